@@ -38,10 +38,10 @@ var rooms = map[string]string{
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
 	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
-		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/upstream",
+		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/upstream",
 	// The pipeline and its fast path.
 	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/h2 edge/library edge/observe edge/ratelimit " +
-		"edge/recent edge/repeated edge/routes edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
+		"edge/recent edge/repeated edge/routes edge/sites edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
 	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
@@ -71,6 +71,8 @@ var rooms = map[string]string{
 	// Purges of the operator and of other edges.
 	"edge/purge":  "admin problem edge/cache edge/fleet edge/library edge/routes",
 	"edge/recent": "",
+	// What an operator decides about the requests of a site.
+	"edge/sites": "cachepolicy edge/repeated edge/routes",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request

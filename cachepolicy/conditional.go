@@ -24,7 +24,7 @@ func Precondition(method, etag string, lastModified time.Time, c Conditions) int
 			return http.StatusPreconditionFailed // a malformed list never matches
 		}
 	case c.IfUnmodifiedSince != "" && !lastModified.IsZero():
-		if t, err := http.ParseTime(c.IfUnmodifiedSince); err == nil && lastModified.Truncate(time.Second).After(t) {
+		if t, err := http.ParseTime(inGMT(c.IfUnmodifiedSince)); err == nil && lastModified.Truncate(time.Second).After(t) {
 			return http.StatusPreconditionFailed
 		}
 	}
@@ -53,7 +53,7 @@ func NotModified(etag string, lastModified time.Time, ifNoneMatch, ifModifiedSin
 	if ifModifiedSince == "" || lastModified.IsZero() {
 		return false
 	}
-	t, err := http.ParseTime(ifModifiedSince) // an invalid date is ignored (section 13.1.3)
+	t, err := http.ParseTime(inGMT(ifModifiedSince)) // an invalid date is ignored (section 13.1.3)
 	return err == nil && !lastModified.Truncate(time.Second).After(t)
 }
 

@@ -1,24 +1,28 @@
 package cachepolicy
 
 import (
+	"bytes"
 	"net/http"
+	"strings"
 	"time"
 )
 
 // The three forms of HTTP-date (RFC 9110, section 5.6.7). The first is the preferred one.
 var dateForms = [...]string{http.TimeFormat, "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
 
-// ParseDate parses an HTTP-date strictly. It rejects variations that time.Parse accepts: a
-// one-digit hour, fractions of a second, another case. A two-digit year that appears to be more
-// than 50 years after now is in the past (RFC 9110, section 5.6.7).
+// ParseDate parses an HTTP-date strictly, but in any case (RFC 9111, section 4.2). It rejects
+// variations that time.Parse accepts: a one-digit hour, fractions of a second. A two-digit year
+// that appears to be more than 50 years after now is in the past (RFC 9110, section 5.6.7).
 func ParseDate(s string, now time.Time) (time.Time, bool) {
+	s = inGMT(s)
 	for i, form := range dateForms {
 		t, err := time.Parse(form, s)
 		if err != nil {
 			continue
 		}
 		var buf [40]byte
-		if string(t.AppendFormat(buf[:0], form)) != s { // also rejects a wrong weekday
+		// The comparison also rejects a wrong weekday.
+		if !bytes.EqualFold(t.AppendFormat(buf[:0], form), []byte(s)) {
 			return time.Time{}, false
 		}
 		if i == 1 {
@@ -27,6 +31,16 @@ func ParseDate(s string, now time.Time) (time.Time, bool) {
 		return t, true
 	}
 	return time.Time{}, false
+}
+
+// inGMT returns s with its time zone in upper case, because time.Parse accepts the names of days
+// and months in any case, but not that of the zone.
+func inGMT(s string) string {
+	const zone = " GMT"
+	if n := len(s) - len(zone); n >= 0 && s[n:] != zone && strings.EqualFold(s[n:], zone) {
+		return s[:n] + zone
+	}
+	return s
 }
 
 // nearCentury moves t to the latest century in which its year is at most 50 years after now.

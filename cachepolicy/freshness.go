@@ -14,10 +14,10 @@ const maxHeuristic = 24 * time.Hour
 // explicit lifetime and a heuristic is not allowed.
 func Lifetime(status int, h http.Header, now time.Time) (time.Duration, bool) {
 	d, targeted := ResponseDirectives(h)
-	return lifetime(d, targeted, status, h, now)
+	return Policy{}.lifetime(d, targeted, status, h, now)
 }
 
-func lifetime(d Directives, targeted bool, status int, h http.Header, now time.Time) (time.Duration, bool) {
+func (p Policy) lifetime(d Directives, targeted bool, status int, h http.Header, now time.Time) (time.Duration, bool) {
 	switch {
 	case d.HasSMaxage:
 		return d.SMaxage, true
@@ -26,6 +26,9 @@ func lifetime(d Directives, targeted bool, status int, h http.Header, now time.T
 	// RFC 9213, section 2.2: a targeted field overrides Expires
 	case !targeted && len(h["Expires"]) > 0:
 		return untilExpires(h["Expires"], date(h, now), now), true
+	}
+	if ttl, ok := p.negativeTTL(d, status); ok {
+		return ttl, true
 	}
 	if !heuristicallyCacheable(status) && !d.Public {
 		return 0, false

@@ -1,6 +1,9 @@
 package cachepolicy
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
 // A Policy holds the choices that RFC 9111 leaves to the operator of a cache. The zero Policy
 // follows RFC 9111 to the letter.
@@ -13,6 +16,12 @@ type Policy struct {
 	// IgnoreRevalidation obeys only no-store and only-if-cached of a request's directives, because
 	// the others, and Pragma, would let every client send the cache to its origin.
 	IgnoreRevalidation bool
+	// NegativeTTL has the freshness lifetimes of errors without an explicit one, by status. Such a
+	// lifetime counts like a heuristic one: the origin did not name it.
+	NegativeTTL map[int]time.Duration
+	// Grace is the stale-while-revalidate of responses that name none. With a Grace s-maxage no
+	// longer implies proxy-revalidate, so that both windows of RFC 5861 count beside it.
+	Grace time.Duration
 }
 
 // Obeyed returns those of a request's directives that the policy obeys.
@@ -43,3 +52,40 @@ func heuristic(d Directives, targeted bool, h http.Header) bool {
 }
 
 func setsCookie(h http.Header) bool { return len(h["Set-Cookie"]) > 0 }
+
+// negativeTTL returns the lifetime that the policy gives to an error without an explicit one. A
+// no-cache forbids it.
+func (p Policy) negativeTTL(d Directives, status int) (time.Duration, bool) {
+	if d.NoCache {
+		return 0, false
+	}
+	ttl, ok := p.NegativeTTL[status]
+	return ttl, ok
+}
+
+// neverStale reports whether the response forbids its use when stale. s-maxage implies
+// proxy-revalidate (RFC 9111, sections 5.2.2.2, 5.2.2.8 and 5.2.2.10), unless the policy has a
+// Grace.
+func (p Policy) neverStale(d Directives) bool {
+	return d.MustRevalidate || d.ProxyRevalidate || d.HasSMaxage && p.Grace == 0
+}
+
+// stale sets how long the response may be served stale. The response's own windows take precedence
+// over the Grace. A response with a freshness lifetime of zero gets none, because its origin wants
+// it to be revalidated each time.
+func (p Policy) stale(e *Entry, d Directives) {
+	e.MustRevalidate = p.neverStale(d)
+	e.StaleWhileRevalidate, e.StaleIfError, e.StaleWhenLost = d.StaleWhileRevalidate, d.StaleIfError, MaxStaleWhenLost
+	if p.Grace > 0 && !e.MustRevalidate && !d.NoCache && !d.Private && e.Lifetime > 0 && !d.HasStaleWhileRevalidate {
+		e.StaleWhileRevalidate = p.Grace
+		e.StaleIfError = p.Grace
+	}
+	if p.Grace > 0 && d.HasSMaxage {
+		// s-maxage forbids any other use of a stale response.
+		e.StaleIfError, e.StaleWhenLost = e.StaleWhileRevalidate, e.StaleWhileRevalidate
+	}
+	if d.HasStaleIfError {
+		// RFC 5861, section 4: after that time a cache should not use the stale response.
+		e.StaleIfError, e.StaleWhenLost = d.StaleIfError, d.StaleIfError
+	}
+}

@@ -32,30 +32,25 @@ type Entry struct {
 // NewEntry returns the Entry of a response to a request that was sent at requestTime; the response
 // arrived at responseTime.
 func NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
-	d, targeted := ResponseDirectives(h)
-	freshFor, _ := lifetime(d, targeted, status, h, responseTime)
-	e := Entry{
-		Stored:               responseTime,
-		Age:                  initialAge(h, requestTime, responseTime),
-		Lifetime:             freshFor,
-		StaleWhileRevalidate: d.StaleWhileRevalidate,
-		StaleIfError:         d.StaleIfError,
-		StaleWhenLost:        MaxStaleWhenLost,
-		MustRevalidate:       neverStale(d),
-		NoCache:              d.NoCache,
-		Heuristic:            heuristic(d, targeted, h),
-		SetsCookie:           setsCookie(h),
-	}
-	if d.HasStaleIfError {
-		// RFC 5861, section 4: after that time a cache should not use the stale response.
-		e.StaleWhenLost = d.StaleIfError
-	}
-	return e
+	return Policy{}.NewEntry(status, h, requestTime, responseTime)
 }
 
-// neverStale reports whether the response forbids its use when stale. s-maxage implies
-// proxy-revalidate (RFC 9111, sections 5.2.2.2, 5.2.2.8 and 5.2.2.10).
-func neverStale(d Directives) bool { return d.MustRevalidate || d.ProxyRevalidate || d.HasSMaxage }
+// NewEntry returns the Entry of a response as the function NewEntry does, by the policy of its
+// request.
+func (p Policy) NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
+	d, targeted := ResponseDirectives(h)
+	freshFor, _ := p.lifetime(d, targeted, status, h, responseTime)
+	e := Entry{
+		Stored:     responseTime,
+		Age:        initialAge(h, requestTime, responseTime),
+		Lifetime:   freshFor,
+		NoCache:    d.NoCache,
+		Heuristic:  heuristic(d, targeted, h),
+		SetsCookie: setsCookie(h),
+	}
+	p.stale(&e, d)
+	return e
+}
 
 // AgeAt returns the entry's current age: the value of the Age field, with its fraction of a second.
 func (e Entry) AgeAt(now time.Time) time.Duration { return e.Age + max(now.Sub(e.Stored), 0) }

@@ -169,13 +169,13 @@ func FuzzDecide(f *testing.F) {
 		d, req, now := ParseCacheControl(answer), Request{Directives: ParseRequest([]string{request}, nil)}, t0.Add(time.Duration(at)*time.Second)
 		e := NewEntry(200, http.Header{"Cache-Control": {answer}}, t0, t0)
 		with, without := Decide(e, req, now), Decide(e, Request{}, now)
-		if with > without && (neverStale(d) || d.NoCache || !req.Directives.HasMaxStale || with == StaleWhileRevalidate) {
+		if with > without && (req.Policy.neverStale(d) || d.NoCache || !req.Directives.HasMaxStale || with == StaleWhileRevalidate) {
 			t.Fatalf("Decide(%q) is %v, but for %q %v", answer, without, request, with)
 		}
 		if with == Revalidate && without == Fresh && MayServeStale(e, req, FailureDisconnected, now) {
 			t.Fatalf("%q after %d s: served although the request rejects it with %q", answer, at, request)
 		}
-		if late := -e.TTL(now); late >= 0 && (neverStale(d) || d.NoCache) && MayServeStale(e, req, FailureDisconnected, now) {
+		if late := -e.TTL(now); late >= 0 && (req.Policy.neverStale(d) || d.NoCache) && MayServeStale(e, req, FailureDisconnected, now) {
 			t.Fatalf("%q is served stale to %q", answer, request)
 		}
 		if purged := e.Expired(t0.Add(time.Duration(purge) * time.Second)); Decide(purged, req, now) > with {

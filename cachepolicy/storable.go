@@ -29,7 +29,7 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 		// With a heuristic lifetime, the origin did not consider caches when it set the cookie.
 		return false
 	}
-	return reusable(d, targeted, status, h, now)
+	return r.Policy.reusable(d, targeted, status, h, now)
 }
 
 // explicitlyFresh reports whether the response has an explicit freshness lifetime, which may be
@@ -60,15 +60,15 @@ func forbidsStoring(d Directives, status int) bool {
 
 // reusable reports whether a stored response could ever answer a request: while fresh, stale under
 // RFC 5861, or confirmed by means of its validator.
-func reusable(d Directives, targeted bool, status int, h http.Header, now time.Time) bool {
-	freshFor, known := lifetime(d, targeted, status, h, now)
+func (p Policy) reusable(d Directives, targeted bool, status int, h http.Header, now time.Time) bool {
+	freshFor, known := p.lifetime(d, targeted, status, h, now)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
 	case d.NoCache: // never without revalidation
 		return hasValidator(h)
 	case known && freshFor > 0:
 		return true
-	case explicit && !neverStale(d) && (d.StaleWhileRevalidate > 0 || d.StaleIfError > 0):
+	case explicit && !p.neverStale(d) && (d.StaleWhileRevalidate > 0 || d.StaleIfError > 0):
 		return true
 	}
 	return hasValidator(h) && (explicit || d.Public || heuristicallyCacheable(status))

@@ -81,7 +81,7 @@ func (c *Config) Validate() error {
 	if c.OriginTimeout < 0 || c.Drain < 0 {
 		errs = append(errs, errors.New("--origin-timeout and --drain must not be negative"))
 	}
-	errs = append(errs, c.Caching.Validate(), c.Forwarding.Validate(), c.Capacity.Validate(), c.Secure.Validate(now),
+	errs = append(errs, c.Caching.Validate(), c.Forwarding.Validate(), c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(now),
 		c.Tiers.Validate(now, c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate(), c.Rules.Validate())
 	for _, name := range c.Hosts {
 		if host, port := proxy.SplitHost(name); host == "" || port != "" || !proxy.ValidHost(name) {

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/edge/sites"
 )
 
 // After a restart an edge finds its entries on disk, except those that a new release has changed
@@ -25,6 +27,7 @@ func TestRestartIsWarm(t *testing.T) {
 		patient(&cfg)
 		must(t, cfg.Origins.Set(origin.URL))
 		cfg.Log, cfg.CacheDir, cfg.ProxyAll = slog.New(slog.DiscardHandler), dir, true
+		cfg.Icons = sites.On
 		public, admin := listenTest(t), listenTest(t)
 		cfg.Listener, cfg.AdminListener = public, admin
 		ctx, stop := context.WithCancel(t.Context())

@@ -14,7 +14,7 @@
 //
 // and on its admin listener /healthz, /readyz, /metrics and POST /purge. It answers any other path
 // with a problem (RFC 9457), or, with --proxy-all, forwards it to the origin and caches the
-// response by RFC 9111.
+// response by RFC 9111. With --proxy-all it has no public paths of its own unless --icons is on.
 //
 // New builds the components, from the origin to the client: upstream sends requests to the origin;
 // library follows its releases; access decides which clients may proceed; proxy answers requests

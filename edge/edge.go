@@ -80,18 +80,19 @@ func (s *Server) build() (err error) {
 	s.origin = proxy.NewFetcher(proxy.FetcherOptions{
 		Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: s.metrics, Tracer: s.reports.Tracer, State: s.state,
 	})
+	site := cfg.Forwarding.Site()
 	s.library = library.New(library.Options{
-		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll,
+		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: !site.Icons, Connect: s.upstream.Connect,
 		Fetch: s.origin.FetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: s.metrics, Log: log,
 	})
-	s.purges = purge.New(s.cache, s.library.Negative)
+	s.purges = purge.New(s.cache, s.library.Negative, site.Key)
 
 	wait := cfg.OriginTimeout + time.Second
 	s.admission = access.NewAdmission(access.Options{
 		Rules: cfg.Rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics,
 	})
 	s.proxy = proxy.New(proxy.Options{
-		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(),
+		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Site: site, Purge: s.purgeMethod(),
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
 		Metrics: s.metrics, Reports: s.reports, Log: log,

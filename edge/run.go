@@ -95,6 +95,14 @@ func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 	return s.origin.CheckToken(token, s.library.MayGetSecret(true))
 }
 
+// purgeMethod returns the function that answers PURGE; nil, if the edge does not take it.
+func (s *Server) purgeMethod() func(authorization []string, address string) (int, error) {
+	if !s.cfg.PurgeMethod {
+		return nil
+	}
+	return s.purges.Method(s.admin.access, s.peers, s.cfg.Log)
+}
+
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
 	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: s.cfg.Forwarding.MaxBody(), Clients: s.cfg.Clients(),

@@ -25,6 +25,7 @@ import (
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/purge"
+	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -68,6 +69,9 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	cfg.Listener, cfg.AdminListener = fasthttputil.NewInmemoryListener(), fasthttputil.NewInmemoryListener()
 	for _, f := range change {
 		f(&cfg)
+	}
+	if cfg.ProxyAll && cfg.Icons == "" {
+		cfg.Icons = sites.On // most tests compare the edge's own paths with forwarded ones
 	}
 	s, err := New(cfg)
 	must(t, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/tier"
 )
@@ -281,8 +282,8 @@ func TestPurgeOfTwoTiers(t *testing.T) {
 func TestTwoEdgesInALoop(t *testing.T) {
 	t.Parallel()
 	ln := listenTest(t)
-	first := runNode(t, before(t, "http://"+ln.Addr().String()), func(c *Config) { c.ProxyAll = true })
-	second := runNode(t, before(t, first.url()), func(c *Config) { c.Listener, c.ProxyAll = ln, true })
+	first := runNode(t, before(t, "http://"+ln.Addr().String()), func(c *Config) { c.ProxyAll, c.Icons = true, sites.On })
+	second := runNode(t, before(t, first.url()), func(c *Config) { c.Listener, c.ProxyAll, c.Icons = ln, true, sites.On })
 	for range 3 {
 		for _, n := range []*node{first, second} {
 			if a := call(t, n.url()+"/round/and/round"); a.StatusCode != http.StatusLoopDetected {

@@ -296,8 +296,8 @@ func tooMany(d ratelimit.Decision) *problem.Problem {
 // Denied returns the 403 for a client on the deny list; nil for all other clients and for edges
 // behind this one. Health checks are answered for every client, because operators tend to forget
 // the addresses from which they come.
-func (a *Admission) Denied(x *exchange.Request, path string) *problem.Problem {
-	if a.Lists == nil || x.Tier || a.Lists.Of(x.Client) != Denied || path == routes.HealthPath {
+func (a *Admission) Denied(x *exchange.Request, healthCheck bool) *problem.Problem {
+	if a.Lists == nil || x.Tier || a.Lists.Of(x.Client) != Denied || healthCheck {
 		return nil
 	}
 	return problem.New(http.StatusForbidden, "requests from this address are denied").With("Cache-Control", "no-store")

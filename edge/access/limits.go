@@ -56,7 +56,7 @@ func (l *Limits) Set(s string) error {
 	plan, ofPlan, given := strings.Cut(name, ":")
 	switch {
 	case !given && routes.ClassNamed(name) == routes.ClassNone:
-		return errors.New("the class must be search, icon, packs, verify or cdn")
+		return errors.New("the class must be search, icon, packs, verify, cdn or forwarded")
 	case given && !icon.ValidPlan(plan):
 		return errors.New("a plan's name must be lower-case letters, digits and single hyphens, at most 64 bytes")
 	case given && !routes.ClassNamed(ofPlan).Licensed():

@@ -60,10 +60,14 @@ type Options struct {
 	CacheBytes int64 // limit of the cache in memory
 	State      *OriginState
 	ProxyAll   bool // the path of an unknown pack may belong to another application
+	// NoIcons means that the edge serves no icons: it never asks the origin for a release.
+	NoIcons bool
 	// Fetch fetches a whole response from the origin.
 	Fetch func(upstream.Request) (*upstream.WholeResponse, error)
 	// Do sends a request to the origin; see upstream.Client.
 	Do func(context.Context, upstream.Request) (*upstream.Response, error)
+	// Connect opens a connection to an origin, and closes it.
+	Connect func(context.Context) error
 	// Announce publishes a new release to other edges.
 	Announce func(release string)
 	Observer Observer
@@ -98,7 +102,7 @@ var ErrNoReleases = errors.New("the origin has no releases")
 // newLibrary returns a library that knows the release of the entries on disk, if there are any.
 func New(o Options) *Library {
 	l := &Library{Options: o, Negative: NewNegative(o.CacheBytes), Progress: newProgress(o.Cache), NamesDue: make(chan struct{}, 1)}
-	if l.Progress.release != "" {
+	if l.Progress.release != "" && !o.NoIcons {
 		l.Restore(l.Progress.release)
 	}
 	return l
@@ -116,8 +120,13 @@ func (l *Library) MayGetSecret(ownRoute bool) bool {
 	return ownRoute && !l.ProxyAll || l.release.Load() != nil
 }
 
-// Run polls the origin until ctx ends.
+// Run polls the origin until ctx ends. Without icons it only waits until an origin accepts a
+// connection.
 func (l *Library) Run(ctx context.Context) {
+	if l.NoIcons {
+		l.connect(ctx)
+		return
+	}
 	go l.followNames(ctx)
 	wait := WatchEvery
 	for {
@@ -143,9 +152,38 @@ func (l *Library) Run(ctx context.Context) {
 
 // Poll polls once. It logs the first of a series of failures, and the success that ends the series.
 func (l *Library) Poll() error {
+	if l.NoIcons {
+		return ErrNoReleases
+	}
+	return l.try(l.update)
+}
+
+// connect tries to connect to an origin until one accepts, or ctx ends. Then the edge is ready.
+func (l *Library) connect(ctx context.Context) {
+	for !l.State.Reached() {
+		err := l.try(func() error {
+			err := l.Connect(ctx)
+			if err == nil {
+				l.State.reached.Store(true)
+			}
+			return err
+		})
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(watchFirst):
+		}
+	}
+}
+
+// try asks the origin by ask, and logs failures as Poll says.
+func (l *Library) try(ask func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err := l.update()
+	err := ask()
 	failing := err != nil && !errors.Is(err, ErrNoReleases)
 	switch {
 	case failing && !l.failing && !l.State.Reached():

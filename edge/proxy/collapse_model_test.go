@@ -12,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -78,7 +79,7 @@ func TestModelOfCollapsing(t *testing.T) {
 	}
 	t.Cleanup(store.Close)
 	lib := library.New(library.Options{Cache: store, CacheBytes: 64 << 20, State: &library.OriginState{}, ProxyAll: true})
-	e := New(Options{ProxyAll: true, CacheBytes: 64 << 20, Cache: store, Library: lib, Log: slog.New(slog.DiscardHandler)})
+	e := New(Options{ProxyAll: true, Site: &sites.Site{Icons: true}, CacheBytes: 64 << 20, Cache: store, Library: lib, Log: slog.New(slog.DiscardHandler)})
 	const pairs = 20_000
 	seed := rand.Uint64()
 	c := chance{rand.New(rand.NewPCG(seed, 1))}

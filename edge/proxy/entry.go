@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -58,7 +59,7 @@ func newOwn(key string, a *upstream.Response, body []byte) *cache.Entry {
 		etag = entityTag(a.Header.Get("Etag"), body)
 	}
 	e.SetIdentity(bytes.Clone(body), etag) // without the spare capacity left by reading
-	describe(e, a.Header, a, true)
+	describe(e, a.Header, a, nil)
 	if e.Status >= http.StatusBadRequest {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+clientErrors)
 	}
@@ -69,7 +70,7 @@ func newOwn(key string, a *upstream.Response, body []byte) *cache.Entry {
 // caller sets its body.
 func newForwarded(q *fetchRequest, a *upstream.Response, h http.Header) *cache.Entry {
 	e := &cache.Entry{Key: q.key, Status: a.Status}
-	describe(e, h, a, false)
+	describe(e, h, a, q.site)
 	q.vary(e, h)
 	return e
 }
@@ -83,13 +84,18 @@ func (q *fetchRequest) vary(e *cache.Entry, h http.Header) {
 	}
 }
 
-// describe sets every part of an entry that follows from the header fields. On our own routes
-// clients receive only some of the fields.
-func describe(e *cache.Entry, h http.Header, a *upstream.Response, own bool) {
+// describe sets every part of an entry that follows from the header fields. site is that of a
+// forwarded request, and nil on our own routes, where clients receive only some of the fields. A
+// site without icons has no tiers, and passes even the fields between them on.
+func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.Site) {
+	own, tiers, policy := site == nil, site == nil || site.Icons, cachepolicy.Policy{}
+	if !own {
+		policy = site.Policy
+	}
 	e.Fields, e.FieldsWithBody = nil, nil
 	tagged := own || h.Get("Etag") != ""
 	for _, name := range fieldNames(h) {
-		if apart[name] || internal[name] || own && (!passed[name] || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
+		if apart[name] || tiers && internal[name] || own && (!passed[name] || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
 			// A 404's surrogate key tags the entry, but would send the client a name that was not
 			// found.
 			continue
@@ -117,9 +123,10 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, own bool) {
 		e.Validator = etag
 	}
 	e.Tags = strings.Fields(strings.Join(h["Surrogate-Key"], " "))
-	e.Monochrome = h.Get(icon.FieldMonochrome)
-	e.Release = h.Get(icon.FieldRelease)
-	e.Policy, e.Date = aged(e.Status, h, a, own && e.Release != "")
+	if tiers {
+		e.Monochrome, e.Release = h.Get(icon.FieldMonochrome), h.Get(icon.FieldRelease)
+	}
+	e.Policy, e.Date = aged(e.Status, h, a, own && e.Release != "", policy)
 	if d := cachepolicy.ParseCacheControl(h["Cache-Control"]...); !own || d.NoTransform || h.Get("Content-Encoding") != "" {
 		e.DisableCodings()
 	}
@@ -130,13 +137,13 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, own bool) {
 // Therefore aged ignores the Date of such a response, unlike RFC 9111, section 4.2.3, because the
 // origin's clock may be hours off. Where the two differ aged corrects the Date, because the caches
 // of clients use it.
-func aged(status int, h http.Header, a *upstream.Response, ours bool) (cachepolicy.Entry, []byte) {
+func aged(status int, h http.Header, a *upstream.Response, ours bool, policy cachepolicy.Policy) (cachepolicy.Entry, []byte) {
 	if h.Get("Date") == "" {
 		// RFC 9110, section 6.6.1.
-		return cachepolicy.NewEntry(status, h, a.RequestTime, a.ResponseTime), httpDate(a.ResponseTime)
+		return policy.NewEntry(status, h, a.RequestTime, a.ResponseTime), httpDate(a.ResponseTime)
 	}
 	if !ours {
-		return cachepolicy.NewEntry(status, h, a.RequestTime, a.ResponseTime), []byte(h.Get("Date"))
+		return policy.NewEntry(status, h, a.RequestTime, a.ResponseTime), []byte(h.Get("Date"))
 	}
 	undated := maps.Clone(h)
 	delete(undated, "Date")
@@ -183,7 +190,7 @@ func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) *cache
 	e := stale.CopyConfirmed()
 	monochrome, validator := e.Monochrome, e.Validator
 	h := cachepolicy.Freshened(header(stale), a.Header)
-	describe(e, h, a, q.own)
+	describe(e, h, a, q.site)
 	e.Validator = validator // the body is still the one that the validator belongs to
 	if e.Monochrome == "" {
 		e.Monochrome = monochrome

@@ -41,7 +41,7 @@ type fastHit struct {
 // pipeline in serve.go would give; lookupFast is not ok where it cannot be sure of that, and the
 // caller then uses the pipeline. If it is ok, the caller must release the view.
 func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
-	if h.Options.Redirect != "" && !q.Secure || q.Tier {
+	if h.Options.Redirect != "" && !q.Secure || q.Tier || !h.Options.Site.Icons {
 		return false
 	}
 	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) {

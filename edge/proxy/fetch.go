@@ -106,7 +106,7 @@ func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Gene
 func unstorable(e *cache.Entry, a *upstream.Response) *cache.Entry {
 	policy := e.Policy
 	forbidStoring(a.Header)
-	describe(e, a.Header, a, true)
+	describe(e, a.Header, a, nil)
 	e.Policy = policy
 	return e
 }

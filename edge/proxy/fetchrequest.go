@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"time"
@@ -10,13 +11,17 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
 // An fetchRequest is the request that the cache looks up and that the origin may receive. On our
 // own routes it does not depend on the client; a forwarded one is the client's own request.
 type fetchRequest struct {
-	key             string              // cache key: path and query at the origin
+	key             string              // cache key
+	target          string              // path and query at the origin; empty: key is
+	site            *sites.Site         // nil on our own routes
+	bypasses        bool                // the cache neither answers it nor stores its response
 	own             bool                // on our own routes: the edge rebuilds the response
 	sendsTierSecret bool                // carries the secret between tiers
 	name            string              // icon or pack, as in the name list; empty: unchecked
@@ -112,7 +117,7 @@ func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 // stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
 // the request may bypass a shield whose own origin has failed.
 func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.policy.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
+	r := upstream.Request{Method: q.policy.Method, Target: cmp.Or(q.target, q.key), Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
 	r.TryNextGroup = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r

@@ -15,7 +15,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// everyAnswer is on every response of the public listener, whatever its status.
+// everyAnswer is on every response that the edge makes itself, and on those of its own routes,
+// whatever the status. A site without icons has none of them.
 var everyAnswer = []cache.Field{
 	field("Access-Control-Allow-Origin", "*"),
 	field("Access-Control-Expose-Headers", "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"),
@@ -47,6 +48,13 @@ func addFields(out *exchange.Response, fields []cache.Field) {
 	}
 }
 
+// addFieldsOfEveryAnswer adds everyAnswer to the response, if the site has icons.
+func (r *request) addFieldsOfEveryAnswer() {
+	if r.site.Icons {
+		addFields(&r.Response, everyAnswer)
+	}
+}
+
 // A clock returns the present time as a Date field, formatted once a second.
 type clock struct{ last atomic.Pointer[tick] }
 
@@ -75,7 +83,7 @@ func (h *Proxy) fail(r *request, p *problem.Problem) {
 	resp.SetStatusCode(p.Status)
 	out.Reset()
 	out.Add(fasthttp.HeaderContentType, problem.ContentType)
-	addFields(out, everyAnswer)
+	r.addFieldsOfEveryAnswer()
 	writeLimit(r)
 	writeCacheStatus(r)
 	h.writeDate(r)

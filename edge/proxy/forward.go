@@ -25,24 +25,39 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	r.route, r.forwarded = routes.Forwarded, true
 	q := h.forwardedRequest(r)
 	var o exchange.Outcome
-	var err error
-	switch m := q.policy.Method; {
-	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"):
-		// A PURGE that reached a cache behind this edge would leave the response in this one.
-		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), exchange.Refused
-	case !q.upstream(nil).Valid():
-		// The client is at fault. A failure of the origin would be cached for all clients.
-		err, o = problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded"), exchange.Refused
-	case len(q.body) > 0 && (m == http.MethodGet || m == http.MethodHead):
-		o, err = h.passWithBody(r, q)
-	case m == http.MethodGet:
-		o, err = h.passGet(r, q)
-	case m == http.MethodHead:
-		o, err = h.passHead(r, q)
-	default: // every other method always reaches the origin
-		o, err = h.bypass(r, q, cachepolicy.ForwardMethod)
+	err := refuseForwarded(q)
+	if err != nil {
+		o = exchange.Refused
+	} else if r.count, o, err = h.Options.Admission.Admit(r.Request, routes.Forwarded, r.now); err == nil {
+		o, err = h.pass(r, q)
 	}
 	h.end(r, o, err)
+}
+
+// refuseForwarded returns the problem of a request that no origin may get; nil, if one may.
+func refuseForwarded(q *fetchRequest) error {
+	switch m := q.policy.Method; {
+	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, methodPurge):
+		// A PURGE that reached a cache behind this edge would leave the response in this one.
+		return problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+	case !q.upstream(nil).Valid():
+		// The client is at fault. A failure of the origin would be cached for all clients.
+		return problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded")
+	}
+	return nil
+}
+
+// pass answers a request by its method.
+func (h *Proxy) pass(r *request, q *fetchRequest) (exchange.Outcome, error) {
+	switch m := q.policy.Method; {
+	case m != http.MethodGet && m != http.MethodHead: // the cache answers no other method
+		return h.bypass(r, q, cachepolicy.ForwardMethod)
+	case len(q.body) > 0 || q.bypasses:
+		return h.passUncached(r, q)
+	case m == http.MethodHead:
+		return h.passHead(r, q)
+	}
+	return h.passGet(r, q)
 }
 
 // conditions are the fields of a request that a cache can evaluate itself, once it has the whole
@@ -62,16 +77,17 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.Options.Passed}
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: r.site.PassedFields}
+	target := rawTarget(r.ctx)
 	q := &fetchRequest{
-		key: rawTarget(r.ctx), sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
+		key: r.site.Key(target), target: target, bypasses: r.site.Bypasses(head["Cookie"]), site: r.site, sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
 		policy: cachepolicy.Request{
 			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
-			Directives: h.Options.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: h.Options.Policy,
+			Directives: r.site.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: r.site.Policy,
 		},
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
-	q.policy.Target = q.key
+	q.policy.Target = target
 	q.body = r.Body()
 	return q
 }
@@ -168,10 +184,11 @@ func getOf(q *fetchRequest) *fetchRequest {
 	return &g
 }
 
-// passWithBody forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1). The response may
-// depend on the body, which is no part of the cache key. So the cache neither answers the request
-// nor stores its response, and no other request shares the fetch.
-func (h *Proxy) passWithBody(r *request, q *fetchRequest) (exchange.Outcome, error) {
+// passUncached forwards a GET or HEAD that has a body (RFC 9110, section 9.3.1) or a cookie whose
+// requests bypass the cache. The response may depend on either, and neither is part of the cache
+// key. So the cache neither answers the request nor stores its response, and no other request
+// shares the fetch.
+func (h *Proxy) passUncached(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	if q.policy.Directives.OnlyIfCached {
 		return exchange.Refused, notStored()
 	}
@@ -193,11 +210,14 @@ func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (ex
 func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (exchange.Outcome, error) {
 	asked := h.Options.Cache.Generation()
 	if targets := cachepolicy.Invalidated(q.policy, a.Status, a.Header); len(targets) > 0 {
+		for i, target := range targets {
+			targets[i] = r.site.Key(target)
+		}
 		h.Options.Cache.Purge(cache.Purge{Keys: targets}, a.ResponseTime)
 		asked = h.Options.Cache.Generation()
 	}
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
-	if q.policy.Method == http.MethodPost && cachepolicy.Storable(q.policy, a.Status, a.Header, a.ResponseTime) {
+	if q.policy.Method == http.MethodPost && !q.bypasses && cachepolicy.Storable(q.policy, a.Status, a.Header, a.ResponseTime) {
 		// The response is also stored for later GETs (RFC 9110, section 9.3.3).
 		f, err := r.uncollapsed(h.storeForwarded(getOf(q), a, asked, a.Status < http.StatusBadRequest))
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/repeated"
+	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -23,13 +24,15 @@ type Forwarding struct {
 	// PassFields lists fields that name another host, path, scheme, method or client, and reach the
 	// origin all the same.
 	PassFields []string
+	sites.Settings
 }
 
 func (f *Forwarding) Flags(fs *flag.FlagSet) {
-	fs.BoolVar(&f.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its responses (RFC 9111)")
+	fs.BoolVar(&f.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own (see --icons), by the header fields of its responses (RFC 9111)")
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
 	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
 	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
+	f.Settings.Flags(fs)
 }
 
 func (f *Forwarding) Validate() error {
@@ -42,18 +45,13 @@ func (f *Forwarding) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Policy returns the caching policy of forwarded paths.
-func (f *Forwarding) Policy() cachepolicy.Policy {
-	return cachepolicy.Policy{SafeCookies: !f.StoreCookies, IgnoreRevalidation: !f.ClientRevalidation}
-}
-
-// Passed returns the set of the fields to pass.
-func (f *Forwarding) Passed() map[string]bool {
-	set := make(map[string]bool, len(f.PassFields))
+// Site returns the one site of an edge.
+func (f *Forwarding) Site() *sites.Site {
+	passed := make(map[string]bool, len(f.PassFields))
 	for _, name := range f.PassFields {
-		set[http.CanonicalHeaderKey(name)] = true
+		passed[http.CanonicalHeaderKey(name)] = true
 	}
-	return set
+	return f.Settings.Site(f.ProxyAll, cachepolicy.Policy{SafeCookies: !f.StoreCookies, IgnoreRevalidation: !f.ClientRevalidation}, passed)
 }
 
 // MaxBody returns the maximum length of a request's body. Our own routes need no long ones.

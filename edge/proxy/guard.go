@@ -103,7 +103,7 @@ func refuseHost(r *request, hosts []string) *problem.Problem {
 		return malformedRequest("the Host field is malformed")
 	}
 	// Health checks name an IP address as the host.
-	if len(hosts) == 0 || string(ctx.URI().PathOriginal()) == routes.HealthPath {
+	if len(hosts) == 0 || r.isHealthCheck() {
 		return nil
 	}
 	name, _ := SplitHost(host)

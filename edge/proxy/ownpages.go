@@ -10,14 +10,15 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/cache"
-	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/problem"
 )
 
 // redirectToTLS redirects a request that came without TLS to https, and reports whether it did.
 // Health checks and preflights are answered without TLS. A preflight fails if its response is a
 // redirect, while the request after it may follow one (Fetch standard, CORS-preflight fetch).
 func (h *Proxy) redirectToTLS(r *request) bool {
-	if h.Options.Redirect == "" || r.Secure || string(r.ctx.URI().PathOriginal()) == routes.HealthPath || isPreflight(r.ctx) {
+	if h.Options.Redirect == "" || r.Secure || r.isHealthCheck() || isPreflight(r.ctx) {
 		return false
 	}
 	host, _ := SplitHost(string(r.ctx.Host()))
@@ -25,7 +26,7 @@ func (h *Proxy) redirectToTLS(r *request) bool {
 		return false
 	}
 	resp, out := &r.ctx.Response, &r.Response
-	addFields(out, everyAnswer)
+	r.addFieldsOfEveryAnswer()
 	h.writeDate(r)
 	out.Add(fasthttp.HeaderCacheControl, "no-store")
 	out.Add(fasthttp.HeaderLocation, fmt.Sprintf(h.Options.Redirect, host)+rawTarget(r.ctx))
@@ -39,6 +40,37 @@ func (h *Proxy) redirectToTLS(r *request) bool {
 func isPreflight(ctx *fasthttp.RequestCtx) bool {
 	h := &ctx.Request.Header
 	return ctx.IsOptions() && len(h.Peek(fasthttp.HeaderOrigin)) > 0 && len(h.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0
+}
+
+// serveHealthPath answers the health check of a site without icons.
+func (h *Proxy) serveHealthPath(r *request) (exchange.Outcome, error) {
+	if !r.ctx.IsGet() && !r.ctx.IsHead() {
+		return exchange.Refused, problem.MethodNotAllowed("GET, HEAD")
+	}
+	return h.serveHealth(r)
+}
+
+// methodPurge is the method that removes the stored responses of an address (--purge-method).
+const methodPurge = "PURGE"
+
+// servePurge purges the address of a request, if its client has the admin token. The request never
+// reaches the origin.
+func (h *Proxy) servePurge(r *request) (exchange.Outcome, error) {
+	address := rawTarget(r.ctx)
+	if host := string(r.ctx.Host()); host != "" {
+		address = r.Scheme() + "://" + host + address
+	}
+	n, err := h.Options.Purge(exchange.Texts(r.Lines(fasthttp.HeaderAuthorization)), address)
+	if err != nil {
+		return exchange.Refused, err
+	}
+	out := &r.Response
+	out.Add(fasthttp.HeaderContentType, "application/json")
+	r.addFieldsOfEveryAnswer()
+	h.writeDate(r)
+	out.Add(fasthttp.HeaderCacheControl, "no-store")
+	r.ctx.Response.SetBodyString(fmt.Sprintf("{\"purged\":%d}\n", n))
+	return exchange.Own, nil
 }
 
 //go:embed page.html

@@ -27,19 +27,23 @@ import (
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/problem"
 )
 
 // Options configures a handler. All components are required; Redirect and AltSvc may be empty.
 type Options struct {
-	Hosts       []string           // names that the edge answers for; none: any well-formed one
-	ProxyAll    bool               // forward paths that are not the edge's own
-	Policy      cachepolicy.Policy // cache policy of forwarded paths
-	Passed      map[string]bool    // request fields that the operator lets through to the origin
-	CacheBytes  int64              // limit of the cache in memory
-	WaitTimeout time.Duration      // how long a request waits for a collapsed fetch
-	Redirect    string             // format of the https URL to redirect to; empty: no redirect
-	AltSvc      string             // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+	Hosts       []string      // names that the edge answers for; none: any well-formed one
+	ProxyAll    bool          // forward paths that are not the edge's own
+	Site        *sites.Site   // decides about every request
+	CacheBytes  int64         // limit of the cache in memory
+	WaitTimeout time.Duration // how long a request waits for a collapsed fetch
+	Redirect    string        // format of the https URL to redirect to; empty: no redirect
+	AltSvc      string        // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+
+	// Purge purges an address for a client with these Authorization lines; nil: the public listener
+	// takes no PURGE.
+	Purge func(authorization []string, address string) (entries int, err error)
 
 	Clients   access.Clients
 	Admission *access.Admission
@@ -96,6 +100,7 @@ const (
 type request struct {
 	*exchange.Request
 	ctx    *fasthttp.RequestCtx // the router's context, which also holds the response
+	site   *sites.Site
 	route  routes.Route
 	unread bool // the request could not be parsed
 	// now is the time for every decision about the request: when it arrived, or when its wait for a
@@ -117,15 +122,15 @@ type request struct {
 
 // newRequest returns the record of a request that has just arrived. Its client is the peer until
 // the fields have been checked.
-func newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *request {
+func (h *Proxy) newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *request {
 	x.Client = x.Peer
-	return &request{Request: x, ctx: ctx, now: x.Arrived}
+	return &request{Request: x, ctx: ctx, site: h.Options.Site, now: x.Arrived}
 }
 
 // ServeRequest answers one request. It refuses malformed requests, finds the client, checks the
 // redirect, the access lists and loops, and then calls the endpoint.
 func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
-	r := newRequest(ctx, x)
+	r := h.newRequest(ctx, x)
 	ctx.SetUserValue(recordMark{}, r)
 	defer func() {
 		if p := recover(); p != nil {
@@ -147,7 +152,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		x.Conn.Exempt()
 	}
 	h.startTrace(r)
-	if p := h.Options.Admission.Denied(r.Request, string(ctx.URI().PathOriginal())); p != nil {
+	if p := h.Options.Admission.Denied(r.Request, r.isHealthCheck()); p != nil {
 		h.end(r, exchange.Denied, p)
 		return
 	}
@@ -156,18 +161,35 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		return
 	}
 	h.seenHosts.add(ctx.Host())
-	h.table.Handler(ctx)
+	switch {
+	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:
+		o, err := h.servePurge(r)
+		h.end(r, o, err)
+	case r.site.Icons:
+		h.table.Handler(ctx)
+	case r.isHealthCheck():
+		r.route = routes.Health
+		o, err := h.serveHealthPath(r)
+		h.end(r, o, err)
+	default:
+		h.serveForwarded(ctx)
+	}
+}
+
+// isHealthCheck reports whether the path of a request is that of the public health check.
+func (r *request) isHealthCheck() bool {
+	return r.site.IsHealthPath(string(r.ctx.URI().PathOriginal()))
 }
 
 // ServeRefused answers a request that its protocol has refused with this status.
 func (h *Proxy) ServeRefused(ctx *fasthttp.RequestCtx, x *exchange.Request, status int) {
 	x.Client = h.Options.Clients.Of(x)
-	h.end(newRequest(ctx, x), exchange.Refused, refusedAs(status))
+	h.end(h.newRequest(ctx, x), exchange.Refused, refusedAs(status))
 }
 
 // ServeUnreadable answers a request that the server could not parse, and closes its connection.
 func (h *Proxy) ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, err error) {
-	r := newRequest(ctx, x)
+	r := h.newRequest(ctx, x)
 	closeAfter(r)
 	p := unreadable(err)
 	if r.LongTarget && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
@@ -330,7 +352,7 @@ func (h *Proxy) servePage(r *request) (exchange.Outcome, error) {
 func (h *Proxy) serveHealth(r *request) (exchange.Outcome, error) {
 	out := &r.Response
 	out.Add(fasthttp.HeaderContentType, "text/plain; charset=utf-8")
-	addFields(out, everyAnswer)
+	r.addFieldsOfEveryAnswer()
 	h.writeDate(r)
 	out.Add(fasthttp.HeaderCacheControl, "no-store")
 	r.ctx.Response.SetBodyString("ok\n")

@@ -39,10 +39,14 @@ type Call struct {
 type Purger struct {
 	cache    *cache.Cache
 	negative *library.NegativeCache
+	key      func(target string) string
 }
 
-// New returns a purger of the cache and the negative cache.
-func New(c *cache.Cache, n *library.NegativeCache) *Purger { return &Purger{c, n} }
+// New returns a purger of the cache and the negative cache. key returns the cache key of a
+// forwarded target.
+func New(c *cache.Cache, n *library.NegativeCache, key func(target string) string) *Purger {
+	return &Purger{c, n, key}
+}
 
 // An endpoint answers POST /purge on the admin listener.
 type endpoint struct {
@@ -83,9 +87,30 @@ func (p *endpoint) answer(w http.ResponseWriter, r *http.Request) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return p.do(call)
+}
+
+// do purges here, and announces the purge.
+func (p *endpoint) do(call Call) (int, error) {
 	n := p.Purge(call)
 	p.log.Info("purged", call.logAttrs(n)...)
 	return n, p.peers.announce(p.Purger, call, n)
+}
+
+// Method returns the function that purges an address for a request with PURGE. The request must
+// have the admin token in its Authorization lines, and there must be one.
+func (p *Purger) Method(access *admin.Access, peers *Peers, log *slog.Logger) func(authorization []string, address string) (int, error) {
+	e := &endpoint{p, access, peers, log}
+	return func(authorization []string, address string) (int, error) {
+		if !access.Asks() || !access.Bears(authorization...) {
+			return 0, admin.Unauthorized()
+		}
+		path, err := pathOf(address)
+		if err != nil {
+			return 0, problem.New(http.StatusBadRequest, "the address is malformed")
+		}
+		return e.do(Call{URLs: []string{path}})
+	}
 }
 
 // logAttrs returns the log attributes of a purge that affected n entries. They count the items of
@@ -98,7 +123,7 @@ func (c Call) logAttrs(n int) []any {
 // returns how many entries it affected. It also clears the negative cache.
 func (p *Purger) Purge(call Call) int {
 	p.negative.Clear()
-	return p.cache.Purge(call.spec(), time.Now())
+	return p.cache.Purge(call.spec(p.key), time.Now())
 }
 
 // Drop removes every cached entry and clears the negative cache.
@@ -157,12 +182,16 @@ func pathOf(address string) (string, error) {
 }
 
 // spec returns the purge spec of a call. An address on one of the edge's own routes is purged by
-// its canonical cache key as well as by the spelling that the caller gave.
-func (c Call) spec() cache.Purge {
+// its canonical cache key as well as by the spelling that the caller gave. key returns the cache
+// key of a forwarded target.
+func (c Call) spec(key func(target string) string) cache.Purge {
 	p := cache.Purge{Prefixes: c.Prefixes, Tags: c.SurrogateKeys, Soft: c.Soft}
 	for _, address := range c.URLs {
 		p.Keys = append(p.Keys, address)
 		if key, ok := routes.Canonical(address); ok && key != address {
+			p.Keys = append(p.Keys, key)
+		}
+		if key := key(address); key != address {
 			p.Keys = append(p.Keys, key)
 		}
 	}

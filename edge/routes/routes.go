@@ -14,10 +14,11 @@ const (
 	ClassPacks
 	ClassVerify
 	ClassCDN
+	ClassForwarded
 	Classes // the number of classes
 )
 
-var classNames = [Classes]string{"none", "search", "icon", "packs", "verify", "cdn"}
+var classNames = [Classes]string{"none", "search", "icon", "packs", "verify", "cdn", "forwarded"}
 
 // String returns the name of a class in flags, metrics and fields.
 func (c Class) String() string { return classNames[c] }
@@ -64,7 +65,7 @@ func (r Route) String() string { return Labels[r] }
 
 // routeClasses has the classes of the routes that can be limited.
 var routeClasses = [Routes]Class{CDN: ClassCDN, Icon: ClassIcon, Search: ClassSearch, Suggest: ClassSearch,
-	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify}
+	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded}
 
 // Class returns the class of a route; ClassNone if it has no limit.
 func (r Route) Class() Class { return routeClasses[r] }

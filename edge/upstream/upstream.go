@@ -104,6 +104,22 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 	return t
 }
 
+// Connect opens a connection to the first origin that accepts one, and closes it. The error is that
+// of the last origin.
+func (c *Client) Connect(ctx context.Context) (err error) {
+	for _, o := range c.origins {
+		dial, port := c.transport.DialContext, "80"
+		if o.url.Scheme == "https" {
+			dial, port = c.transport.DialTLSContext, "443"
+		}
+		var conn net.Conn
+		if conn, err = dial(ctx, "tcp", net.JoinHostPort(o.url.Hostname(), or(o.url.Port(), port))); err == nil {
+			return conn.Close()
+		}
+	}
+	return err
+}
+
 // or returns v, or def if v is zero.
 func or[T comparable](v, def T) T {
 	var zero T

@@ -280,7 +280,7 @@ func startOrigin(t *testing.T) string {
 func startEdge(t *testing.T, more ...string) *harness.Server {
 	t.Helper()
 	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
-	e := harness.Start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--origin", startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+	e := harness.Start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--icons", "on", "--origin", startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000", "--origin-timeout", "5s"}, more...)...)
 	for _, path := range []string{"/hot", "/medium", "/large"} {
 		harness.Eventually(t, path+" is cached", func() bool {

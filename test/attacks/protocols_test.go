@@ -210,7 +210,7 @@ func begunAndLeft(ctx context.Context, from net.IP, address string) error {
 // TestFewDescriptors: an address that opens as many connections as it can, and keeps them alive by
 // pings, does not displace another client, even where the process has few descriptors.
 func TestFewDescriptors(t *testing.T) {
-	cmd := harness.Program(t, t.TempDir(), "edge", "--proxy-all", "--origin", startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	cmd := harness.Program(t, t.TempDir(), "edge", "--proxy-all", "--icons", "on", "--origin", startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell, which the limit of descriptors needs")

@@ -402,7 +402,7 @@ func startEdge(s *scene) {
 }
 
 func (s *scene) startEdge() {
-	args := []string{"edge", "--proxy-all", "--origin", "http://" + s.origin, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+	args := []string{"edge", "--proxy-all", "--icons", "on", "--origin", "http://" + s.origin, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--cache-bytes", "33554432", "--origin-timeout", s.timeout.String()}
 	cmd := harness.Program(s.t, s.world.home, append(args, s.args...)...)
 	if s.descriptors > 0 {

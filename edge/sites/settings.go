@@ -1,0 +1,152 @@
+package sites
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/repeated"
+	"github.com/iconedge/iconedge/edge/routes"
+)
+
+// Settings are what an operator sets about a site.
+type Settings struct {
+	Icons         Switch        // the edge's own paths; unset: on without --proxy-all
+	HealthPath    string        // the path of a public health check without icons; empty: none
+	NegativeTTL   []StatusTTL   // freshness lifetimes of errors that name none
+	Grace         time.Duration // the stale-while-revalidate of responses that name none
+	IgnoreQuery   []string      // lists of parameters that are no part of the cache key
+	BypassCookies []string      // cookies whose requests bypass the cache
+	PurgeMethod   bool          // the public listener takes PURGE
+}
+
+// Flags defines the flags of a site on fs.
+func (s *Settings) Flags(fs *flag.FlagSet) {
+	fs.Var(&s.Icons, "icons", "`on|off`: whether the edge has paths of its own (icons, API, page, health check, /-/release); with off it forwards every path and adds no CORS or security fields to any response; off requires --proxy-all (default off with --proxy-all, otherwise on)")
+	fs.StringVar(&s.HealthPath, "health-path", "", "`PATH` of a public health check with --icons off (default none)")
+	fs.Var(repeated.Flag(&s.NegativeTTL, parseStatusTTL), "negative-ttl", "with --proxy-all, `STATUS=TIME`, freshness lifetime of an error response that names none, such as 404=1m; may be repeated (default none)")
+	fs.DurationVar(&s.Grace, "grace", 0, "with --proxy-all, `time` after its freshness lifetime in which a response without stale-while-revalidate is served stale while the edge revalidates it, also one with s-maxage; never one with must-revalidate, proxy-revalidate, no-cache or private")
+	fs.Var(repeated.Flag(&s.IgnoreQuery, parseNames), "ignore-query", "with --proxy-all, `NAME[,NAME...]` of query parameters that are no part of the cache key, such as utm_*,fbclid; the origin gets them all the same; may be repeated (default none)")
+	fs.Var(repeated.Flag(&s.BypassCookies, parseNames), "bypass-cookie", "with --proxy-all, `NAME` of a cookie whose requests bypass the cache, such as session or wordpress_logged_in_*; may be repeated (default none)")
+	fs.BoolVar(&s.PurgeMethod, "purge-method", false, "the public listener takes PURGE, for the address of the request, from clients with the admin token; requires --admin-token-file")
+}
+
+// Validate returns an error that lists every invalid setting. proxyAll and adminToken report
+// whether --proxy-all and --admin-token-file are set, and requireToken is --require-token.
+func (s *Settings) Validate(proxyAll, adminToken, requireToken bool) error {
+	var errs []error
+	icons := s.hasIcons(proxyAll)
+	if !icons && !proxyAll {
+		errs = append(errs, errors.New("--icons off requires --proxy-all: otherwise the edge would serve nothing"))
+	}
+	if !icons && requireToken {
+		errs = append(errs, errors.New("--require-token requires --icons on: without icons no path of the edge takes tokens"))
+	}
+	switch {
+	case s.HealthPath != "" && icons:
+		errs = append(errs, errors.New("--health-path requires --icons off: with icons the health check is "+routes.HealthPath))
+	case s.HealthPath != "" && !validPath(s.HealthPath):
+		errs = append(errs, errors.New("--health-path must be a path without a query, such as /up"))
+	}
+	if s.Grace < 0 {
+		errs = append(errs, errors.New("--grace must not be negative"))
+	}
+	if s.PurgeMethod && !adminToken {
+		errs = append(errs, errors.New("--purge-method requires --admin-token-file: otherwise every client could purge"))
+	}
+	return errors.Join(errs...)
+}
+
+// hasIcons reports whether the edge has paths of its own.
+func (s *Settings) hasIcons(proxyAll bool) bool { return s.Icons == On || s.Icons == "" && !proxyAll }
+
+// Site returns the site of these settings. policy decides about cookies and directives of clients.
+func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields map[string]bool) *Site {
+	site := &Site{Icons: s.hasIcons(proxyAll), HealthPath: s.HealthPath, Policy: policy, PassedFields: passedFields,
+		ignored: names(s.IgnoreQuery), bypassing: names(s.BypassCookies)}
+	if site.Icons {
+		site.HealthPath = routes.HealthPath
+	}
+	site.Policy.Grace = s.Grace
+	if len(s.NegativeTTL) > 0 {
+		site.Policy.NegativeTTL = map[int]time.Duration{}
+		for _, t := range s.NegativeTTL {
+			site.Policy.NegativeTTL[t.Status] = t.TTL
+		}
+	}
+	return site
+}
+
+// names returns the names in lists.
+func names(lists []string) patterns {
+	var all patterns
+	for _, list := range lists {
+		all = append(all, strings.Split(list, ",")...)
+	}
+	return all
+}
+
+// validPath reports whether a path can be that of a request, as a client would send it.
+func validPath(path string) bool {
+	return strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") && !strings.ContainsAny(path, "?#") &&
+		!strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+}
+
+// parseNames checks a list of names. Only the end of a name may be an asterisk, and none is an
+// asterisk alone, because that would ignore the whole query or bypass the cache for every cookie.
+func parseNames(s string) (string, error) {
+	for name := range strings.SplitSeq(s, ",") {
+		stem := strings.TrimSuffix(name, "*")
+		if stem == "" || strings.ContainsAny(stem, "*=&;?#") || strings.ContainsFunc(stem, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			return "", errors.New("must be names separated by commas; a name may end in *, such as utm_*")
+		}
+	}
+	return s, nil
+}
+
+// A StatusTTL is the freshness lifetime of the error responses with one status.
+type StatusTTL struct {
+	Status int
+	TTL    time.Duration
+}
+
+func (t StatusTTL) String() string { return fmt.Sprintf("%d=%s", t.Status, t.TTL) }
+
+// parseStatusTTL parses STATUS=TIME.
+func parseStatusTTL(s string) (StatusTTL, error) {
+	status, ttl, _ := strings.Cut(s, "=")
+	n, err := strconv.Atoi(status)
+	if err != nil || len(status) != 3 || n < 400 || n > 599 {
+		return StatusTTL{}, errors.New("the status must be from 400 to 599, as in 404=1m")
+	}
+	d, err := time.ParseDuration(ttl)
+	if err != nil || d <= 0 {
+		return StatusTTL{}, errors.New("the time must be a positive duration with a unit, as in 404=1m")
+	}
+	return StatusTTL{n, d}, nil
+}
+
+// A Switch is on or off, or empty if it is not set.
+type Switch string
+
+// The positions of a Switch.
+const (
+	On  Switch = "on"
+	Off Switch = "off"
+)
+
+// String returns the position.
+func (s *Switch) String() string { return string(*s) }
+
+// Set parses a position.
+func (s *Switch) Set(value string) error {
+	if Switch(value) != On && Switch(value) != Off {
+		return errors.New("must be on or off")
+	}
+	*s = Switch(value)
+	return nil
+}

@@ -1,0 +1,88 @@
+// Package sites holds what an operator decides about the requests of a site: which paths are the
+// edge's own, how long responses are fresh or may be served stale, what the cache key leaves out,
+// and which requests bypass the cache.
+//
+// Settings are the flags, and Settings.Site makes a Site of them. The pipeline reads the Site of
+// its request only, so that an edge can have several and choose one by the Host of the request.
+package sites
+
+import (
+	"strings"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+)
+
+// A Site decides about the requests of one site. It never changes while requests use it.
+type Site struct {
+	// Icons means that the edge has paths of its own: icon routes, the API, a page at / and a
+	// health check. Responses of the edge itself then have the fields that pages of other sites
+	// need to read them.
+	Icons        bool
+	HealthPath   string             // the path of the public health check; empty: none
+	Policy       cachepolicy.Policy // the cache policy of forwarded requests
+	PassedFields map[string]bool    // request fields that the edge lets through to the origin
+
+	ignored   patterns // query parameters that are no part of the cache key
+	bypassing patterns // cookies whose requests bypass the cache
+}
+
+// IsHealthPath reports whether a path is that of the public health check.
+func (s *Site) IsHealthPath(path string) bool { return path != "" && path == s.HealthPath }
+
+// Key returns the path and query under which the response to a forwarded target is stored: the
+// target without the ignored parameters. The others keep their order and their spelling.
+func (s *Site) Key(target string) string {
+	path, query, has := strings.Cut(target, "?")
+	if len(s.ignored) == 0 || !has {
+		return target
+	}
+	var kept []string
+	for parameter := range strings.SplitSeq(query, "&") {
+		if !s.ignores(parameter) {
+			kept = append(kept, parameter)
+		}
+	}
+	if len(kept) == 0 {
+		return path
+	}
+	return path + "?" + strings.Join(kept, "&")
+}
+
+// ignores reports whether a parameter is no part of the key. One with a semicolon always is,
+// because some applications find a second parameter after the semicolon: a client could send the
+// value of that parameter to the origin without its being part of the key.
+func (s *Site) ignores(parameter string) bool {
+	name, _, _ := strings.Cut(parameter, "=")
+	return s.ignored.match(name) && !strings.Contains(parameter, ";")
+}
+
+// Bypasses reports whether a request with these Cookie lines bypasses the cache. Some applications
+// split cookies at commas too, so Bypasses finds a name after either separator.
+func (s *Site) Bypasses(cookies []string) bool {
+	if len(s.bypassing) == 0 {
+		return false
+	}
+	separator := func(r rune) bool { return r == ';' || r == ',' }
+	for _, line := range cookies {
+		for pair := range strings.FieldsFuncSeq(line, separator) {
+			name, _, _ := strings.Cut(pair, "=")
+			if s.bypassing.match(strings.Trim(name, " \t")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// patterns are names. A pattern that ends in an asterisk stands for every name that begins with the
+// rest.
+type patterns []string
+
+func (p patterns) match(name string) bool {
+	for _, pattern := range p {
+		if stem, ok := strings.CutSuffix(pattern, "*"); ok && strings.HasPrefix(name, stem) || name == pattern {
+			return true
+		}
+	}
+	return false
+}
