@@ -94,7 +94,8 @@ func New(cfg Config) (*Server, error) {
 // build builds the components, from the origin to the client.
 func (s *Server) build() error {
 	cfg, m := s.cfg, s.metrics
-	s.upstream = upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: cfg.Log})
+	s.upstream = upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: cfg.Log,
+		Host: cfg.HostName(), SNI: cfg.OriginSNI})
 	s.closes(s.upstream.Close)
 	shared, err := openFleet(cfg, m)
 	if err != nil {
@@ -111,12 +112,12 @@ func (s *Server) build() error {
 	s.origin = proxy.NewFetcher(proxy.FetcherOptions{Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: m, Tracer: s.reports.Tracer, State: s.state})
 	s.library = library.New(library.Options{Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll,
 		Fetch: s.origin.FetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: m, Log: cfg.Log})
-	s.purges = purge.New(s.cache, s.library.Negative)
+	s.purges = purge.New(s.cache, s.library.Negative, cfg.ProxyAll)
 	wait := cfg.OriginTimeout + time.Second
 	s.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: wait, Clients: clients, Lists: s.lists,
 		Share: windows(shared), CheckToken: s.checkToken, Observer: m})
 	s.proxy = proxy.New(proxy.Options{
-		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
+		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(), ClientHost: cfg.ClientHost(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin, Metrics: m, Reports: s.reports, Log: cfg.Log,
 	})

@@ -17,6 +17,7 @@ package cache
 import (
 	"hash/maphash"
 	"math/bits"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -191,9 +192,27 @@ func (s *seeds) labelOfKey(key string) uint64 { return maphash.String(s.url, key
 
 func (s *seeds) labelOfTag(tag string) uint64 { return maphash.String(s.tag, tag) }
 
-// labelsOf appends the labels of an entry: that of its key, and those of its surrogate keys.
+// TargetTag returns the surrogate key that all entries with a target have whose keys begin with a
+// scheme and a host. No response can name it, because surrogate keys have no spaces.
+func TargetTag(target string) string { return " " + target }
+
+// targetOf returns the target in a key that begins with a scheme and a host; other keys are targets
+// themselves.
+func targetOf(key string) (target string, sited bool) {
+	_, rest, sited := strings.Cut(key, "://")
+	if i := strings.IndexByte(rest, '/'); sited && key[0] != '/' && i >= 0 {
+		return rest[i:], true
+	}
+	return key, false
+}
+
+// labelsOf appends the labels of an entry: that of its key, those of its surrogate keys, and that
+// of its target, if the key has a scheme and a host.
 func (s *seeds) labelsOf(labels []uint64, key string, tags []string) []uint64 {
 	labels = append(labels, s.labelOfKey(key))
+	if target, sited := targetOf(key); sited {
+		labels = append(labels, s.labelOfTag(TargetTag(target)))
+	}
 	for _, t := range tags {
 		labels = append(labels, s.labelOfTag(t))
 	}

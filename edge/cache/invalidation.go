@@ -127,8 +127,7 @@ func (m *invalidations) check(s subject, expire func(invalidation)) bool {
 
 // newest merges all invalidations that concern an entry. The caller holds mu.
 func (m *invalidations) newest(key string, labels []uint64) invalidation {
-	v, _ := m.prefixes.match(key)
-	return v.merge(m.newestOfLabels(labels))
+	return m.prefixes.matchKey(key).merge(m.newestOfLabels(labels))
 }
 
 func (m *invalidations) newestOfLabels(labels []uint64) invalidation {

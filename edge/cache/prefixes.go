@@ -88,6 +88,17 @@ func (p *prefixes) match(key string) (v invalidation, nodes int) {
 	}
 }
 
+// matchKey merges all invalidations that concern a key, and, if it begins with a scheme and a host,
+// those that concern its target.
+func (p *prefixes) matchKey(key string) invalidation {
+	v, _ := p.match(key)
+	if target, sited := targetOf(key); sited && p.n > 0 {
+		of, _ := p.match(target)
+		v = v.merge(of)
+	}
+	return v
+}
+
 // all calls do for every prefix, in order.
 func (p *prefixes) all(do func(prefix string, v invalidation)) { p.root.all(nil, do) }
 

@@ -59,8 +59,5 @@ func (s *purgeSpec) matchesPrefixes() func(key string) bool {
 	for _, p := range s.prefixes {
 		tree.add(p, invalidation{hard: 1})
 	}
-	return func(key string) bool {
-		v, _ := tree.match(key)
-		return v.hard > 0
-	}
+	return func(key string) bool { return tree.matchKey(key).hard > 0 }
 }

@@ -17,10 +17,10 @@ import (
 // Health checks and preflights are answered without TLS. A preflight fails if its response is a
 // redirect, while the request after it may follow one (Fetch standard, CORS-preflight fetch).
 func (h *Proxy) redirectToTLS(r *request) bool {
-	if h.Options.Redirect == "" || r.Secure || string(r.ctx.URI().PathOriginal()) == routes.HealthPath || isPreflight(r.ctx) {
+	if h.Options.Redirect == "" || r.site.Scheme == "https" || string(r.ctx.URI().PathOriginal()) == routes.HealthPath || isPreflight(r.ctx) {
 		return false
 	}
-	host, _ := SplitHost(string(r.ctx.Host()))
+	host, _ := SplitHost(r.site.Host)
 	if host == "" {
 		return false
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -36,6 +37,7 @@ type Options struct {
 	ProxyAll    bool               // forward paths that are not the edge's own
 	Policy      cachepolicy.Policy // cache policy of forwarded paths
 	Passed      map[string]bool    // request fields that the operator lets through to the origin
+	ClientHost  bool               // forwarded requests carry the client's Host to the origin
 	CacheBytes  int64              // limit of the cache in memory
 	WaitTimeout time.Duration      // how long a request waits for a collapsed fetch
 	Redirect    string             // format of the https URL to redirect to; empty: no redirect
@@ -112,6 +114,10 @@ type request struct {
 
 	count access.Count // the limit that counted the request
 
+	// site describes the request to the origin of a forwarded path. Its scheme and Host are those
+	// of the client's request, as a trusted proxy or an edge behind this one names them.
+	site upstream.Forwarded
+
 	traced *traced // its trace; nil: it is not traced
 }
 
@@ -139,12 +145,13 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, p)
 		return
 	}
+	if x.Tier = h.Options.Tiers.Prove(r.Request); x.Tier {
+		x.Conn.Exempt()
+	}
+	r.site = h.Options.Clients.Forwarded(x, string(ctx.Host()), ValidHost)
 	if h.redirectToTLS(r) {
 		h.end(r, exchange.Own, nil)
 		return
-	}
-	if x.Tier = h.Options.Tiers.Prove(r.Request); x.Tier {
-		x.Conn.Exempt()
 	}
 	h.startTrace(r)
 	if p := h.Options.Admission.Denied(r.Request, string(ctx.URI().PathOriginal())); p != nil {
