@@ -405,7 +405,7 @@ func TestStreamed(t *testing.T) {
 			if err != nil || !bytes.Equal(got, row.body) {
 				t.Fatalf("%d bytes %.200q, %v; want %d", len(got), got, err, len(row.body))
 			}
-			settled(t, "the response is stored, a moment after its last byte", func() bool { return !row.stored || e.cache.Get("/file") != nil })
+			settled(t, "the response is stored, a moment after its last byte", func() bool { return !row.stored || e.stored("/file") != nil })
 			a := e.get(t, "/file")
 			if a.body != string(row.body) || len(s.requests("/file")) != map[bool]int{true: 1, false: 2}[row.stored] {
 				t.Errorf("second request: %d bytes, the origin got %d requests in all, stored: want %v", len(a.body), len(s.requests("/file")), row.stored)

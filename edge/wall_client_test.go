@@ -71,7 +71,7 @@ func (w *wall) runCase(t *testing.T, c wallCase, warm bool, lead int) {
 	answers, end := c.outcome(t, w.proxyAll)
 	w.library.Negative.Clear()
 	for _, a := range answers {
-		w.cache.Purge(cache.Purge{Keys: []string{a.target}}, time.Now())
+		w.cache.Purge(cache.Purge{Keys: []string{a.target}, Tags: []string{cache.TargetTag(a.target)}}, time.Now())
 		if warm && (a.method == "GET" || a.method == "HEAD") && !strings.Contains(a.target, "missing") {
 			w.warm(t, a.target)
 		}
