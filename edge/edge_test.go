@@ -25,8 +25,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// stored returns the entry of a target, on the edge's own routes or on forwarded paths of edge.test;
-// nil, if there is none.
+// stored returns the entry of a target, on the edge's own routes or on forwarded paths of
+// edge.test; nil, if there is none.
 func (e *edgeTest) stored(target string) *cache.Entry {
 	for _, site := range []string{"", "http://edge.test", "https://edge.test"} {
 		if found := e.cache.Get(site + target); found != nil {

@@ -139,8 +139,8 @@ func TestStrangersNameNothing(t *testing.T) {
 	}
 }
 
-// The scheme and Host that a trusted proxy names stand for those of the connection, and its hops are
-// kept. With --host they must be among its names too.
+// The scheme and Host that a trusted proxy names stand for those of the connection, and its hops
+// are kept. With --host the Host must be among its names too.
 func TestTrustedProxyNames(t *testing.T) {
 	e, o := newNamed(t, func(c *Config) { c.Hosts = []string{"edge.internal", "shop.example"} })
 	a := e.as(t, "edge.internal", "GET", "/page", "X-Forwarded-Host", "shop.example", "X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.9")

@@ -15,8 +15,8 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// TestS3BehindTheEdge puts an edge before an S3 server. Clients sign the Host of each request, so the
-// server accepts a signature only if it gets the Host that the client used.
+// TestS3BehindTheEdge puts an edge before an S3 server. Clients sign the Host of each request, so
+// the server accepts a signature only if it gets the Host that the client used.
 func TestS3BehindTheEdge(t *testing.T) {
 	store, err := url.Parse(storetest.S3(t))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 )
 
-// What the origin is told of a request, by the peer and the fields that it sent.
+// The description of a request depends on the peer and on the fields that it sent.
 func TestForwarded(t *testing.T) {
 	clients := Clients{Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	const proxy, stranger = "10.0.0.1", "192.0.2.1"

@@ -15,14 +15,14 @@ import (
 // An fetchRequest is the request that the cache looks up and that the origin may receive. On our
 // own routes it does not depend on the client; a forwarded one is the client's own request.
 type fetchRequest struct {
-	key             string              // cache key: the target, on forwarded paths after scheme and Host
+	key             string              // cache key; see routes.ForwardedKey for forwarded paths
 	target          string              // path and query at the origin
 	own             bool                // on our own routes: the edge rebuilds the response
 	sendsTierSecret bool                // carries the secret between tiers
 	name            string              // icon or pack, as in the name list; empty: unchecked
 	policy          cachepolicy.Request // the part of it that decides about storing and reusing
 	header          http.Header         // sent to the origin; a fetch changes only a copy
-	forwarded       upstream.Forwarded  // the client's request as described to the origin; zero: not
+	forwarded       upstream.Forwarded  // describes the client's request; zero: nothing does
 	host            string              // sent to the origin; empty: the origin's own
 	body            []byte
 	passed          map[string]bool // fields that the operator passes (--pass-field)

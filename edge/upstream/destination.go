@@ -101,7 +101,8 @@ func (o *origin) named() bool {
 	return err != nil
 }
 
-// dialTLS connects over TLS, for the name of the destination in its context. The dialer's timeout includes the handshake.
+// dialTLS connects over TLS, for the name of the destination in its context. The dialer's timeout
+// includes the handshake.
 func dialTLS(d *net.Dialer, config func() *tls.Config) dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		to := destinationOf(ctx)

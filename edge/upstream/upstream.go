@@ -108,7 +108,7 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 		DisableCompression:     true, // the caller decides about content codings
 		MaxConnsPerHost:        conns,
 		MaxIdleConnsPerHost:    conns,
-		MaxIdleConns:           conns * max(1, len(c.origins)), // clients choose the names of TLS connections
+		MaxIdleConns:           conns * max(1, len(c.origins)), // clients may choose TLS names
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHead,
 		Protocols:              new(http.Protocols),
