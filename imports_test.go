@@ -72,8 +72,8 @@ var rooms = map[string]string{
 	"edge/ratelimit": "",
 	"edge/upstream":  "problem tier golang.org/x/net/http/httpguts",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token github.com/google/jsonschema-go github.com/klauspost/compress",
-	"origin/catalog": "icon objectstore origin/release origin/search golang.org/x/sync",
+	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli",
 	// It writes the lexicon that the program embeds.
@@ -82,6 +82,7 @@ var rooms = map[string]string{
 	"origin/release":                "icon github.com/klauspost/compress",
 	"origin/publish":                "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
 	"origin/token":                  "icon objectstore",
+	"origin/withdrawal":             "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
 	// A client of the public API: it imports nothing of edge or origin.
