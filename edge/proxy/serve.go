@@ -162,7 +162,9 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	h.seenHosts.add(ctx.Host())
+	if host := ctx.Host(); len(host) > 0 { // HTTP/1.1 forbids an empty one, HTTP/1.0 does not
+		h.seenHosts.add(host)
+	}
 	h.table.Handler(ctx)
 }
 
