@@ -37,7 +37,7 @@ var rooms = map[string]string{
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
-	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
+	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/upstream",
 	// The pipeline and its fast path.
 	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/h2 edge/library edge/observe edge/ratelimit " +
@@ -52,7 +52,7 @@ var rooms = map[string]string{
 	"edge/fleet":  "edge/ratelimit github.com/redis/go-redis",
 	"edge/bodies": "",
 	// Who the client of a request is, and whether the request may proceed.
-	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/routes edge/upstream",
+	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
 	"edge/listen": "certs hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme",
@@ -75,7 +75,7 @@ var rooms = map[string]string{
 	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
-		"github.com/andybalholm/brotli",
+		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",

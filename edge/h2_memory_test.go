@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
 // idleBytes is how much memory an idle HTTP/2 connection without TLS may take, whatever happened on
@@ -78,7 +79,7 @@ func TestIdleStreams(t *testing.T) {
 		"half bodies, then taken back": posts,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWall(t, false)
+			w := newRawEdge(t, false)
 			w.ask(t, "/mdi/hot.svg")
 			all := append([]byte(http2.ClientPreface), frameOf(http2.FrameSettings, 0, 0, nil)...)
 			all = append(append(all, sent...), frameOf(http2.FramePing, 0, 0, []byte("the last"))...)
@@ -142,7 +143,7 @@ func inUse() int64 {
 
 // The memory of a client's connections and requests counts against its own share, and no other.
 func TestShareOfMemory(t *testing.T) {
-	w := newWall(t, true, func(c *Config) {
+	w := newRawEdge(t, true, func(c *Config) {
 		c.ClientBytes = 2*listen.ConnBytes + 1000
 		// The client that warms the cache has no share.
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))
@@ -166,7 +167,7 @@ func TestShareOfMemory(t *testing.T) {
 	third, err := w.dialFrom(t, "127.0.0.2")
 	if err == nil && answersTo(third, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
 		settled(t, "the first has gone", func() bool {
-			return w.listeners.Held(netip.MustParseAddr("127.0.0.2")) == 2*listen.ConnBytes
+			return w.memory.Held(ratelimit.ClientKey(netip.MustParseAddr("127.0.0.2"))) == 2*listen.ConnBytes
 		})
 	}
 	fourth, err := w.dialFrom(t, "127.0.0.2")
@@ -178,7 +179,7 @@ func TestShareOfMemory(t *testing.T) {
 			c.Close()
 		}
 	}
-	settled(t, "all is given back", func() bool { return w.listeners.Held(netip.MustParseAddr("127.0.0.2")) == 0 })
+	settled(t, "all is given back", func() bool { return w.memory.Held(ratelimit.ClientKey(netip.MustParseAddr("127.0.0.2"))) == 0 })
 }
 
 // answersTo reports whether the response to a request has that status.
