@@ -192,7 +192,7 @@ func expire(t *testing.T, e *edgeTest, app *application, target string) {
 	fields := app.fields
 	app.change(func() { app.fields = []string{"Cache-Control", "max-age=60"} })
 	e.get(t, target, "X-Who", "another")
-	settled(t, "it is stored", func() bool { return e.cache.Get(target) != nil })
+	settled(t, "it is stored", func() bool { return e.stored(target) != nil })
 	e.age(t, target, time.Minute)
 	app.change(func() { app.fields = fields })
 	app.asked.Store(0)
@@ -250,7 +250,7 @@ func TestCollapseByEveryProtocol(t *testing.T) {
 					// A thousand clients may keep the origin longer than the default timeout.
 					s := newSecured(t, app, func(c *Config) { c.ProxyAll, c.OriginTimeout = true, 4*atMost })
 					if expired {
-						expire(t, s.edgeTest, app, "/")
+						expire(t, s.by(t, way).edgeTest, app, "/")
 					}
 					together := min(clients, 50) // within the stream limit of a connection
 					app.change(func() { app.each = allWaiting(t, s.edgeTest, together, together-1) })
@@ -334,7 +334,7 @@ func TestCollapseFromDisk(t *testing.T) {
 		})
 	}
 	first := run()
-	if a := call(t, first.url()+"/", "X-Who", "another"); a.StatusCode != http.StatusOK {
+	if a := call(t, first.url()+"/", "X-Who", "another", "Host", "edge.test"); a.StatusCode != http.StatusOK {
 		t.Fatal(a.StatusCode, a.body)
 	}
 	first.stop()
@@ -359,7 +359,7 @@ func TestCollapseFromDisk(t *testing.T) {
 	var wrong atomic.Int64
 	for i := range clients {
 		wg.Go(func() {
-			if a := call(t, n.url()+"/", withCookies(i)...); a.body != bodyFor(fmt.Sprint("user", i)) {
+			if a := call(t, n.url()+"/", append(withCookies(i), "Host", "edge.test")...); a.body != bodyFor(fmt.Sprint("user", i)) {
 				wrong.Add(1)
 			}
 		})
@@ -381,7 +381,7 @@ func TestCollapseConditional(t *testing.T) {
 				app := &application{shared: shared}
 				e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
 				mine := e.get(t, "/", withCookies(0)...)
-				e.cache.MarkHitForPass("/\x00credentials", false, time.Now())
+				e.cache.MarkHitForPass("http://edge.test/\x00credentials", false, time.Now())
 				e.cache.Purge(cache.Purge{All: true}, time.Now())
 				if expired {
 					expire(t, e, app, "/")
@@ -535,7 +535,7 @@ func TestCollapseBehindAuthorization(t *testing.T) {
 	if n := app.asked.Load(); n != 2 || right != clients-1 || collapsed != clients-2 {
 		t.Errorf("the origin was asked %d times, want 2; %d are right, %d collapsed", n, right, collapsed)
 	}
-	if e.cache.IsHitForPass("/", time.Now()) {
+	if e.cache.IsHitForPass("http://edge.test/", time.Now()) {
 		t.Error("one client with Authorization keeps those without from collapsing")
 	}
 }

@@ -59,7 +59,7 @@ const (
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Addresses.Flags(fs)
 	c.Admin.Flags(fs, "POST /purge")
-	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
+	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them, each http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
 	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin a response, and for each further part of it")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
 	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
@@ -133,14 +133,26 @@ func (o *Origins) String() string {
 func (o *Origins) Set(s string) error {
 	var group []*url.URL
 	for raw := range strings.SplitSeq(s, ",") {
-		u, err := hostport.ParseURL(raw)
-		if err != nil || strings.Trim(u.Path, "/") != "" {
-			return errors.New("must be http://HOST[:PORT] or https://HOST[:PORT]")
+		u, err := parseOrigin(raw)
+		if err != nil {
+			return err
 		}
 		group = append(group, u)
 	}
 	*o = append(*o, group)
 	return nil
+}
+
+// parseOrigin reads the address of an origin: a base URL, or the path of a Unix socket.
+func parseOrigin(s string) (*url.URL, error) {
+	if path, ok := strings.CutPrefix(s, "unix:"); ok && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
+		return &url.URL{Scheme: "unix", Path: path, OmitHost: true}, nil
+	}
+	u, err := hostport.ParseURL(s)
+	if err != nil || strings.Trim(u.Path, "/") != "" {
+		return nil, errors.New("must be http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH")
+	}
+	return u, nil
 }
 
 func (o *Origins) Repeatable() bool { return true }

@@ -63,6 +63,7 @@ func (s *Server) build() (err error) {
 	}
 	s.upstream = upstream.New(upstream.Config{
 		Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
+		Host: cfg.HostName(), SNI: cfg.OriginSNI,
 	})
 	s.life.onEnd(s.upstream.Close)
 	shared, err := openFleet(cfg, s.metrics)
@@ -85,14 +86,14 @@ func (s *Server) build() (err error) {
 		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: !site.Icons, Connect: s.upstream.Connect,
 		Fetch: s.origin.FetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: s.metrics, Log: log,
 	})
-	s.purges = purge.New(s.cache, s.library.Negative, site.Key)
+	s.purges = purge.New(s.cache, s.library.Negative, s.forwardedTarget(site))
 
 	wait := cfg.OriginTimeout + time.Second
 	s.admission = access.NewAdmission(access.Options{
 		Rules: cfg.Rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics,
 	})
 	s.proxy = proxy.New(proxy.Options{
-		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Site: site, Purge: s.purgeMethod(),
+		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Site: site, Purge: s.purgeMethod(), ClientHost: cfg.ClientHost(),
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
 		Metrics: s.metrics, Reports: s.reports, Log: log,

@@ -26,10 +26,21 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
+// stored returns the entry of a target, on the edge's own routes or on forwarded paths of
+// edge.test; nil, if there is none.
+func (e *edgeTest) stored(target string) *cache.Entry {
+	for _, site := range []string{"", "http://edge.test", "https://edge.test"} {
+		if found := e.cache.Get(site + target); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
 // age makes the stored response of a key look as if it had arrived that long ago.
 func (e *edgeTest) age(t *testing.T, key string, by time.Duration) {
 	t.Helper()
-	old := e.cache.Get(key)
+	old := e.stored(key)
 	if old == nil {
 		t.Fatalf("nothing is stored under %s", key)
 	}

@@ -380,7 +380,7 @@ func TestSlowReaders(t *testing.T) {
 		if row.half {
 			must(t, c.CloseWrite())
 		}
-		settled(t, "it is stored for the next one", func() bool { return w.cache.Get(row.target) != nil })
+		settled(t, "it is stored for the next one", func() bool { return w.stored(row.target) != nil })
 		all = append(all, c)
 	}
 	settled(t, "each is cut", func() bool { return w.listeners.Stats().Overdue == int64(len(rows)) })

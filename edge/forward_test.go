@@ -91,7 +91,7 @@ func TestForwardedUnchanged(t *testing.T) {
 	if len(asked) != 1 {
 		t.Fatalf("the origin got %d requests for the target in the client's spelling, want 1", len(asked))
 	}
-	for name, value := range map[string]string{"X-Request": "r", "Accept-Encoding": "br", "Te": "", "X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "http"} {
+	for name, value := range map[string]string{"X-Request": "r", "Accept-Encoding": "br", "Te": "", "X-Forwarded-For": "203.0.113.7, 0.0.0.0", "X-Forwarded-Proto": "http"} {
 		if got := asked[0].Get(name); got != value {
 			t.Errorf("the origin got %s: %q, want %q", name, got, value)
 		}
@@ -238,10 +238,10 @@ func TestPrivateInParallel(t *testing.T) {
 		io.WriteString(w, r.Header.Get("X-Who"))
 	}})
 	e.get(t, "/mine", "X-First", "1") // makes a hit-for-pass marker
-	if !e.cache.IsHitForPass("/mine", time.Now()) {
+	if !e.cache.IsHitForPass("http://edge.test/mine", time.Now()) {
 		t.Fatal("the edge has no hit-for-pass marker for /mine")
 	}
-	e.cache.MarkHitForPass("/mine", true, time.Now().Add(time.Hour)) // longer than the test takes
+	e.cache.MarkHitForPass("http://edge.test/mine", true, time.Now().Add(time.Hour)) // longer than the test takes
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {
@@ -405,7 +405,7 @@ func TestStreamed(t *testing.T) {
 			if err != nil || !bytes.Equal(got, row.body) {
 				t.Fatalf("%d bytes %.200q, %v; want %d", len(got), got, err, len(row.body))
 			}
-			settled(t, "the response is stored, a moment after its last byte", func() bool { return !row.stored || e.cache.Get("/file") != nil })
+			settled(t, "the response is stored, a moment after its last byte", func() bool { return !row.stored || e.stored("/file") != nil })
 			a := e.get(t, "/file")
 			if a.body != string(row.body) || len(s.requests("/file")) != map[bool]int{true: 1, false: 2}[row.stored] {
 				t.Errorf("second request: %d bytes, the origin got %d requests in all, stored: want %v", len(a.body), len(s.requests("/file")), row.stored)

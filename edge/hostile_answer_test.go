@@ -26,7 +26,7 @@ func TestHostileEndless(t *testing.T) {
 		if m.status() != 200 || m.body != "fine" || strings.Join(m.fields["cache-control"], ",") != row.cacheControl {
 			t.Errorf("%s: %s %q %q, want Cache-Control: %s", target, m.line, m.body, m.fields, row.cacheControl)
 		}
-		stored := func() bool { return w.cache.Get(target) != nil }
+		stored := func() bool { return w.stored(target) != nil }
 		if row.stored { // perhaps a moment after its last byte
 			settled(t, target+" is stored", stored)
 		} else if stored() {
@@ -57,7 +57,7 @@ func TestHostileRevalidationByAnother(t *testing.T) {
 			if m.status() != 200 || m.body != echoed("GET", target, "") {
 				t.Fatalf("%s %q", m.line, m.body)
 			}
-			if e := w.cache.Get(target); e == nil || e.Freshness().Fresh(time.Now()) != fresh {
+			if e := w.stored(target); e == nil || e.Freshness().Fresh(time.Now()) != fresh {
 				t.Errorf("the stored response is fresh: %v, want %v", !fresh, fresh)
 			}
 			seen, _ := w.origin.take()

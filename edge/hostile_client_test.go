@@ -85,7 +85,7 @@ func (w *rawEdge) runCase(t *testing.T, c corpusCase, warm bool, lead int) {
 	answers, end := c.outcome(t, w.proxyAll)
 	w.library.Negative.Clear()
 	for _, a := range answers {
-		w.cache.Purge(cache.Purge{Keys: []string{a.target}}, time.Now())
+		w.cache.Purge(cache.Purge{Keys: []string{a.target}, Tags: []string{cache.TargetTag(a.target)}}, time.Now())
 		if warm && (a.method == "GET" || a.method == "HEAD") && !strings.Contains(a.target, "missing") {
 			w.warm(t, a.target)
 		}
@@ -111,13 +111,19 @@ func bodyPart(request string) string {
 	return ""
 }
 
-// warm requests each target until its response is stored.
+// warm requests each target until its response is stored. On forwarded paths a request of HTTP/1.0
+// without a Host has an entry of its own.
 func (w *rawEdge) warm(t *testing.T, targets ...string) {
 	t.Helper()
 	for _, target := range targets {
-		for tries := 0; w.cache.Get(target) == nil; tries++ {
+		for tries := 0; w.stored(target) == nil; tries++ {
 			if w.ask(t, target); tries > 3 {
 				t.Fatalf("%s is not stored", target)
+			}
+		}
+		for tries := 0; w.cache.Get(target) == nil && w.cache.Get("http://"+target) == nil; tries++ {
+			if w.tell(t, "GET "+target+" HTTP/1.0\r\n\r\n"); tries > 3 {
+				t.Fatalf("%s is not stored for requests without a Host", target)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func TestHostileFloodOfVariants(t *testing.T) {
 		w.origin.take()
 		ask(form)
 		seen, _ := w.origin.take()
-		if stored := w.cache.Get(form) != nil; stored != (i > 0) || len(seen) != map[bool]int{true: 1, false: 0}[i < 2] {
+		if stored := w.stored(form) != nil; stored != (i > 0) || len(seen) != map[bool]int{true: 1, false: 0}[i < 2] {
 			t.Errorf("after request %d it is stored: %v, %d requests to the origin; want %s", i+1, stored, len(seen), want)
 		}
 	}
@@ -45,7 +45,7 @@ func TestHostileVariantIsRevalidated(t *testing.T) {
 	}
 	w.age(t, form, 700*time.Second)
 	w.ask(t, form)
-	if e := w.cache.Get(form); e == nil || !e.Freshness().Fresh(time.Now()) {
+	if e := w.stored(form); e == nil || !e.Freshness().Fresh(time.Now()) {
 		t.Errorf("the form is not stored, or not fresh: %+v", e)
 	}
 }
@@ -110,7 +110,7 @@ func TestHostileMissingIsPurged(t *testing.T) {
 	if seen, _ := w.origin.take(); len(seen) != 2 {
 		t.Errorf("the origin received %d requests, want 2", len(seen))
 	}
-	if e := w.cache.Get(name); e != nil {
+	if e := w.stored(name); e != nil {
 		t.Error("the missing name is stored among the icons")
 	}
 }

@@ -42,7 +42,7 @@ func TestHostileTrailers(t *testing.T) {
 	if len(seen) != 1 || len(wrong) > 0 {
 		t.Fatalf("the origin saw %v, %v", seen, wrong)
 	}
-	if got := seen[0].fields["forwarded"]; len(got) != 1 || got[0] != "for=198.51.100.7;proto=http" || seen[0].fields["x-trailer"] != nil {
+	if got := seen[0].fields["forwarded"]; len(got) != 1 || got[0] != "for=198.51.100.7, for=127.0.0.1;host=edge.test;proto=http" || seen[0].fields["x-trailer"] != nil {
 		t.Errorf("the origin received %q", seen[0].fields)
 	}
 	m := w.tell(t, "GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\n"+chunks+"If-None-Match: \"e\"\r\n\r\n")

@@ -10,6 +10,7 @@ import (
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/sites"
 )
 
 // The receivers of the signal that reloads files.
@@ -93,6 +94,15 @@ func (s *Server) ready() bool { return (s.warm || s.state.Reached()) && !s.proxy
 // checkToken asks the origin for its verdict on a licence token.
 func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 	return s.origin.CheckToken(token, s.library.MayGetSecret(true))
+}
+
+// forwardedTarget returns the function that gives the target by which a forwarded response is
+// stored; nil, if the edge forwards nothing.
+func (s *Server) forwardedTarget(site *sites.Site) func(target string) string {
+	if !s.cfg.ProxyAll {
+		return nil
+	}
+	return site.Key
 }
 
 // purgeMethod returns the function that answers PURGE; nil, if the edge does not take it.

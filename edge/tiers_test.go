@@ -89,6 +89,9 @@ func call(t *testing.T, url string, fields ...string) answer {
 	for i := 0; i+1 < len(fields); i += 2 {
 		r.Header.Add(fields[i], fields[i+1])
 	}
+	if host := r.Header.Get("Host"); host != "" {
+		r.Host = host
+	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return answer{Response: &http.Response{}, body: err.Error()}

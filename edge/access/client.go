@@ -91,17 +91,11 @@ func cutLast(s string) (before, last string, more bool) {
 // forwardedFor returns the address in an element of Forwarded, such as
 // `for="[2001:db8::1]:4711";proto=https` (RFC 7239, section 4).
 func forwardedFor(element string) (netip.Addr, bool) {
-	for pair := range strings.SplitSeq(element, ";") {
-		name, value, _ := strings.Cut(pair, "=")
-		if strings.EqualFold(strings.Trim(name, " \t"), "for") {
-			value = strings.Trim(value, " \t")
-			if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
-				value = value[1 : n-1]
-			}
-			return parseNode(value)
-		}
+	value, ok := parameter(element, "for")
+	if !ok {
+		return netip.Addr{}, false
 	}
-	return netip.Addr{}, false
+	return parseNode(value)
 }
 
 // parseNode parses an address, with or without a port. An IPv6 address with a port is in brackets

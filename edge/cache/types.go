@@ -2,6 +2,7 @@ package cache
 
 import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
@@ -18,3 +19,7 @@ type (
 	// A Generation is a moment in the order of drops and purges.
 	Generation = invalidation.Generation
 )
+
+// TargetTag returns the surrogate key that all entries with a target have whose keys begin with a
+// scheme and a host.
+func TargetTag(target string) string { return hashes.TargetTag(target) }

@@ -1,9 +1,7 @@
 package proxy
 
 import (
-	"cmp"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -18,8 +16,8 @@ import (
 // An fetchRequest is the request that the cache looks up and that the origin may receive. On our
 // own routes it does not depend on the client; a forwarded one is the client's own request.
 type fetchRequest struct {
-	key             string              // cache key
-	target          string              // path and query at the origin; empty: key is
+	key             string              // cache key; see routes.ForwardedKey for forwarded paths
+	target          string              // path and query at the origin
 	site            *sites.Site         // nil on our own routes
 	bypasses        bool                // the cache neither answers it nor stores its response
 	own             bool                // on our own routes: the edge rebuilds the response
@@ -27,9 +25,9 @@ type fetchRequest struct {
 	name            string              // icon or pack, as in the name list; empty: unchecked
 	policy          cachepolicy.Request // the part of it that decides about storing and reusing
 	header          http.Header         // sent to the origin; a fetch changes only a copy
-	client          netip.Addr          // named to the origin; zero: none is
+	forwarded       upstream.Forwarded  // describes the client's request; zero: nothing does
+	host            string              // sent to the origin; empty: the origin's own
 	body            []byte
-	proto           string
 	passed          map[string]bool // fields that the operator passes (--pass-field)
 
 	traced *traced // the trace of the client's request
@@ -42,7 +40,7 @@ var uncoded = http.Header{"Accept-Encoding": {"identity"}}
 // ownRequest returns the fetch request for a cache key of our own routes. Of the client's cache
 // directives only only-if-cached counts, because no client may send an edge to its origin at will.
 func (h *Proxy) ownRequest(r *request, key string) *fetchRequest {
-	return &fetchRequest{key: key, own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: r.target.Name, header: h.through(r.ctx, uncoded), traced: r.traced, policy: cachepolicy.Request{
+	return &fetchRequest{key: key, target: key, own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: r.target.Name, header: h.through(r.ctx, uncoded), traced: r.traced, policy: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }
@@ -117,7 +115,10 @@ func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 // stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
 // the request may bypass a shield whose own origin has failed.
 func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.policy.Method, Target: cmp.Or(q.target, q.key), Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
+	r := upstream.Request{Method: q.policy.Method, Target: q.target, Host: q.host, Header: q.header, Body: q.body, Forwarded: q.forwarded, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
+	if !q.own {
+		r.Key = q.key
+	}
 	r.TryNextGroup = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r

@@ -193,7 +193,7 @@ func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.T
 // panic the error of the fetch, whose callers log only the error.
 func (h *Proxy) logPanic(q *fetchRequest) {
 	if p := recover(); p != nil {
-		h.Options.Log.Error("panic while fetching", "method", q.policy.Method, "path", string(accesslog.Redacted([]byte(q.key))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		h.Options.Log.Error("panic while fetching", "method", q.policy.Method, "path", string(accesslog.Redacted([]byte(q.target))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		panic(p)
 	}
 }

@@ -23,6 +23,10 @@ import (
 func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
 	r.route, r.forwarded = routes.Forwarded, true
+	if !served(h.Options.Hosts, r.public.Host) {
+		h.end(r, exchange.Refused, misdirected())
+		return
+	}
 	q := h.forwardedRequest(r)
 	var o exchange.Outcome
 	err := refuseForwarded(q)
@@ -77,17 +81,19 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: r.site.PassedFields}
-	target := rawTarget(r.ctx)
+	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Forwarded: r.public, PassedFields: r.site.PassedFields}
 	q := &fetchRequest{
-		key: r.site.Key(target), target: target, bypasses: r.site.Bypasses(head["Cookie"]), site: r.site, sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
+		target: rawTarget(r.ctx), bypasses: r.site.Bypasses(head["Cookie"]), site: r.site, sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), forwarded: r.public, passed: sent.PassedFields, traced: f,
 		policy: cachepolicy.Request{
-			Method: sent.Method, Host: string(r.ctx.Host()), Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
+			Method: sent.Method, Host: r.public.Host, Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
 			Directives: r.site.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: r.site.Policy,
 		},
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
-	q.policy.Target = target
+	q.key, q.policy.Target = routes.ForwardedKey(r.public.Scheme, r.public.Host, r.site.Key(q.target)), q.target
+	if h.Options.ClientHost {
+		q.host = r.public.Host
+	}
 	q.body = r.Body()
 	return q
 }
@@ -210,10 +216,12 @@ func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (ex
 func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (exchange.Outcome, error) {
 	asked := h.Options.Cache.Generation()
 	if targets := cachepolicy.Invalidated(q.policy, a.Status, a.Header); len(targets) > 0 {
-		for i, target := range targets {
-			targets[i] = r.site.Key(target)
+		var keys []string
+		for _, target := range targets {
+			target = r.site.Key(target)
+			keys = append(keys, routes.ForwardedKey("http", q.policy.Host, target), routes.ForwardedKey("https", q.policy.Host, target))
 		}
-		h.Options.Cache.Purge(cache.Purge{Keys: targets}, a.ResponseTime)
+		h.Options.Cache.Purge(cache.Purge{Keys: keys}, a.ResponseTime)
 		asked = h.Options.Cache.Generation()
 	}
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}

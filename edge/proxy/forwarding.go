@@ -24,14 +24,27 @@ type Forwarding struct {
 	// PassFields lists fields that name another host, path, scheme, method or client, and reach the
 	// origin all the same.
 	PassFields []string
+	// OriginHost is the Host that origins get: client, origin, or a name. Empty: client for
+	// forwarded paths. Requests on the edge's own routes never carry the client's.
+	OriginHost string
+	// OriginSNI is the name for which https origins are verified. Empty: the name sent as Host.
+	OriginSNI string
 	sites.Settings
 }
+
+// The values of OriginHost that are no names.
+const (
+	hostOfClient = "client"
+	hostOfOrigin = "origin"
+)
 
 func (f *Forwarding) Flags(fs *flag.FlagSet) {
 	fs.BoolVar(&f.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own (see --icons), by the header fields of its responses (RFC 9111)")
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
 	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
 	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
+	fs.StringVar(&f.OriginHost, "origin-host", "", "`client|origin|NAME`, the Host that origins get: the client's, the one in --origin, or NAME; the edge's own routes never pass the client's (default client with --proxy-all, origin without)")
+	fs.StringVar(&f.OriginSNI, "origin-sni", "", "`NAME` that https origins get in the TLS handshake and are verified for (default the name that is sent as Host)")
 	f.Settings.Flags(fs)
 }
 
@@ -42,7 +55,24 @@ func (f *Forwarding) Validate() error {
 			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/reference/caching.md lists them", name))
 		}
 	}
+	if h := f.OriginHost; h != "" && !ValidHost(h) {
+		errs = append(errs, fmt.Errorf("--origin-host %q must be client, origin, or a name with or without a port", h))
+	}
+	if name, port := SplitHost(f.OriginSNI); f.OriginSNI != "" && (port != "" || !ValidHost(name)) {
+		errs = append(errs, fmt.Errorf("--origin-sni %q must be a name without a port", f.OriginSNI))
+	}
 	return errors.Join(errs...)
+}
+
+// ClientHost reports whether forwarded requests carry the client's Host.
+func (f *Forwarding) ClientHost() bool { return f.OriginHost == "" || f.OriginHost == hostOfClient }
+
+// HostName returns the name that all origins get as Host; empty: there is none.
+func (f *Forwarding) HostName() string {
+	if f.ClientHost() || f.OriginHost == hostOfOrigin {
+		return ""
+	}
+	return f.OriginHost
 }
 
 // Site returns the one site of an edge.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -106,12 +107,19 @@ func refuseHost(r *request, hosts []string) *problem.Problem {
 	if len(hosts) == 0 || r.isHealthCheck() {
 		return nil
 	}
-	name, _ := SplitHost(host)
-	for _, known := range hosts {
-		if strings.EqualFold(known, name) {
-			return nil
-		}
+	if !served(hosts, host) {
+		return misdirected()
 	}
+	return nil
+}
+
+// served reports whether the edge answers for a Host. hosts are its names; none: any.
+func served(hosts []string, host string) bool {
+	name, _ := SplitHost(host)
+	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(known string) bool { return strings.EqualFold(known, name) })
+}
+
+func misdirected() *problem.Problem {
 	return problem.New(fasthttp.StatusMisdirectedRequest, "this server does not answer for that host")
 }
 

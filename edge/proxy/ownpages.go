@@ -18,10 +18,10 @@ import (
 // Health checks and preflights are answered without TLS. A preflight fails if its response is a
 // redirect, while the request after it may follow one (Fetch standard, CORS-preflight fetch).
 func (h *Proxy) redirectToTLS(r *request) bool {
-	if h.Options.Redirect == "" || r.Secure || r.isHealthCheck() || isPreflight(r.ctx) {
+	if h.Options.Redirect == "" || r.public.Scheme == "https" || r.isHealthCheck() || isPreflight(r.ctx) {
 		return false
 	}
-	host, _ := SplitHost(string(r.ctx.Host()))
+	host, _ := SplitHost(r.public.Host)
 	if host == "" {
 		return false
 	}
@@ -57,8 +57,8 @@ const methodPurge = "PURGE"
 // reaches the origin.
 func (h *Proxy) servePurge(r *request) (exchange.Outcome, error) {
 	address := rawTarget(r.ctx)
-	if host := string(r.ctx.Host()); host != "" {
-		address = r.Scheme() + "://" + host + address
+	if r.public.Host != "" {
+		address = r.public.Scheme + "://" + r.public.Host + address
 	}
 	n, err := h.Options.Purge(exchange.Texts(r.Lines(fasthttp.HeaderAuthorization)), address)
 	if err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -36,6 +37,7 @@ type Options struct {
 	Hosts       []string      // names that the edge answers for; none: any well-formed one
 	ProxyAll    bool          // forward paths that are not the edge's own
 	Site        *sites.Site   // decides about every request
+	ClientHost  bool          // forwarded requests carry the client's Host to the origin
 	CacheBytes  int64         // limit of the cache in memory
 	WaitTimeout time.Duration // how long a request waits for a collapsed fetch
 	Redirect    string        // format of the https URL to redirect to; empty: no redirect
@@ -117,6 +119,10 @@ type request struct {
 
 	count access.Count // the limit that counted the request
 
+	// public describes the request to the origin of a forwarded path. Its scheme and Host are those
+	// of the client's request, as a trusted proxy or an edge behind this one names them.
+	public upstream.Forwarded
+
 	traced *traced // its trace; nil: it is not traced
 }
 
@@ -144,12 +150,13 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, p)
 		return
 	}
+	if x.Tier = h.Options.Tiers.Prove(r.Request); x.Tier {
+		x.Conn.Exempt()
+	}
+	r.public = h.Options.Clients.Forwarded(x, string(ctx.Host()), ValidHost)
 	if h.redirectToTLS(r) {
 		h.end(r, exchange.Own, nil)
 		return
-	}
-	if x.Tier = h.Options.Tiers.Prove(r.Request); x.Tier {
-		x.Conn.Exempt()
 	}
 	h.startTrace(r)
 	if p := h.Options.Admission.Denied(r.Request, r.isHealthCheck()); p != nil {
@@ -160,7 +167,9 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	h.seenHosts.add(ctx.Host())
+	if host := ctx.Host(); len(host) > 0 { // HTTP/1.1 forbids an empty one, HTTP/1.0 does not
+		h.seenHosts.add(host)
+	}
 	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:
 		o, err := h.servePurge(r)

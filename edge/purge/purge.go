@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,8 +43,8 @@ type Purger struct {
 	key      func(target string) string
 }
 
-// New returns a purger of the cache and the negative cache. key returns the cache key of a
-// forwarded target.
+// New returns a purger of the cache and the negative cache. key returns the target by which a
+// forwarded response is stored; nil: the edge forwards nothing.
 func New(c *cache.Cache, n *library.NegativeCache, key func(target string) string) *Purger {
 	return &Purger{c, n, key}
 }
@@ -105,11 +106,10 @@ func (p *Purger) Method(access *admin.Access, peers *Peers, log *slog.Logger) fu
 		if !access.Asks() || !access.Bears(authorization...) {
 			return 0, admin.Unauthorized()
 		}
-		path, err := pathOf(address)
-		if err != nil {
+		if _, err := parseAddress(address); err != nil {
 			return 0, problem.New(http.StatusBadRequest, "the address is malformed")
 		}
-		return e.do(Call{URLs: []string{path}})
+		return e.do(Call{URLs: []string{address}})
 	}
 }
 
@@ -151,14 +151,14 @@ func readPurge(body io.Reader) (call Call, err error) {
 		return call, problem.New(http.StatusRequestEntityTooLarge,
 			fmt.Sprintf("the body names %d urls, prefixes and surrogate_keys; at most %d are allowed: split it", n, MaxItems))
 	}
-	for i := range call.URLs {
-		if call.URLs[i], err = pathOf(call.URLs[i]); err != nil {
+	for _, address := range call.URLs {
+		if _, err := parseAddress(address); err != nil {
 			return call, problem.BadParameter("urls", "each must be a path that begins with a slash, or a URL")
 		}
 	}
 	for _, prefix := range call.Prefixes {
-		if !strings.HasPrefix(prefix, "/") {
-			return call, problem.BadParameter("prefixes", "each must be the beginning of a path, starting with a slash")
+		if _, err := parseAddress(prefix); err != nil {
+			return call, problem.BadParameter("prefixes", "each must be the beginning of a path, starting with a slash, or a URL with the beginning of a path")
 		}
 	}
 	for _, key := range call.SurrogateKeys {
@@ -169,31 +169,55 @@ func readPurge(body io.Reader) (call Call, err error) {
 	return call, nil
 }
 
-// pathOf returns the path and query of an address. The address is a path or an absolute URL.
-func pathOf(address string) (string, error) {
-	if strings.HasPrefix(address, "/") {
-		return address, nil
+// An address is what an item of a purge names: a target on one host, or, if it was given as a path,
+// on every host.
+type address struct{ scheme, host, target string }
+
+// parseAddress reads a path or a whole URL.
+func parseAddress(s string) (address, error) {
+	if strings.HasPrefix(s, "/") {
+		return address{target: s}, nil
 	}
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return "", errors.New("neither a path nor a URL")
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme == "" {
+		return address{}, errors.New("neither a path nor a URL")
 	}
-	return u.RequestURI(), nil
+	return address{strings.ToLower(u.Scheme), u.Host, u.RequestURI()}, nil
 }
 
+// keys returns the cache keys of an address on one host.
+func (a address) keys() []string { return routes.ForwardedKeys(a.scheme, a.host, a.target) }
+
 // spec returns the purge spec of a call. An address on one of the edge's own routes is purged by
-// its canonical cache key as well as by the spelling that the caller gave. key returns the cache
-// key of a forwarded target.
+// its canonical cache key as well as by the spelling that the caller gave; those keys have no host.
+// key returns the target by which a forwarded response is stored; nil: the edge forwards nothing.
 func (c Call) spec(key func(target string) string) cache.Purge {
-	p := cache.Purge{Prefixes: c.Prefixes, Tags: c.SurrogateKeys, Soft: c.Soft}
-	for _, address := range c.URLs {
-		p.Keys = append(p.Keys, address)
-		if key, ok := routes.Canonical(address); ok && key != address {
+	p := cache.Purge{Tags: slices.Clone(c.SurrogateKeys), Soft: c.Soft}
+	for _, s := range c.URLs {
+		a, err := parseAddress(s)
+		if err != nil {
+			continue // readPurge has refused it
+		}
+		p.Keys = append(p.Keys, a.target)
+		if key, ok := routes.Canonical(a.target); ok && key != a.target {
 			p.Keys = append(p.Keys, key)
 		}
-		if key := key(address); key != address {
-			p.Keys = append(p.Keys, key)
+		if key != nil {
+			a.target = key(a.target)
 		}
+		switch {
+		case a.host != "":
+			p.Keys = append(p.Keys, a.keys()...)
+		case key != nil:
+			p.Tags = append(p.Tags, cache.TargetTag(a.target))
+		}
+	}
+	for _, s := range c.Prefixes {
+		if a, err := parseAddress(s); err == nil && a.host != "" {
+			p.Prefixes = append(p.Prefixes, a.keys()...)
+			continue
+		}
+		p.Prefixes = append(p.Prefixes, s)
 	}
 	return p
 }

@@ -37,6 +37,8 @@ func (t *attempt) classify(ctx context.Context, err error) (outcome, error) {
 		return success, cause
 	case cause != nil && !errors.Is(cause, errLost):
 		return inconclusive, cause
+	case errors.Is(err, errName):
+		return inconclusive, err
 	case t.conn == nil && errors.Is(err, ErrUnreachable), t.conn != nil && !t.conn.sent():
 		return failure, fmt.Errorf("%w: %w", errUnsent, err)
 	case cause != nil:

@@ -162,11 +162,16 @@ func (c *conn) Close() error {
 
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// wrapDial makes every connection of d a conn, and counts it.
+// wrapDial makes every connection of d a conn, and counts it. d gets the address of the origin: the
+// Transport's own is only that of a pool.
 func (c *Client) wrapDial(d dial) dial {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		network, address := destinationOf(ctx).origin.address()
 		raw, err := d(ctx, network, address)
-		if err != nil {
+		switch {
+		case errors.Is(err, errName):
+			return nil, err
+		case err != nil:
 			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
 		c.stats.open.Add(1)

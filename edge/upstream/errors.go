@@ -29,6 +29,7 @@ var (
 	errWhole  = fmt.Errorf("%w: the body is incomplete", ErrTimeout)
 	errLost   = errors.New("the connection was lost before a response")
 	errUnsent = errors.New("the request was not sent")
+	errName   = fmt.Errorf("%w: no TLS connection for the client's Host", ErrResponse)
 )
 
 // retryAfter is the Retry-After of a failure, in seconds, because an edge tries its origin again

@@ -58,7 +58,7 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r
 // connection, because other idle ones may be lost too.
 func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 	header := c.requestHeader(r)
-	o, probe := c.chooseOrigin(r.path(), anyOrigin, time.Now())
+	o, probe := c.chooseOrigin(r.key(), anyOrigin, time.Now())
 	if o == nil {
 		return nil, ErrOpen
 	}
@@ -68,9 +68,9 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 		if !w.tryNext(ctx, o, resp, err) {
 			return w.result(resp, err)
 		}
-		next, p := c.chooseOrigin(r.path(), w.allows, time.Now())
+		next, p := c.chooseOrigin(r.key(), w.allows, time.Now())
 		if next == nil && w.mayRepeat(err) {
-			next, p = c.chooseOrigin(r.path(), anyOrigin, time.Now())
+			next, p = c.chooseOrigin(r.key(), anyOrigin, time.Now())
 		}
 		if next == nil {
 			return w.result(resp, err)
@@ -96,7 +96,7 @@ func (c *Client) tryAdmitted(ctx context.Context, by *http.Transport, o *origin,
 // try sends r to o once. Its outcome is about the origin, not about the response: any response
 // shows that the origin is there.
 func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patience time.Duration, r Request, header http.Header) (*http.Response, outcome, error) {
-	ctx, t := newAttempt(ctx, r)
+	ctx, t := newAttempt(c.direct(ctx, o, r), r)
 	if patience > 0 {
 		late := time.AfterFunc(patience, func() { t.end(errLate) })
 		defer late.Stop()

@@ -1,9 +1,7 @@
 package upstream
 
 import (
-	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/iconedge/iconedge/tier"
@@ -51,7 +49,7 @@ func (r Request) Fields() http.Header {
 			delete(h, field)
 		}
 	}
-	setForwarded(h, r.Client, r.Proto)
+	r.Forwarded.set(h)
 	return h
 }
 
@@ -73,24 +71,4 @@ func (c *Client) requestHeader(r Request) http.Header {
 // add appends a member to a list field, on one line because some recipients read only the first.
 func add(h http.Header, field, member string) {
 	h[field] = []string{strings.Join(append(h[field], member), ", ")}
-}
-
-// setForwarded sets the fields that describe the client: Forwarded (RFC 7239) and its predecessors.
-func setForwarded(h http.Header, client netip.Addr, proto string) {
-	if !client.IsValid() {
-		return
-	}
-	client = client.Unmap().WithZone("")
-	node := client.String()
-	if client.Is6() {
-		// A colon is no part of a token (RFC 7239, section 6).
-		node = fmt.Sprintf("%q", "["+node+"]")
-	}
-	h.Set("X-Forwarded-For", client.String())
-	if proto != "http" && proto != "https" {
-		h.Set("Forwarded", "for="+node)
-		return
-	}
-	h.Set("Forwarded", "for="+node+";proto="+proto)
-	h.Set("X-Forwarded-Proto", proto)
 }

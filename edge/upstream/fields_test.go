@@ -34,9 +34,9 @@ func TestRequest(t *testing.T) {
 		{Request{Method: "POST", Target: "/", Header: http.Header{"X-Http-Method-Override": {"PUT"}, "X-Original-Url": {"/evil"}}},
 			"User-Agent: iconedge\r\nContent-Length: 0\r\n" + loop + "Via: 1.1 iconedge\r\nX-Http-Method-Override: PUT\r\n\r\n"},
 		{Request{Method: "POST", Target: "/verify", Body: []byte("{}")}, "User-Agent: iconedge\r\nContent-Length: 2\r\n" + loop + via},
-		{Request{Method: "GET", Target: "/", Client: netip.MustParseAddr("2001:db8::1"), Proto: "https", Header: header},
-			"User-Agent: iconedge\r\nAccept-Encoding: gzip\r\nCdn-Loop: other; a=b, third, iconedge; id=ID\r\nForwarded: for=\"[2001:db8::1]\";proto=https\r\n" +
-				"If-None-Match: \"x\"\r\nRange: bytes=0-1\r\nVia: 1.0 front, 1.1 iconedge\r\nX-Forwarded-For: 2001:db8::1\r\nX-Forwarded-Proto: https\r\n\r\n"},
+		{Request{Method: "GET", Target: "/", Forwarded: Forwarded{Peer: netip.MustParseAddr("2001:db8::1"), Scheme: "https", Host: "a.example:1"}, Header: header},
+			"User-Agent: iconedge\r\nAccept-Encoding: gzip\r\nCdn-Loop: other; a=b, third, iconedge; id=ID\r\nForwarded: for=\"[2001:db8::1]\";host=\"a.example:1\";proto=https\r\n" +
+				"If-None-Match: \"x\"\r\nRange: bytes=0-1\r\nVia: 1.0 front, 1.1 iconedge\r\nX-Forwarded-For: 2001:db8::1\r\nX-Forwarded-Host: a.example:1\r\nX-Forwarded-Proto: https\r\n\r\n"},
 	} {
 		fetch(t.Context(), c, r.r)
 		seen := o.requests()
@@ -50,22 +50,32 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestSetForwarded(t *testing.T) {
-	for _, row := range []struct{ client, proto, forwarded, xFor, xProto string }{
-		{"192.0.2.1", "http", "for=192.0.2.1;proto=http", "192.0.2.1", "http"},
-		{"::ffff:192.0.2.1", "https", "for=192.0.2.1;proto=https", "192.0.2.1", "https"},
-		{"2001:db8::1", "https", `for="[2001:db8::1]";proto=https`, "2001:db8::1", "https"},
+func TestForwarded(t *testing.T) {
+	for _, row := range []struct {
+		peer                           string
+		f                              Forwarded
+		forwarded, xFor, xHost, xProto string
+	}{
+		{"192.0.2.1", Forwarded{Scheme: "http"}, "for=192.0.2.1;proto=http", "192.0.2.1", "", "http"},
+		{"192.0.2.1", Forwarded{Scheme: "http", Host: "a.example"}, "for=192.0.2.1;host=a.example;proto=http", "192.0.2.1", "a.example", "http"},
+		// A colon and a bracket are no part of a token (RFC 7239, section 4).
+		{"192.0.2.1", Forwarded{Scheme: "http", Host: "a.example:80"}, `for=192.0.2.1;host="a.example:80";proto=http`, "192.0.2.1", "a.example:80", "http"},
+		{"192.0.2.1", Forwarded{Scheme: "http", Host: "[::1]"}, `for=192.0.2.1;host="[::1]";proto=http`, "192.0.2.1", "[::1]", "http"},
+		{"::ffff:192.0.2.1", Forwarded{Scheme: "https"}, "for=192.0.2.1;proto=https", "192.0.2.1", "", "https"},
+		{"2001:db8::1", Forwarded{Scheme: "https"}, `for="[2001:db8::1]";proto=https`, "2001:db8::1", "", "https"},
 		// A zone has a meaning only on this machine.
-		{"fe80::1%eth0", "http", `for="[fe80::1]";proto=http`, "fe80::1", "http"},
-		{"192.0.2.1", "", "for=192.0.2.1", "192.0.2.1", ""},
-		{"192.0.2.1", "gopher; x", "for=192.0.2.1", "192.0.2.1", ""},
-		{"", "https", "", "", ""},
+		{"fe80::1%eth0", Forwarded{Scheme: "http"}, `for="[fe80::1]";proto=http`, "fe80::1", "", "http"},
+		{"192.0.2.1", Forwarded{}, "for=192.0.2.1", "192.0.2.1", "", ""},
+		{"192.0.2.1", Forwarded{Scheme: "gopher; x"}, "for=192.0.2.1", "192.0.2.1", "", ""},
+		{"192.0.2.1", Forwarded{For: []string{"203.0.113.9", "198.51.100.1"}, Elements: []string{"for=203.0.113.9;by=_x"}},
+			"for=203.0.113.9;by=_x, for=192.0.2.1", "203.0.113.9, 198.51.100.1, 192.0.2.1", "", ""},
+		{"", Forwarded{Scheme: "https", Host: "a.example"}, "", "", "", ""},
 	} {
-		client, _ := netip.ParseAddr(row.client)
+		row.f.Peer, _ = netip.ParseAddr(row.peer)
 		h := http.Header{}
-		setForwarded(h, client, row.proto)
-		if h.Get("Forwarded") != row.forwarded || h.Get("X-Forwarded-For") != row.xFor || h.Get("X-Forwarded-Proto") != row.xProto {
-			t.Errorf("%s, %q: fields %v", row.client, row.proto, h)
+		row.f.set(h)
+		if h.Get("Forwarded") != row.forwarded || h.Get("X-Forwarded-For") != row.xFor || h.Get("X-Forwarded-Host") != row.xHost || h.Get("X-Forwarded-Proto") != row.xProto {
+			t.Errorf("%s, %+v: fields %v", row.peer, row.f, h)
 		}
 	}
 }

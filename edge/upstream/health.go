@@ -33,15 +33,17 @@ func (h *health) update(v outcome) (changed bool) {
 	return h.healthy() != was
 }
 
-// Run checks the origins until ctx ends. It does not check a single origin, because there is no
-// alternative.
+// Run checks the origins and looks their names up until ctx ends. It does not check a single
+// origin, because there is no alternative.
 func (c *Client) Run(ctx context.Context) {
-	if len(c.origins) < 2 {
-		return
-	}
 	var all sync.WaitGroup
 	for _, o := range c.origins {
-		all.Go(func() { c.checkLoop(ctx, o) })
+		if len(c.origins) > 1 {
+			all.Go(func() { c.checkLoop(ctx, o) })
+		}
+		if o.named() {
+			all.Go(func() { c.lookupLoop(ctx, o) })
+		}
 	}
 	all.Wait()
 }

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -149,6 +150,7 @@ func (n network) client(cfg Config, origins string) *Client {
 		}
 		cfg.Origins = append(cfg.Origins, urls)
 	}
+	cfg.Lookup = func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no resolver") }
 	c := New(cfg)
 	c.dialWith(n.dial)
 	return c

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,9 @@ type origin struct {
 	only  bool // the only origin
 	log   *slog.Logger
 
+	index int          // among all origins
+	moved atomic.Int64 // times that addresses of its name went away
+
 	mu               sync.Mutex
 	breaker          breaker
 	health           health
@@ -26,13 +30,15 @@ type origin struct {
 }
 
 func newOrigin(u *url.URL, group int, log *slog.Logger) *origin {
-	return &origin{url: u, group: group, seed: fnv(fnvOffset, u.Scheme+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log: log.With("origin", u.Host)}
+	o := &origin{url: u, group: group}
+	o.seed, o.log = fnv(fnvOffset, o.scheme()+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log.With("origin", o.name())
+	return o
 }
 
-// chooseOrigin returns the origin for a path: the first in order that may be used and whose breaker
+// chooseOrigin returns the origin for a key: the first in order that may be used and whose breaker
 // admits the request. The caller passes probe to record.
-func (c *Client) chooseOrigin(path string, may func(*origin) bool, now time.Time) (o *origin, probe bool) {
-	for _, o := range rank(c.origins, path) {
+func (c *Client) chooseOrigin(key string, may func(*origin) bool, now time.Time) (o *origin, probe bool) {
+	for _, o := range rank(c.origins, key) {
 		if !may(o) {
 			continue
 		}
@@ -43,11 +49,11 @@ func (c *Client) chooseOrigin(path string, may func(*origin) bool, now time.Time
 	return nil, false
 }
 
-// rank sorts origins by preference for a path. Healthy origins come before the others, which are
-// only used if no healthy one is left; then groups count. Within a group each path has an order of
+// rank sorts origins by preference for a key. Healthy origins come before the others, which are
+// only used if no healthy one is left; then groups count. Within a group each key has an order of
 // its own (rendezvous hashing). The order is the same in every edge, and adding or removing an
-// origin only moves the paths of that origin.
-func rank(origins []*origin, path string) []*origin {
+// origin only moves the keys of that origin.
+func rank(origins []*origin, key string) []*origin {
 	if len(origins) == 1 {
 		return origins
 	}
@@ -58,7 +64,7 @@ func rank(origins []*origin, path string) []*origin {
 	}
 	candidates := make([]candidate, len(origins))
 	for i, o := range origins {
-		candidates[i] = candidate{o, o.unhealthy(), score(o.seed, path)}
+		candidates[i] = candidate{o, o.unhealthy(), score(o.seed, key)}
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.unhealthy, b.unhealthy), cmp.Compare(a.o.group, b.o.group), cmp.Compare(b.score, a.score))
@@ -80,10 +86,10 @@ func fnv(h uint64, s string) uint64 {
 	return h
 }
 
-// score returns the rank of an origin for a path. In FNV the last bytes affect mostly the low bits,
+// score returns the rank of an origin for a key. In FNV the last bytes affect mostly the low bits,
 // so the finaliser of MurmurHash3 spreads them.
-func score(seed uint64, path string) uint64 {
-	h := fnv(seed, path)
+func score(seed uint64, key string) uint64 {
+	h := fnv(seed, key)
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -17,8 +16,9 @@ type Request struct {
 	Target       string      // path and query, canonical: visible ASCII that begins with one slash
 	Header       http.Header // the client's fields; see Fields
 	Body         []byte
-	Client       netip.Addr      // for Forwarded and X-Forwarded-For; zero: they are not sent
-	Proto        string          // of the client's request, for Forwarded: http or https
+	Key          string          // for choosing an origin; empty: the path of Target
+	Host         string          // sent as Host; empty: Config.Host, or the origin's own
+	Forwarded    Forwarded       // describes the client's request; zero: nothing does
 	TryNextGroup bool            // after a 502, 503 or 504 the next group is tried, once
 	PassedFields map[string]bool // Passable fields to pass on, in canonical spelling
 	StrictLength bool            // bytes after Content-Length are an error, not dropped
@@ -42,9 +42,12 @@ func (r Request) Valid() bool {
 	return true
 }
 
-// path is the key for choosing an origin. It leaves out the query, so that all forms of an icon
-// come from the same origin.
-func (r Request) path() string {
+// key is the key for choosing an origin. On the edge's own routes it leaves out the query, so that
+// all forms of an icon come from the same origin.
+func (r Request) key() string {
+	if r.Key != "" {
+		return r.Key
+	}
 	path, _, _ := strings.Cut(r.Target, "?")
 	return path
 }
@@ -66,16 +69,18 @@ func safeTarget(s string) bool {
 // request builds a new request, so that the origin gets no byte of the client's except those used
 // here.
 func (o *origin) request(ctx context.Context, r Request, header http.Header) (*http.Request, error) {
+	to := destinationOf(ctx)
 	// The body is copied because the origin may respond before it has read all of it, and the
 	// caller may then reuse the memory.
-	req, err := http.NewRequestWithContext(ctx, r.Method, o.url.Scheme+"://"+o.url.Host, bytes.NewReader(bytes.Clone(r.Body)))
+	req, err := http.NewRequestWithContext(ctx, r.Method, "http://origin", bytes.NewReader(bytes.Clone(r.Body)))
 	if err != nil {
 		return nil, ErrRequest
 	}
 	path, query, has := strings.Cut(r.Target, "?")
 	// Opaque is sent unchanged; a Path would be decoded and encoded again.
-	req.URL = &url.URL{Scheme: o.url.Scheme, Host: o.url.Host,
-		Opaque: strings.TrimSuffix(o.url.EscapedPath(), "/") + path, RawQuery: query, ForceQuery: has && query == ""}
+	req.URL = &url.URL{Scheme: o.scheme(), Host: to.pool,
+		Opaque: o.prefix() + path, RawQuery: query, ForceQuery: has && query == ""}
+	req.Host = to.host
 	req.Header = header
 	// An origin that ignores the body of a GET would parse it as the next request, so no other
 	// request may follow on its connection.

@@ -30,7 +30,7 @@ type Response struct {
 // and never merged into the header fields (RFC 9110, section 6.5.1); net/http stores them
 // separately.
 func (c *Client) newResponse(resp *http.Response, requestTime time.Time) *Response {
-	a := &Response{Host: resp.Request.URL.Host, Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
+	a := &Response{Host: destinationOf(resp.Request.Context()).origin.name(), Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
 		RequestTime: requestTime, ResponseTime: time.Now()}
 	a.UntilClose = resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
 	dropHopByHop(a.Header)

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,11 @@ type Config struct {
 	TLS       func() *tls.Config // called for each connection; nil: the system's roots
 	Secret    func() string      // the tier secret for each request; nil or "": none is sent
 	Log       *slog.Logger       // failures at level debug, and changes of the origins' health
+	Host      string             // Host of requests that name none; empty: the origin's own
+	SNI       string             // name that https origins are verified for; empty: that of Host
+
+	// Lookup returns the addresses of an origin's name; nil: the system's resolver.
+	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 }
 
 // maxHead limits the header fields of a response, including 1xx responses, in bytes.
@@ -43,6 +49,8 @@ const maxHead = 64 << 10
 // A Client sends requests to the origins. It is safe for concurrent use.
 type Client struct {
 	origins                       []*origin
+	lookup                        func(ctx context.Context, name string) ([]netip.Addr, error)
+	host, sni                     string
 	firstByte, idle, whole, check time.Duration
 	name, id                      string
 	log                           *slog.Logger
@@ -55,14 +63,22 @@ type Client struct {
 // New returns a Client. It connects with the first request.
 func New(cfg Config) *Client {
 	c := &Client{firstByte: or(cfg.FirstByte, 10*time.Second), whole: or(cfg.Whole, 15*time.Minute), check: or(cfg.Check, 2*time.Second),
-		name: or(cfg.Name, "iconedge"), id: newID(), log: or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret}
+		name: or(cfg.Name, "iconedge"), id: newID(), log: or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret,
+		host: cfg.Host, sni: cfg.SNI, lookup: cfg.Lookup}
 	if c.secret == nil {
 		c.secret = func() string { return "" }
+	}
+	if c.lookup == nil {
+		c.lookup = func(ctx context.Context, name string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+		}
 	}
 	c.idle = or(cfg.Idle, c.firstByte)
 	for group, urls := range cfg.Origins {
 		for _, u := range urls {
-			c.origins = append(c.origins, newOrigin(u, group, c.log))
+			o := newOrigin(u, group, c.log)
+			o.index = len(c.origins)
+			c.origins = append(c.origins, o)
 		}
 	}
 	if len(c.origins) == 1 {
@@ -86,16 +102,13 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 	if config == nil {
 		config = func() *tls.Config { return nil }
 	}
-	secure := func(ctx context.Context, network, address string) (net.Conn, error) {
-		d := tls.Dialer{NetDialer: dialer, Config: config()} // the timeout includes the handshake
-		return d.DialContext(ctx, network, address)
-	}
 	t := &http.Transport{
 		DialContext:            c.wrapDial(dialer.DialContext),
-		DialTLSContext:         c.wrapDial(secure),
+		DialTLSContext:         c.wrapDial(dialTLS(dialer, config)),
 		DisableCompression:     true, // the caller decides about content codings
 		MaxConnsPerHost:        conns,
 		MaxIdleConnsPerHost:    conns,
+		MaxIdleConns:           conns * max(1, len(c.origins)), // clients may choose TLS names
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHead,
 		Protocols:              new(http.Protocols),

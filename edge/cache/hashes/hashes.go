@@ -2,7 +2,10 @@
 // and which shard an entry is in.
 package hashes
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"strings"
+)
 
 const (
 	// Shards is the number of shards.
@@ -27,9 +30,27 @@ func (s *Seeds) LabelOfKey(key string) uint64 { return maphash.String(s.url, key
 // LabelOfTag returns the label of a surrogate key.
 func (s *Seeds) LabelOfTag(tag string) uint64 { return maphash.String(s.tag, tag) }
 
-// LabelsOf appends the labels of an entry: that of its key, and those of its surrogate keys.
+// TargetTag returns the surrogate key that all entries with a target have whose keys begin with a
+// scheme and a host. No response can name it, because surrogate keys have no spaces.
+func TargetTag(target string) string { return " " + target }
+
+// TargetOf returns the target in a key that begins with a scheme and a host; other keys are targets
+// themselves.
+func TargetOf(key string) (target string, sited bool) {
+	_, rest, sited := strings.Cut(key, "://")
+	if i := strings.IndexByte(rest, '/'); sited && key[0] != '/' && i >= 0 {
+		return rest[i:], true
+	}
+	return key, false
+}
+
+// LabelsOf appends the labels of an entry: that of its key, those of its surrogate keys, and that
+// of its target, if the key has a scheme and a host.
 func (s *Seeds) LabelsOf(labels []uint64, key string, tags []string) []uint64 {
 	labels = append(labels, s.LabelOfKey(key))
+	if target, sited := TargetOf(key); sited {
+		labels = append(labels, s.LabelOfTag(TargetTag(target)))
+	}
 	for _, t := range tags {
 		labels = append(labels, s.LabelOfTag(t))
 	}

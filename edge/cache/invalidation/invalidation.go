@@ -123,8 +123,7 @@ func (m *Table) Check(s Subject, expire func(Latest)) bool {
 
 // Newest merges all invalidations that concern an entry. The caller holds mu.
 func (m *Table) Newest(key string, labels []uint64) Latest {
-	v, _ := m.prefixes.match(key)
-	return v.merge(m.newestOfLabels(labels))
+	return m.prefixes.matchKey(key).merge(m.newestOfLabels(labels))
 }
 
 func (m *Table) newestOfLabels(labels []uint64) Latest {

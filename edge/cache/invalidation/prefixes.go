@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/iconedge/iconedge/edge/cache/hashes"
 )
 
 // prefixes are invalidations of keys by their prefix, in a radix tree. All prefixes of a key are
@@ -86,6 +88,17 @@ func (p *prefixes) match(key string) (v Latest, nodes int) {
 		n = n.children[i]
 		key = key[len(n.text):]
 	}
+}
+
+// matchKey merges all invalidations that concern a key, and, if it begins with a scheme and a host,
+// those that concern its target.
+func (p *prefixes) matchKey(key string) Latest {
+	v, _ := p.match(key)
+	if target, sited := hashes.TargetOf(key); sited && p.n > 0 {
+		of, _ := p.match(target)
+		v = v.merge(of)
+	}
+	return v
 }
 
 // all calls do for every prefix, in order.

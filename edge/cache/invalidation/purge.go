@@ -65,8 +65,5 @@ func (s *Spec) MatchesPrefixes() func(key string) bool {
 	for _, p := range s.Prefixes {
 		tree.add(p, Latest{Hard: 1})
 	}
-	return func(key string) bool {
-		v, _ := tree.match(key)
-		return v.Hard > 0
-	}
+	return func(key string) bool { return tree.matchKey(key).Hard > 0 }
 }
