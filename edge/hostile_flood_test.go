@@ -81,7 +81,7 @@ func TestHostileFloodOfMissing(t *testing.T) {
 // The negative cache holds a missing name for some seconds, in which the origin receives no second
 // request for it.
 func TestHostileMissingIsCached(t *testing.T) {
-	w := newRawEdge(t, false)
+	w := newRawEdge(t, false, func(c *Config) { c.CacheBytes = 256 << 20 }) // places for all names
 	ask, began := w.flooder(t), time.Now()
 	for range 5 {
 		for i := range 200 {

@@ -118,15 +118,12 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 }
 
 // Connect opens a connection to the first origin that accepts one, and closes it. The error is that
-// of the last origin.
+// of the last origin. It makes no TLS handshake, because the name for that is known only with a
+// client's request.
 func (c *Client) Connect(ctx context.Context) (err error) {
 	for _, o := range c.origins {
-		dial, port := c.transport.DialContext, "80"
-		if o.url.Scheme == "https" {
-			dial, port = c.transport.DialTLSContext, "443"
-		}
 		var conn net.Conn
-		if conn, err = dial(ctx, "tcp", net.JoinHostPort(o.url.Hostname(), or(o.url.Port(), port))); err == nil {
+		if conn, err = c.transport.DialContext(c.direct(ctx, o, Request{}), "", ""); err == nil {
 			return conn.Close()
 		}
 	}
