@@ -26,10 +26,11 @@ func (l Limits) Of(c routes.Class) ratelimit.Limit {
 }
 
 var defaultLimits = [routes.Classes]ratelimit.Limit{
-	routes.ClassSearch: {N: 60, Window: time.Minute},
-	routes.ClassIcon:   {N: 120, Window: time.Minute},
-	routes.ClassPacks:  {N: 60, Window: time.Minute},
-	routes.ClassVerify: {N: 30, Window: time.Minute},
+	routes.ClassSearch:  {N: 60, Window: time.Minute},
+	routes.ClassSuggest: {N: 300, Window: time.Minute}, // a user types several letters for each search
+	routes.ClassIcon:    {N: 120, Window: time.Minute},
+	routes.ClassPacks:   {N: 60, Window: time.Minute},
+	routes.ClassVerify:  {N: 30, Window: time.Minute},
 }
 
 // String returns all limits in force, as help shows them.
@@ -56,11 +57,11 @@ func (l *Limits) Set(s string) error {
 	plan, ofPlan, given := strings.Cut(name, ":")
 	switch {
 	case !given && routes.ClassNamed(name) == routes.ClassNone:
-		return errors.New("the class must be search, icon, packs, verify, cdn or forwarded")
+		return errors.New("the class must be search, suggest, icon, packs, verify, cdn or forwarded")
 	case given && !icon.ValidPlan(plan):
 		return errors.New("a plan's name must be lower-case letters, digits and single hyphens, at most 64 bytes")
 	case given && !routes.ClassNamed(ofPlan).Licensed():
-		return errors.New("a plan's class must be search, icon or packs: only these accept tokens")
+		return errors.New("a plan's class must be search, suggest, icon or packs: only these accept tokens")
 	}
 	limit, err := ratelimit.ParseLimit(value)
 	if err != nil {

@@ -10,6 +10,7 @@ type Class uint8
 const (
 	ClassNone Class = iota // never limited
 	ClassSearch
+	ClassSuggest
 	ClassIcon
 	ClassPacks
 	ClassVerify
@@ -18,7 +19,7 @@ const (
 	Classes // the number of classes
 )
 
-var classNames = [Classes]string{"none", "search", "icon", "packs", "verify", "cdn", "forwarded"}
+var classNames = [Classes]string{"none", "search", "suggest", "icon", "packs", "verify", "cdn", "forwarded"}
 
 // String returns the name of a class in flags, metrics and fields.
 func (c Class) String() string { return classNames[c] }
@@ -64,11 +65,13 @@ var Labels = [Routes]string{"unknown", "cdn", "icon", "search", "suggest", "pack
 func (r Route) String() string { return Labels[r] }
 
 // routeClasses has the classes of the routes that can be limited.
-var routeClasses = [Routes]Class{CDN: ClassCDN, Icon: ClassIcon, Search: ClassSearch, Suggest: ClassSearch,
+var routeClasses = [Routes]Class{CDN: ClassCDN, Icon: ClassIcon, Search: ClassSearch, Suggest: ClassSuggest,
 	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded}
 
 // Class returns the class of a route; ClassNone if it has no limit.
 func (r Route) Class() Class { return routeClasses[r] }
 
 // Licensed reports whether a licence token can be required for the routes of c.
-func (c Class) Licensed() bool { return c == ClassSearch || c == ClassIcon || c == ClassPacks }
+func (c Class) Licensed() bool {
+	return c == ClassSearch || c == ClassSuggest || c == ClassIcon || c == ClassPacks
+}
