@@ -27,7 +27,7 @@ func (l Limits) Of(c routes.Class) ratelimit.Limit {
 
 var defaultLimits = [routes.Classes]ratelimit.Limit{
 	routes.ClassSearch:  {N: 60, Window: time.Minute},
-	routes.ClassSuggest: {N: 300, Window: time.Minute}, // a user types several letters for each search
+	routes.ClassSuggest: {N: 300, Window: time.Minute}, // several for each search
 	routes.ClassIcon:    {N: 120, Window: time.Minute},
 	routes.ClassPacks:   {N: 60, Window: time.Minute},
 	routes.ClassVerify:  {N: 30, Window: time.Minute},
