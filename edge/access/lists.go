@@ -100,9 +100,9 @@ func (l *list) read(time.Time) error {
 	}
 	set, err := ReadAddresses(l.path)
 	if err == nil {
-		l.set.Store(&set)
+		l.set.Store(set)
 	}
-	l.observer.ListRead(l.name, len(*l.set.Load()), err == nil)
+	l.observer.ListRead(l.name, l.set.Load().ranges(), err == nil)
 	if err != nil {
 		return fmt.Errorf("--%s-file: %w", l.name, err)
 	}
@@ -116,11 +116,12 @@ func (l *list) logRead(err error) {
 	case err != nil:
 		l.log.Error("address list not read; the previous one stays in use", "list", l.name, "err", err)
 	default:
-		l.log.Info("address list read", "list", l.name, "ranges", len(*l.set.Load()))
+		l.log.Info("address list read", "list", l.name, "ranges", l.set.Load().ranges())
 	}
 }
 
-func ReadAddresses(file string) (addresses, error) {
+// ReadAddresses returns the addresses of a file.
+func ReadAddresses(file string) (*addresses, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
