@@ -43,9 +43,9 @@ func (l *lastListener) unread(t *testing.T) int64 {
 }
 
 // A response that the client does not read takes little of the system's memory.
-func TestUnreadIsLittle(t *testing.T) {
+func TestUnreadMemoryIsSmall(t *testing.T) {
 	ln := &lastListener{Listener: listenTest(t)}
-	w, length := largeWall(t, time.Minute, func(c *Config) { c.Listener = ln })
+	w, length := largeResponse(t, time.Minute, func(c *Config) { c.Listener = ln })
 	c := w.from(t, "127.0.0.2")
 	io.WriteString(c, "GET /large HTTP/1.1\r\nHost: edge.test\r\n\r\n")
 	before, now := int64(0), int64(-1)
