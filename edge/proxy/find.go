@@ -13,6 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -31,7 +32,7 @@ type found struct {
 
 // fetchFunc is the type of the functions that fetch the response to a fetch request from the
 // origin; stale is the stored response, if any, for a conditional request.
-type fetchFunc func(q *fetchRequest, stale *cache.Entry) cache.Result
+type fetchFunc func(q *fetchRequest, stale *cache.Entry) collapse.Result
 
 // A finding is the record of one call of find. Each step fills it for the steps after it.
 type finding struct {
@@ -41,9 +42,9 @@ type finding struct {
 	ask     fetchFunc
 	stored  lookupResult // of the last lookup
 	absent  *problem.Problem
-	key     string       // under which the request collapses
-	result  cache.Result // of the last fetch
-	arrived time.Time    // of result
+	key     string          // under which the request collapses
+	result  collapse.Result // of the last fetch
+	arrived time.Time       // of result
 }
 
 // find looks a fetch request up in the cache, and sends a request to the origin if it must. It
@@ -119,7 +120,7 @@ func (h *Proxy) fetchCollapsed(x *finding) state {
 	e := x.stored.entry
 	slot, err := h.Options.Origin.limiter.acquire(x.Conn, x.now)
 	if err != nil {
-		x.result = cache.Result{Err: err}
+		x.result = collapse.Result{Err: err}
 		return afterFailure(e, err, x.q.policy, x.now)
 	}
 	defer h.Options.Origin.limiter.release(slot)
@@ -148,7 +149,7 @@ const hesitation = 500 * time.Millisecond
 // waits returns the time that a request waits for a fetch. A request that may use a stale response
 // when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
 // response of the fetch is stored for later requests.
-func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *cache.Fetch) time.Duration {
+func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *collapse.Fetch) time.Duration {
 	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
 		return h.Options.WaitTimeout
 	}
@@ -168,8 +169,8 @@ func (h *Proxy) refresh(q *fetchRequest, s lookupResult, now time.Time, ask fetc
 
 // join begins the collapsed fetch of a key, or joins it. With sendAnyway the request is sent even
 // if an earlier failure is remembered.
-func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*cache.Fetch, bool) {
-	return h.Options.Cache.Join(now, cache.Call{
+func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*collapse.Fetch, bool) {
+	return h.Options.Cache.Join(now, collapse.Call{
 		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
 		Find: func() *cache.Entry {
 			e := h.lookup(q).entry
@@ -178,8 +179,8 @@ func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.T
 			}
 			return e
 		},
-		Usable: func(l *cache.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.policy, now) },
-		Fetch: func() cache.Result {
+		Usable: func(l *collapse.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.policy, now) },
+		Fetch: func() collapse.Result {
 			defer h.logPanic(q)
 			l := ask(q, stale)
 			h.markHitForPass(q, key, stale, &l)
@@ -200,7 +201,7 @@ func (h *Proxy) logPanic(q *fetchRequest) {
 // markHitForPass marks a key whose response no other client may use, so that requests do not wait
 // in vain for each other's. It removes the marker when the response is one that others may use. An
 // error changes nothing.
-func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, l *cache.Result) {
+func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, l *collapse.Result) {
 	if l.Err != nil || l.Entry.Status >= http.StatusInternalServerError || stale != nil && l.Entry.Status >= http.StatusBadRequest {
 		return
 	}
@@ -248,7 +249,7 @@ func (r *request) hit(e *cache.Entry, o exchange.Outcome) found {
 
 // collapsed returns the response to another client's request, which arrived at now, unless the
 // stream of its body no longer holds the beginning.
-func (r *request) collapsed(l cache.Result, now time.Time) (f found, ok bool) {
+func (r *request) collapsed(l collapse.Result, now time.Time) (f found, ok bool) {
 	f = found{entry: l.ForOthers(), aged: true, outcome: exchange.Collapsed}
 	if l.Stream != nil {
 		stream, err := l.Stream.Reader()
@@ -263,7 +264,7 @@ func (r *request) collapsed(l cache.Result, now time.Time) (f found, ok bool) {
 }
 
 // uncollapsed returns the response to the request that was sent for this client alone.
-func (r *request) uncollapsed(l cache.Result) (found, error) {
+func (r *request) uncollapsed(l collapse.Result) (found, error) {
 	r.status = cachepolicy.CacheStatus{Forward: r.forward, Stored: l.Stored}
 	if l.Err != nil {
 		return found{}, l.Err
@@ -291,10 +292,10 @@ func (r *request) stale(e *cache.Entry) found {
 // failed returns the problem for an error of the origin.
 func (r *request) failed(err error) error {
 	r.status = cachepolicy.CacheStatus{Forward: r.forward}
-	if errors.Is(err, cache.ErrWaitTimeout) {
+	if errors.Is(err, collapse.ErrWaitTimeout) {
 		return upstream.TimedOut().Because(err)
 	}
-	if errors.Is(err, cache.ErrClientGone) {
+	if errors.Is(err, collapse.ErrClientGone) {
 		return overloaded() // the client may have closed one direction only
 	}
 	return err

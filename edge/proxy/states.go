@@ -6,6 +6,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/collapse"
 )
 
 // A state says what find does next for a request. The functions of this file decide which state
@@ -82,7 +83,7 @@ func afterMiss(w waiter, p cachepolicy.Request, marked bool) state {
 
 // afterFetch returns the state that follows the fetch that was sent for this request; e is the
 // stored response, if there is one.
-func afterFetch(e *cache.Entry, l *cache.Result, p cachepolicy.Request, now time.Time) state {
+func afterFetch(e *cache.Entry, l *collapse.Result, p cachepolicy.Request, now time.Time) state {
 	if l.Err != nil {
 		return afterFailure(e, l.Err, p, now)
 	}
@@ -91,7 +92,7 @@ func afterFetch(e *cache.Entry, l *cache.Result, p cachepolicy.Request, now time
 
 // A waited is the result of a collapsed fetch that a request has joined or begun.
 type waited struct {
-	*cache.Result
+	*collapse.Result
 	began bool // the request began the fetch
 	// invalidated reports that a purge invalidated the result before the request arrived.
 	invalidated bool
@@ -115,7 +116,7 @@ func afterJoin(e *cache.Entry, l waited, q *fetchRequest, asked, now time.Time) 
 // endsWait reports whether the error of another client's fetch ends this request too: it may use
 // the error, or a stale response instead, or has waited as long as it may.
 func endsWait(e *cache.Entry, err error, p cachepolicy.Request, now time.Time) bool {
-	return cachepolicy.MayShareError(p) || errors.Is(err, cache.ErrWaitTimeout) || errors.Is(err, cache.ErrClientGone) || afterFailure(e, err, p, now) == stateStale
+	return cachepolicy.MayShareError(p) || errors.Is(err, collapse.ErrWaitTimeout) || errors.Is(err, collapse.ErrClientGone) || afterFailure(e, err, p, now) == stateStale
 }
 
 // afterFailure returns the state that follows an error of the origin: the request gets the stale
@@ -160,7 +161,7 @@ type waiter struct {
 // Another fetch helps if one of many requests would get a response for all of them: the requests
 // for the same variant; those without credentials, if the request that was sent had some; and those
 // that arrived after a purge of the fetched response.
-func (w waiter) afterUnusable(l *cache.Result, q *fetchRequest, now time.Time) waiter {
+func (w waiter) afterUnusable(l *collapse.Result, q *fetchRequest, now time.Time) waiter {
 	w.joins++
 	if l.Err != nil || w.joins == maxJoins {
 		w.afterMiss = stateHitForPass

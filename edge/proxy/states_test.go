@@ -8,6 +8,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -111,10 +112,10 @@ func TestAfterFetch(t *testing.T) {
 		{"an error status", stale, failing, plain, time.Minute, stateFail},
 		{"an error status within stale-if-error", kept, failing, plain, time.Minute, stateStale},
 		{"an error status after stale-if-error", kept, failing, plain, 3 * time.Minute, stateFail},
-		{"no answer in time", kept, cache.ErrWaitTimeout, plain, time.Minute, stateStale},
+		{"no answer in time", kept, collapse.ErrWaitTimeout, plain, time.Minute, stateStale},
 		{"overload", nil, overloaded(), plain, 0, stateFail},
 	} {
-		if got := afterFetch(row.e, &cache.Result{Err: row.err}, row.p, t0.Add(row.after)); got != row.want {
+		if got := afterFetch(row.e, &collapse.Result{Err: row.err}, row.p, t0.Add(row.after)); got != row.want {
 			t.Errorf("%s: state %d, want %d", row.name, got, row.want)
 		}
 	}
@@ -129,37 +130,37 @@ func TestAfterJoin(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		e     *cache.Entry // that the request found
-		l     cache.Result
+		l     collapse.Result
 		began bool
 		purge bool
 		p     cachepolicy.Request
 		after time.Duration
 		want  state
 	}{
-		{"stored since the lookup", nil, cache.Result{Entry: fresh, Stored: true, Found: true}, false, false, plain, 0, stateDeliver},
-		{"its own fetch", nil, cache.Result{Entry: fresh, Sharing: storable}, true, false, plain, 0, stateFetch},
-		{"its own fetch, of a response for one client", nil, cache.Result{Entry: fresh}, true, false, plain, 0, stateFetch},
-		{"its own fetch, purged meanwhile", nil, cache.Result{Entry: fresh, Sharing: storable}, true, true, plain, 0, stateFetch},
-		{"its own fetch failed", nil, cache.Result{Err: errLost}, true, false, plain, 0, stateFail},
-		{"its own fetch failed, with credentials", nil, cache.Result{Err: errLost}, true, false, bearing(), 0, stateFail},
-		{"its own fetch failed, and a stale response", stale, cache.Result{Err: errLost}, true, false, plain, 0, stateStale},
-		{"its own fetch failed, and a stale response that was usable at the lookup", stale, cache.Result{Err: failing}, true, false, plain, 2 * time.Minute, stateStale},
-		{"another client's fetch", nil, cache.Result{Entry: fresh, Sharing: storable}, false, false, plain, 0, stateCollapsed},
-		{"another client's fetch, with credentials", nil, cache.Result{Entry: fresh, Sharing: storable}, false, false, bearing(), 0, stateCollapsed},
-		{"a response for one client", nil, cache.Result{Entry: fresh}, false, false, plain, 0, stateRetry},
-		{"a form for other clients", nil, cache.Result{Entry: german, Shared: fresh, Sharing: storable}, false, false, plain, 0, stateCollapsed},
-		{"another variant", nil, cache.Result{Entry: german, Sharing: storable}, false, false, plain, 0, stateRetry},
-		{"purged before the request arrived", nil, cache.Result{Entry: fresh, Sharing: storable}, false, true, plain, 0, stateRetry},
-		{"expired while the request waited", nil, cache.Result{Entry: fresh, Sharing: storable}, false, false, plain, time.Minute, stateRetry},
-		{"an origin's failure", nil, cache.Result{Entry: fresh, Sharing: failure}, false, false, plain, 0, stateCollapsed},
-		{"an origin's failure, with credentials", nil, cache.Result{Entry: fresh, Sharing: failure}, false, false, bearing(), 0, stateRetry},
-		{"another client's fetch failed", nil, cache.Result{Err: errLost}, false, false, plain, 0, stateFail},
-		{"another client's fetch failed, with credentials", nil, cache.Result{Err: errLost}, false, false, bearing(), 0, stateRetry},
-		{"another client's fetch failed, and a stale response", stale, cache.Result{Err: errLost}, false, false, plain, 0, stateStale},
-		{"another client's fetch failed, with credentials and a stale response", stale, cache.Result{Err: errLost}, false, false, bearing(), 0, stateStale},
-		{"waited in vain", nil, cache.Result{Err: cache.ErrWaitTimeout}, false, false, bearing(), 0, stateFail},
-		{"waited in vain, and a stale response", stale, cache.Result{Err: cache.ErrWaitTimeout}, false, false, bearing(), 0, stateStale},
-		{"the client has left", nil, cache.Result{Err: cache.ErrClientGone}, false, false, bearing(), 0, stateFail},
+		{"stored since the lookup", nil, collapse.Result{Entry: fresh, Stored: true, Found: true}, false, false, plain, 0, stateDeliver},
+		{"its own fetch", nil, collapse.Result{Entry: fresh, Sharing: storable}, true, false, plain, 0, stateFetch},
+		{"its own fetch, of a response for one client", nil, collapse.Result{Entry: fresh}, true, false, plain, 0, stateFetch},
+		{"its own fetch, purged meanwhile", nil, collapse.Result{Entry: fresh, Sharing: storable}, true, true, plain, 0, stateFetch},
+		{"its own fetch failed", nil, collapse.Result{Err: errLost}, true, false, plain, 0, stateFail},
+		{"its own fetch failed, with credentials", nil, collapse.Result{Err: errLost}, true, false, bearing(), 0, stateFail},
+		{"its own fetch failed, and a stale response", stale, collapse.Result{Err: errLost}, true, false, plain, 0, stateStale},
+		{"its own fetch failed, and a stale response that was usable at the lookup", stale, collapse.Result{Err: failing}, true, false, plain, 2 * time.Minute, stateStale},
+		{"another client's fetch", nil, collapse.Result{Entry: fresh, Sharing: storable}, false, false, plain, 0, stateCollapsed},
+		{"another client's fetch, with credentials", nil, collapse.Result{Entry: fresh, Sharing: storable}, false, false, bearing(), 0, stateCollapsed},
+		{"a response for one client", nil, collapse.Result{Entry: fresh}, false, false, plain, 0, stateRetry},
+		{"a form for other clients", nil, collapse.Result{Entry: german, Shared: fresh, Sharing: storable}, false, false, plain, 0, stateCollapsed},
+		{"another variant", nil, collapse.Result{Entry: german, Sharing: storable}, false, false, plain, 0, stateRetry},
+		{"purged before the request arrived", nil, collapse.Result{Entry: fresh, Sharing: storable}, false, true, plain, 0, stateRetry},
+		{"expired while the request waited", nil, collapse.Result{Entry: fresh, Sharing: storable}, false, false, plain, time.Minute, stateRetry},
+		{"an origin's failure", nil, collapse.Result{Entry: fresh, Sharing: failure}, false, false, plain, 0, stateCollapsed},
+		{"an origin's failure, with credentials", nil, collapse.Result{Entry: fresh, Sharing: failure}, false, false, bearing(), 0, stateRetry},
+		{"another client's fetch failed", nil, collapse.Result{Err: errLost}, false, false, plain, 0, stateFail},
+		{"another client's fetch failed, with credentials", nil, collapse.Result{Err: errLost}, false, false, bearing(), 0, stateRetry},
+		{"another client's fetch failed, and a stale response", stale, collapse.Result{Err: errLost}, false, false, plain, 0, stateStale},
+		{"another client's fetch failed, with credentials and a stale response", stale, collapse.Result{Err: errLost}, false, false, bearing(), 0, stateStale},
+		{"waited in vain", nil, collapse.Result{Err: collapse.ErrWaitTimeout}, false, false, bearing(), 0, stateFail},
+		{"waited in vain, and a stale response", stale, collapse.Result{Err: collapse.ErrWaitTimeout}, false, false, bearing(), 0, stateStale},
+		{"the client has left", nil, collapse.Result{Err: collapse.ErrClientGone}, false, false, bearing(), 0, stateFail},
 	} {
 		q := &fetchRequest{key: "/", header: http.Header{"X-A": {"1"}}, policy: row.p}
 		if got := afterJoin(row.e, waited{Result: &row.l, began: row.began, invalidated: row.purge}, q, t0, t0.Add(row.after)); got != row.want {
@@ -177,21 +178,21 @@ func TestAfterUnusable(t *testing.T) {
 	storable, again := cachepolicy.Sharing{Storable: true}, cachepolicy.Sharing{Again: true}
 	for _, row := range []struct {
 		name  string
-		l     cache.Result
+		l     collapse.Result
 		p     cachepolicy.Request
 		joins int // before
 		want  waiter
 	}{
-		{"another variant", cache.Result{Entry: other, Sharing: storable}, plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withVariant, variant: mine}},
-		{"another variant, as a stream", cache.Result{Entry: other, Sharing: storable, Stream: &cache.Spool{}}, plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withVariant, variant: mine}},
-		{"purged", cache.Result{Entry: fresh, Sharing: storable}, plain, 0, waiter{joins: 1, afterMiss: stateJoin}},
-		{"a stream without its beginning", cache.Result{Entry: fresh, Sharing: storable, Stream: &cache.Spool{}}, plain, 0, waiter{joins: 1, afterMiss: stateHitForPass}},
-		{"for one client", cache.Result{Entry: fresh}, plain, 0, waiter{joins: 1, afterMiss: stateHitForPass}},
-		{"for one client because of its credentials", cache.Result{Entry: fresh, Sharing: again}, plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withAnonymous}},
-		{"for one client because of its credentials, as this one", cache.Result{Entry: fresh, Sharing: again}, bearing(), 0, waiter{joins: 1, afterMiss: stateHitForPass}},
-		{"an error", cache.Result{Err: errLost}, bearing(), 0, waiter{joins: 1, afterMiss: stateHitForPass}},
-		{"the second fetch", cache.Result{Entry: other, Sharing: storable}, plain, 1, waiter{joins: 2, afterMiss: stateHitForPass}},
-		{"the second fetch, purged", cache.Result{Entry: fresh, Sharing: storable}, plain, 1, waiter{joins: 2, afterMiss: stateHitForPass}},
+		{"another variant", collapse.Result{Entry: other, Sharing: storable}, plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withVariant, variant: mine}},
+		{"another variant, as a stream", collapse.Result{Entry: other, Sharing: storable, Stream: &collapse.Spool{}}, plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withVariant, variant: mine}},
+		{"purged", collapse.Result{Entry: fresh, Sharing: storable}, plain, 0, waiter{joins: 1, afterMiss: stateJoin}},
+		{"a stream without its beginning", collapse.Result{Entry: fresh, Sharing: storable, Stream: &collapse.Spool{}}, plain, 0, waiter{joins: 1, afterMiss: stateHitForPass}},
+		{"for one client", collapse.Result{Entry: fresh}, plain, 0, waiter{joins: 1, afterMiss: stateHitForPass}},
+		{"for one client because of its credentials", collapse.Result{Entry: fresh, Sharing: again}, plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withAnonymous}},
+		{"for one client because of its credentials, as this one", collapse.Result{Entry: fresh, Sharing: again}, bearing(), 0, waiter{joins: 1, afterMiss: stateHitForPass}},
+		{"an error", collapse.Result{Err: errLost}, bearing(), 0, waiter{joins: 1, afterMiss: stateHitForPass}},
+		{"the second fetch", collapse.Result{Entry: other, Sharing: storable}, plain, 1, waiter{joins: 2, afterMiss: stateHitForPass}},
+		{"the second fetch, purged", collapse.Result{Entry: fresh, Sharing: storable}, plain, 1, waiter{joins: 2, afterMiss: stateHitForPass}},
 	} {
 		q := &fetchRequest{key: "/", header: http.Header{"X-A": {"1"}}, policy: row.p}
 		if got := (waiter{joins: row.joins, afterMiss: stateJoin}).afterUnusable(&row.l, q, t0); got != row.want {
@@ -200,7 +201,7 @@ func TestAfterUnusable(t *testing.T) {
 	}
 	w := waiter{joins: 1, afterMiss: stateJoin, collapses: withAnonymous}
 	want := waiter{joins: 2, afterMiss: stateHitForPass, collapses: withAnonymous}
-	if got := w.afterUnusable(&cache.Result{Err: errLost}, &fetchRequest{policy: plain}, t0); got != want {
+	if got := w.afterUnusable(&collapse.Result{Err: errLost}, &fetchRequest{policy: plain}, t0); got != want {
 		t.Errorf("the key of a request that is sent by itself changes: %+v, want %+v", got, want)
 	}
 }
