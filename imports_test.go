@@ -61,7 +61,7 @@ var rooms = map[string]string{
 	"edge/fleet":  "edge/ratelimit github.com/redis/go-redis",
 	"edge/bodies": "",
 	// Who the client of a request is, and whether the request may proceed.
-	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream",
+	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
 	"edge/listen": "certs hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme",

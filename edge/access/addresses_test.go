@@ -12,7 +12,7 @@ import (
 func TestAddresses(t *testing.T) {
 	const text = "# those who did harm\n\n192.0.2.0/24   # a network\n\t198.51.100.7\r\n2001:db8::/32\n10.0.0.0/9\n10.128.0.0/9\n10.3.0.0/16\n::1"
 	set, err := parseAddresses([]byte(text))
-	if err != nil || len(set) != 5 { // both halves of 10.0.0.0/8 and a part of it merge
+	if err != nil || set.ranges() != 5 { // both halves of 10.0.0.0/8 and a part of it merge
 		t.Fatalf("%v (%v)", set, err)
 	}
 	for client, want := range map[string]bool{
@@ -77,11 +77,12 @@ func FuzzAddresses(f *testing.F) {
 				t.Fatalf("%q: %s is in the set: %v, want %v", text, a, got, want)
 			}
 		}
-		for i, s := range set {
-			if s.last.Less(s.first) || i > 0 && !set[i-1].last.Next().Less(s.first) && set[i-1].last.Next().IsValid() {
-				t.Fatalf("%q: %v are not in order and apart", text, set)
+		ranges := set.set.Ranges()
+		for i, s := range ranges {
+			if s.To().Less(s.From()) || i > 0 && !ranges[i-1].To().Next().Less(s.From()) && ranges[i-1].To().Next().IsValid() {
+				t.Fatalf("%q: %v are not in order and apart", text, ranges)
 			}
-			for _, a := range []netip.Addr{s.first, s.last, s.first.Prev(), s.last.Next()} {
+			for _, a := range []netip.Addr{s.From(), s.To(), s.From().Prev(), s.To().Next()} {
 				if a.IsValid() {
 					probe(a)
 				}

@@ -90,9 +90,9 @@ func (l *list) read(time.Time) error {
 	}
 	set, err := readAddresses(l.path)
 	if err == nil {
-		l.set.Store(&set)
+		l.set.Store(set)
 	}
-	l.observer.ListRead(l.name, len(*l.set.Load()), err == nil)
+	l.observer.ListRead(l.name, l.set.Load().ranges(), err == nil)
 	if err != nil {
 		return fmt.Errorf("--%s-file: %w", l.name, err)
 	}
@@ -106,12 +106,12 @@ func (l *list) logRead(err error) {
 	case err != nil:
 		l.log.Error("address list not read; the previous one stays in use", "list", l.name, "err", err)
 	default:
-		l.log.Info("address list read", "list", l.name, "ranges", len(*l.set.Load()))
+		l.log.Info("address list read", "list", l.name, "ranges", l.set.Load().ranges())
 	}
 }
 
 // readAddresses reads the file of a list.
-func readAddresses(file string) (addresses, error) {
+func readAddresses(file string) (*addresses, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err

@@ -170,3 +170,21 @@ func TestGuessDelaysNoOthers(t *testing.T) {
 		t.Fatal("the verdict on another token waited for the guess")
 	}
 }
+
+// The error of a client's guess is for that client alone. Another client that checks the same token
+// at the same time gets the verdict.
+func TestGuessIsOfOneClient(t *testing.T) {
+	v, asking, may, done := newTokens((&oracle{valid: true}).ask), make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		_, err := v.verify(wordToken("a"), time.Now(), time.Minute, func() error { close(asking); <-may; return errAway })
+		done <- err
+	}()
+	<-asking
+	if l, err := v.verify(wordToken("a"), time.Now(), time.Minute, func() error { return nil }); err != nil || !l.valid {
+		t.Errorf("verdict %v, error %v, want a positive verdict", l, err)
+	}
+	close(may)
+	if err := <-done; err != errAway {
+		t.Errorf("error %v, want that of the guess", err)
+	}
+}
