@@ -15,10 +15,12 @@ type attempt struct {
 	conn *conn // the last connection that the Transport used for it
 	end  context.CancelCauseFunc
 	head head // of the response; conn fills it
+
+	uploads bool // its body still arrives from the client
 }
 
 func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
-	t := &attempt{head: head{bodyless: r.Method == http.MethodHead, exact: r.StrictLength}}
+	t := &attempt{uploads: r.Upload != nil, head: head{bodyless: r.Method == http.MethodHead, exact: r.StrictLength}}
 	ctx, t.end = context.WithCancelCause(ctx)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		t.conn = info.Conn.(*conn)

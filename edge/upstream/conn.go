@@ -143,7 +143,15 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wrote = c.wrote || n > 0
-	if err != nil && c.wrote {
+	switch {
+	case err == nil || !c.wrote:
+	case c.serving.uploads:
+		// The origin may have responded before it closed the connection, and the Transport would
+		// return this error instead of the response. The reader ends the connection.
+		for c.dead == nil {
+			c.changed.Wait()
+		}
+	default:
 		c.fail(err)
 	}
 	return n, err

@@ -17,6 +17,7 @@ type origin struct {
 	group int
 	seed  uint64
 	only  bool // the only origin
+	slots slots
 	log   *slog.Logger
 
 	mu               sync.Mutex
@@ -25,8 +26,8 @@ type origin struct {
 	failures, opened int64
 }
 
-func newOrigin(u *url.URL, group int, log *slog.Logger) *origin {
-	return &origin{url: u, group: group, seed: fnv(fnvOffset, u.Scheme+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log: log.With("origin", u.Host)}
+func newOrigin(u *url.URL, group, conns int, log *slog.Logger) *origin {
+	return &origin{url: u, group: group, slots: newSlots(conns), seed: fnv(fnvOffset, u.Scheme+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log: log.With("origin", u.Host)}
 }
 
 // chooseOrigin returns the origin for a path: the first in order that may be used and whose breaker

@@ -17,6 +17,8 @@ type Request struct {
 	Target       string      // path and query, canonical: visible ASCII that begins with one slash
 	Header       http.Header // the client's fields; see Fields
 	Body         []byte
+	Upload       *Upload         // the body instead of Body, if it still arrives; nil: it does not
+	Patience     *Patience       // instead of that of the Config; nil: as there
 	Client       netip.Addr      // for Forwarded and X-Forwarded-For; zero: they are not sent
 	Proto        string          // of the client's request, for Forwarded: http or https
 	TryNextGroup bool            // after a 502, 503 or 504 the next group is tried, once
@@ -79,6 +81,9 @@ func (o *origin) request(ctx context.Context, r Request, header http.Header) (*h
 	req.Header = header
 	// An origin that ignores the body of a GET would parse it as the next request, so no other
 	// request may follow on its connection.
-	req.Close = len(r.Body) > 0 && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+	req.Close = (len(r.Body) > 0 || r.Upload != nil) && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+	if r.Upload != nil {
+		r.Upload.attach(req)
+	}
 	return req, nil
 }

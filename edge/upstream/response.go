@@ -86,13 +86,14 @@ type body struct {
 	ctx          context.Context // of the exchange
 	cancel       context.CancelCauseFunc
 	idle         *time.Timer // runs during a Read
+	idleFor      time.Duration
 	err          error       // of the last Read
 	closed       atomic.Bool // Close was called
 }
 
-func (c *Client) newBody(from io.ReadCloser, ctx context.Context, cancel context.CancelCauseFunc) *body {
-	b := &body{from: from, client: c, ctx: ctx, cancel: cancel}
-	b.idle = time.AfterFunc(c.idle, func() { cancel(errIdle) })
+func (c *Client) newBody(from io.ReadCloser, ctx context.Context, cancel context.CancelCauseFunc, idle time.Duration) *body {
+	b := &body{from: from, client: c, ctx: ctx, cancel: cancel, idleFor: idle}
+	b.idle = time.AfterFunc(idle, func() { cancel(errIdle) })
 	b.idle.Stop()
 	return b
 }
@@ -127,10 +128,10 @@ func (b *body) Read(p []byte) (int, error) {
 // patience returns how long the next read may take.
 func (b *body) patience() time.Duration {
 	if b.waitingSince.IsZero() {
-		return b.client.idle
+		return b.idleFor
 	}
-	all := b.client.idle * time.Duration(1+b.received>>20)
-	return min(b.client.idle, time.Until(b.waitingSince.Add(all)))
+	all := b.idleFor * time.Duration(1+b.received>>20)
+	return min(b.idleFor, time.Until(b.waitingSince.Add(all)))
 }
 
 // Close ends the exchange. Before the end of the body it closes the connection too, because the

@@ -22,6 +22,8 @@ import (
 	"time"
 )
 
+const defaultConns = 256
+
 // Config configures a Client. Zero fields take the defaults named.
 type Config struct {
 	Origins   [][]*url.URL       // groups in order of preference; a URL may have a path
@@ -30,11 +32,26 @@ type Config struct {
 	Idle      time.Duration      // for one read of a body, and for each MiB in Whole; FirstByte
 	Whole     time.Duration      // for an exchange, including the body; 15 min
 	Check     time.Duration      // between two health checks of an origin; 2 s
-	MaxConns  int                // connections to one origin; more requests wait; 256
+	MaxConns  int                // exchanges with one origin at a time, except long ones (slots.go); more requests wait; 256
 	Name      string             // a token for Via, CDN-Loop and User-Agent; iconedge
 	TLS       func() *tls.Config // called for each connection; nil: the system's roots
 	Secret    func() string      // the tier secret for each request; nil or "": none is sent
 	Log       *slog.Logger       // failures at level debug, and changes of the origins' health
+}
+
+// Patience is how long a request waits for its origin.
+type Patience struct {
+	FirstByte time.Duration // until a response's header fields, over all tries
+	Idle      time.Duration // for one read of a body
+	Whole     time.Duration // for an exchange, including the body; 0: without limit
+}
+
+// patience returns that of a request.
+func (c *Client) patience(r Request) Patience {
+	if r.Patience != nil {
+		return *r.Patience
+	}
+	return Patience{c.firstByte, c.idle, c.whole}
 }
 
 // maxHead limits the header fields of a response, including 1xx responses, in bytes.
@@ -62,13 +79,13 @@ func New(cfg Config) *Client {
 	c.idle = or(cfg.Idle, c.firstByte)
 	for group, urls := range cfg.Origins {
 		for _, u := range urls {
-			c.origins = append(c.origins, newOrigin(u, group, c.log))
+			c.origins = append(c.origins, newOrigin(u, group, or(cfg.MaxConns, defaultConns), c.log))
 		}
 	}
 	if len(c.origins) == 1 {
 		c.origins[0].only = true
 	}
-	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, 256), cfg.TLS)
+	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, defaultConns), cfg.TLS)
 	c.retryTransport = c.transport.Clone()
 	c.retryTransport.DisableKeepAlives = true
 	return c
@@ -94,10 +111,11 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 		DialContext:            c.wrapDial(dialer.DialContext),
 		DialTLSContext:         c.wrapDial(secure),
 		DisableCompression:     true, // the caller decides about content codings
-		MaxConnsPerHost:        conns,
 		MaxIdleConnsPerHost:    conns,
 		IdleConnTimeout:        30 * time.Second,
+		MaxConnsPerHost:        conns * (1 + longFactor),
 		MaxResponseHeaderBytes: maxHead,
+		ExpectContinueTimeout:  uploadContinueTimeout,
 		Protocols:              new(http.Protocols),
 	}
 	t.Protocols.SetHTTP1(true)
