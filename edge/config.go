@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,7 +30,8 @@ type Config struct {
 	Listen         string         // public address, HOST:PORT
 	AdminListen    string         // address of health, readiness, metrics and purges
 	Origins        Origins        // groups of base URLs, in order of preference
-	OriginTimeout  time.Duration  // for an origin's response to begin, and between two parts
+	OriginTimeout  time.Duration  // for an origin's response to begin, and between two parts; 0: the default of each path
+	OriginConns    int            // requests that one origin serves at a time, without long ones; 0: 256
 	ProxyAll       bool           // forward and cache paths that are not the edge's own
 	Drain          time.Duration  // for requests in flight when the edge stops
 	CacheBytes     int64          // limit of the cache: bodies and header fields together
@@ -62,6 +64,8 @@ type Config struct {
 
 const (
 	defaultOriginTimeout = 10 * time.Second
+	forwardedTimeout     = time.Minute // of forwarded paths, for long polling
+	defaultOriginConns   = 256
 	defaultDrain         = 15 * time.Second
 	defaultCacheBytes    = 256 << 20
 	minCacheBytes        = 1 << 20
@@ -76,7 +80,8 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz, /metrics and /purge; keep it private")
 	c.Admin.Flags(fs, "POST /purge")
 	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
-	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin a response, and for each further part of it")
+	fs.DurationVar(&c.OriginTimeout, "origin-timeout", 0, "`time` that an origin has to begin a response, and on the edge's own paths for each further part of it; --idle is for those of forwarded paths (default 10s, and 1m0s for forwarded paths)")
+	fs.IntVar(&c.OriginConns, "origin-connections", defaultOriginConns, "`number` of requests that the edge sends to one origin at a time; more wait. Forwarded ones that last more than a second, such as uploads and streams of events, do not count, up to 16 times as many")
 	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its responses (RFC 9111)")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
 	c.Forwarding.Flags(fs)
@@ -105,8 +110,8 @@ func (c *Config) Validate() error {
 			errs = append(errs, errors.New(f.flag+" must be HOST:PORT"))
 		}
 	}
-	if c.OriginTimeout < 0 || c.Drain < 0 {
-		errs = append(errs, errors.New("--origin-timeout and --drain must not be negative"))
+	if c.OriginTimeout < 0 || c.Drain < 0 || c.OriginConns < 0 {
+		errs = append(errs, errors.New("--origin-timeout, --origin-connections and --drain must not be negative"))
 	}
 	if c.CacheBytes != 0 && c.CacheBytes < minCacheBytes {
 		errs = append(errs, fmt.Errorf("--cache-bytes must be at least %d", minCacheBytes))
@@ -133,9 +138,6 @@ func (c *Config) Validate() error {
 
 // filled returns c with the defaults in place of zero values.
 func (c Config) filled() Config {
-	if c.OriginTimeout == 0 {
-		c.OriginTimeout = defaultOriginTimeout
-	}
 	if c.Drain == 0 {
 		c.Drain = defaultDrain
 	}
@@ -156,6 +158,12 @@ func (c Config) filled() Config {
 		c.Log = slog.Default()
 	}
 	return c
+}
+
+// originTimeouts returns how long an origin has to begin a response on the edge's own paths, and on
+// forwarded ones.
+func (c *Config) originTimeouts() (own, forwarded time.Duration) {
+	return cmp.Or(c.OriginTimeout, defaultOriginTimeout), cmp.Or(c.OriginTimeout, forwardedTimeout)
 }
 
 // Origins holds groups of origins, in order of preference.

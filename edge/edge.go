@@ -94,7 +94,8 @@ func New(cfg Config) (*Server, error) {
 // build builds the components, from the origin to the client.
 func (s *Server) build() error {
 	cfg, m := s.cfg, s.metrics
-	s.upstream = upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: cfg.Log})
+	own, forwarded := cfg.originTimeouts()
+	s.upstream = upstream.New(upstream.Config{Origins: cfg.Origins, FirstByte: own, MaxConns: cfg.OriginConns, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: cfg.Log})
 	s.closes(s.upstream.Close)
 	shared, err := openFleet(cfg, m)
 	if err != nil {
@@ -112,11 +113,11 @@ func (s *Server) build() error {
 	s.library = library.New(library.Options{Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll,
 		Fetch: s.origin.FetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: m, Log: cfg.Log})
 	s.purges = purge.New(s.cache, s.library.Negative)
-	wait := cfg.OriginTimeout + time.Second
+	wait := own + time.Second
 	s.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: wait, Clients: clients, Lists: s.lists,
 		Share: windows(shared), CheckToken: s.checkToken, Observer: m})
 	s.proxy = proxy.New(proxy.Options{
-		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
+		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded),
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin, Metrics: m, Reports: s.reports, Log: cfg.Log,
 	})
@@ -136,7 +137,7 @@ func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
-	return listen.Options{Capacity: s.cfg.Capacity, Secure: s.cfg.Secure, MaxBody: maxRequestBody(s.cfg.ProxyAll), Clients: access.Clients{Trusted: s.cfg.TrustedProxies},
+	return listen.Options{Capacity: s.cfg.Capacity, Secure: s.cfg.Secure, MaxBody: exchange.MaxBody, Uploads: s.cfg.ProxyAll, Clients: access.Clients{Trusted: s.cfg.TrustedProxies},
 		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 
@@ -262,12 +263,4 @@ func windows(f *fleet.Fleet) func(name string, own *ratelimit.Limiter) access.Wi
 		return nil
 	}
 	return func(name string, own *ratelimit.Limiter) access.Window { return f.SharedWindow(name, own) }
-}
-
-// maxRequestBody returns the maximum length of a request's body. Our own routes need no long ones.
-func maxRequestBody(proxyAll bool) int {
-	if proxyAll {
-		return exchange.MaxForwarded
-	}
-	return exchange.MaxBody
 }

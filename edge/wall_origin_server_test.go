@@ -125,6 +125,7 @@ func newWall(t *testing.T, proxyAll bool, change ...func(*Config)) *wall {
 	e := newTestServer(t, append([]func(*Config){func(c *Config) {
 		must(t, c.Origins.Set("http://"+o.ln.Addr().String()))
 		c.ProxyAll, c.Listener, c.Listen = proxyAll, nil, "127.0.0.1:0"
+		c.MaxBody = 8 << 20
 		must(t, c.Limits.Set("icon=off"))
 		must(t, c.Limits.Set("search=off"))
 	}}, change...)...)

@@ -7,6 +7,7 @@
 package exchange
 
 import (
+	"io"
 	"iter"
 	"net"
 	"net/netip"
@@ -18,9 +19,9 @@ const (
 	MaxTarget = 8 << 10  // bytes of a request target
 	MaxHead   = 16 << 10 // bytes of a request's line and fields together
 	MaxFields = 100      // lines of fields
-	MaxBody   = 64 << 10 // bytes of a body without --proxy-all
+	MaxBody   = 64 << 10 // bytes of a body that is held in memory: any, without --proxy-all
 
-	MaxForwarded = 8 << 20 // bytes of a body with --proxy-all, and of a response to HTTP/1.0
+	MaxForwarded = 8 << 20 // bytes of a response of unknown length to HTTP/1.0
 )
 
 // A Protocol is the version of HTTP of a request.
@@ -71,7 +72,10 @@ type Request struct {
 	Lines func(name string) [][]byte
 	// Body takes its body, which nothing else retains. It is to be called once.
 	Body func() []byte
-	Conn Conn
+	// Upload is its body, if that is long, or its length unknown, or the client waits for a 100.
+	// Body then returns only the beginning of it. nil: Body returns all of it.
+	Upload *Upload
+	Conn   Conn
 
 	// Client is Peer, or the client that a trusted proxy names. Access fills it before any other
 	// room reads it, because it depends on the proxies that the operator trusts.
@@ -82,6 +86,14 @@ type Request struct {
 
 	// Response holds the header fields of the response.
 	Response Response
+}
+
+// An Upload is the body of a request while it arrives. It is read by one goroutine at a time.
+type Upload struct {
+	io.Reader             // returns io.EOF only at the end of the whole body
+	Length    int64       // as announced; -1: unknown
+	Expects   bool        // the client waits for a 100, which the first Read sends
+	Whole     func() bool // reports whether all of it has arrived
 }
 
 // Scheme returns the scheme of the request's address: https over TLS, else http.

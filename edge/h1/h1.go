@@ -41,6 +41,7 @@ type request struct {
 	length    int64  // of the body
 	expects   bool   // the client waits for a 100 before it sends the body
 	hasLength bool   // Content-Length is present
+	chunked   bool   // the body comes in chunks
 }
 
 // Line implements eligible.Fields.
@@ -74,6 +75,7 @@ type Limits struct {
 	Request time.Duration  // from a request's first byte to its last
 	Answer  time.Duration  // until the client has taken a response
 	MaxBody int64          // bytes of a body that the server accepts
+	Uploads bool           // handlers read longer bodies, and those of unknown length (upload.go)
 	Bodies  *bodies.Budget // of all connections together; nil: no bound
 	Client  netip.Prefix   // its share of Bodies pays for the connection; zero: no client's
 	Overdue *atomic.Int64  // counts clients that do not take responses in time; may be nil
@@ -86,12 +88,14 @@ type Conn struct {
 	limits      Limits
 	client      netip.Addr
 	request     request
-	buffered    []byte // bytes already read from the socket, after those that the server has got
-	body        int64  // bytes of the current request that the server has not got yet
-	passThrough bool   // the end of the request is unknown; everything more goes to the server
-	malformed   bool   // and the request is malformed
-	bodyless    bool   // the response has no body, because the request is a HEAD
-	longTarget  bool   // the request's target is longer than the server's buffer
+	buffered    []byte  // bytes already read from the socket, after those that the server has got
+	body        int64   // bytes of the current request that the server has not got yet
+	passThrough bool    // the end of the request is unknown; everything more goes to the server
+	malformed   bool    // and the request is malformed
+	bodyless    bool    // the response has no body, because the request is a HEAD
+	longTarget  bool    // the request's target is longer than the server's buffer
+	upload      *Upload // the body of the current request, if a handler reads it; nil: none does
+	coded       bool    // and it comes in chunks
 
 	readSet, writeSet time.Time // when the deadlines were last set; zero: they must be set
 	in                incoming
@@ -143,9 +147,13 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if c.passThrough || c.body > 0 {
 		return c.readCurrent(p)
 	}
+	if c.upload != nil && (c.coded || !c.upload.Whole()) {
+		return 0, io.EOF // the bytes that follow are no request
+	}
 	if err := c.finishRequest(); err != nil {
 		return 0, err
 	}
+	c.upload = nil
 	n := c.takeBuffered(p)
 	for {
 		if n == 0 {
@@ -176,7 +184,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 				c.passThrough = true // the server decides how to answer half a request
 				return n, nil
 			}
-		case next.state == other:
+		case next.state == other, next.state == coded && c.limits.Uploads:
 			return c.forward(p[:n], next)
 		default:
 			c.passThrough, c.malformed, c.bodyless = true, next.state == malformed, isHead(p[:n])
@@ -217,7 +225,11 @@ func (c *Conn) checkPreface(p []byte, n int) (int, error) {
 func (c *Conn) forward(p []byte, next verdict) (int, error) {
 	n := copy(p, p[next.blank:])
 	c.bodyless = isHead(p[:n])
-	whole := int64(next.size-next.blank) + c.request.length
+	head := next.size - next.blank
+	if c.streams(p[:head], int64(n-next.size)) {
+		return c.forwardUpload(p[:n-next.blank], head)
+	}
+	whole := int64(head) + c.request.length
 	given := min(whole, int64(n))
 	c.buffered, c.body = append(c.buffered[:0], p[given:n]...), whole-given
 	c.in.received, c.in.declared = given, whole
@@ -232,12 +244,7 @@ func (c *Conn) forward(p []byte, next verdict) (int, error) {
 		c.in.began = c.request.Now // the request is complete, so it needs no deadline
 		return int(given), nil
 	}
-	if c.startRequest(c.request.Now); !c.long(c.request.length) {
-		return int(given), nil
-	}
-	if err := c.collectBody(p, given > int64(next.size-next.blank)); err != nil {
-		return c.fail(err)
-	}
+	c.startRequest(c.request.Now)
 	return int(given), nil
 }
 
@@ -303,12 +310,6 @@ func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD 
 // takeBuffered copies bytes that were read earlier.
 func (c *Conn) takeBuffered(p []byte) int {
 	n := copy(p, c.buffered)
-	if cap(c.buffered) > bodies.Free {
-		if c.buffered = c.buffered[n:]; len(c.buffered) == 0 {
-			c.buffered = nil // frees the memory
-		}
-		return n
-	}
 	c.buffered = c.buffered[:copy(c.buffered, c.buffered[n:])]
 	return n
 }

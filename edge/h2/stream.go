@@ -46,11 +46,15 @@ type stream struct {
 	held     bodies.Share // for the body
 	credit   int64        // bytes that the client may still send
 	whole    bool         // the request is complete
+	upload   *Upload      // its body, if a handler reads it while it arrives; nil: none does
 
 	body        []byte // the unsent rest of a ready response
 	urgency     byte   // 0 comes first (RFC 9218, section 4.1)
 	ended       bool   // nothing follows body
 	headersSent bool   // the response's header block was sent
+
+	waitsSince time.Time     // since when the response waits for a window; zero: it does not
+	waited     time.Duration // for windows, before that
 }
 
 func (s *stream) wake() {
@@ -141,6 +145,8 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 	switch {
 	case c.decoder.truncated:
 		s.request.Refuse = http.StatusRequestHeaderFieldsTooLarge
+	case !ends && c.uploads(q):
+		return c.startUpload(s, q)
 	case q.length > int64(c.srv.config.MaxBody):
 		s.request.Refuse = http.StatusRequestEntityTooLarge
 	case ends:
@@ -207,6 +213,13 @@ func (c *Conn) data(f frame) error {
 		return reset(f.stream, http2.ErrCodeProtocol)
 	}
 	ends := f.flags.Has(http2.FlagDataEndStream)
+	if s.upload != nil {
+		s.upload.add(f.payload, size)
+		if ends {
+			return c.complete(s)
+		}
+		return nil
+	}
 	if s.request != nil {
 		if s.request.Refuse = c.appendBody(s, f.payload); s.request.Refuse != 0 {
 			if err := c.runHandler(s); err != nil {
@@ -256,6 +269,9 @@ func (c *Conn) complete(s *stream) error {
 	s.whole = true
 	if s.length >= 0 && s.received != s.length {
 		return reset(s.id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
+	}
+	if s.upload != nil {
+		s.upload.wake()
 	}
 	if s.request != nil {
 		return c.runHandler(s)

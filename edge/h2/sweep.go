@@ -42,6 +42,11 @@ func (c *Conn) overdue(now time.Time) {
 		}
 		ended = true
 		c.srv.counts.stalled.Add(1)
+		if s.upload != nil && !s.headersSent {
+			s.upload.expired = true // its handler answers 408
+			s.upload.wake()
+			continue
+		}
 		if s.request != nil {
 			s.request.Refuse = http.StatusRequestTimeout
 			if c.now = now; c.runHandler(s) == nil {
@@ -58,12 +63,20 @@ func (c *Conn) overdue(now time.Time) {
 }
 
 // late reports whether a request, or the sending of its response, takes too long. The time in which
-// a handler prepares the response does not count.
+// a handler prepares the response, or a part of it, does not count.
 func (s *stream) late(cfg Config, now time.Time) bool {
 	switch {
 	case s.request != nil:
 		return now.Sub(s.began) > cfg.Receive*time.Duration(1+s.received/timeoutUnit)
-	case s.headersSent || s.body != nil:
+	case s.upload != nil && !s.whole && !s.headersSent:
+		return s.upload.late(cfg, now)
+	case s.headersSent:
+		waited := s.waited
+		if !s.waitsSince.IsZero() {
+			waited += now.Sub(s.waitsSince)
+		}
+		return waited > cfg.Send*time.Duration(1+s.sent/timeoutUnit)
+	case s.body != nil:
 		return now.Sub(s.began) > cfg.Send*time.Duration(1+s.sent/timeoutUnit)
 	}
 	return false

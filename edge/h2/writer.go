@@ -79,14 +79,22 @@ func (w *Writer) wait() error {
 	if err := w.c.flush(); err != nil {
 		return err
 	}
+	w.s.waitsSince = time.Now()
 	w.c.mu.Unlock()
-	defer w.c.mu.Lock()
+	defer w.resume()
 	select {
 	case <-w.s.open:
 		return nil
 	case <-w.s.gone:
 		return errClosed
 	}
+}
+
+// resume ends the wait for a window.
+func (w *Writer) resume() {
+	w.c.mu.Lock()
+	w.s.waited += time.Since(w.s.waitsSince)
+	w.s.waitsSince = time.Time{}
 }
 
 // Flush sends waiting frames.

@@ -3,6 +3,7 @@ package listen
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -10,12 +11,14 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h1"
 )
 
 // ServeH1 handles the requests of the HTTP/1.1 server.
 func (s *Server) ServeH1(ctx *fasthttp.RequestCtx) {
 	x := s.exchangeH1(ctx)
 	s.ServeRequest(ctx, x)
+	endUpload(ctx)
 	writeH1(&ctx.Response.Header, &x.Response)
 }
 
@@ -63,8 +66,36 @@ func (s *Server) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 	x.Malformed, x.Bodyless = !c.strict(), c.bodyless()
 	if x.Conn = (connH1{c, s.conns}); c.http1() != nil {
 		x.LongTarget, x.Sampled = c.http1().LongTarget(), c.http1().Sampled()
+		takeUpload(x, c.http1().Upload())
 	}
 	return x
+}
+
+// takeUpload makes u the body of a request; nil: the server has read the body.
+func takeUpload(x *exchange.Request, u *h1.Upload) {
+	if u == nil {
+		return
+	}
+	if body, ok := u.Complete(); ok {
+		x.Body = func() []byte { return body }
+		return
+	}
+	x.Upload = &exchange.Upload{Reader: u, Length: u.Length(), Expects: u.Expects(), Whole: u.Whole}
+	x.Body = func() []byte { return beginning(u) }
+}
+
+// beginning returns a body if it is short, else a part that shows that it is not.
+func beginning(r io.Reader) []byte {
+	b, _ := io.ReadAll(io.LimitReader(r, exchange.MaxBody+1)) // half a body is as malformed as none
+	return b
+}
+
+// endUpload closes the connection after the response, if bytes of the request may follow.
+func endUpload(ctx *fasthttp.RequestCtx) {
+	if c, ok := ctx.Conn().(*lingeringConn); ok && c.http1() != nil && c.http1().Answer() {
+		ctx.SetConnectionClose()
+		c.refuse()
+	}
 }
 
 // takeBody returns the body of a request and takes it from ctx. Otherwise the connection would

@@ -96,7 +96,7 @@ func newConns(o Options) *conns {
 		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: o.Clients,
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Bodies: &bodies.Budget{Max: cfg.MaxBodies, Each: cfg.ClientBytes}, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Uploads: o.Uploads, Bodies: &bodies.Budget{Max: cfg.MaxBodies, Each: cfg.ClientBytes}, Overdue: &s.overdue}
 	return s
 }
 

@@ -60,10 +60,15 @@ func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 
 // NewExchange returns the exchange of a stream's request, with the current time as its arrival.
 func NewExchange(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *exchange.Request {
-	return &exchange.Request{
+	x := &exchange.Request{
 		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Sampled: q.Sampled, Ambiguous: !oneHost(q),
 		Fields: fieldsOf(q), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
 	}
+	if u := q.Upload; u != nil {
+		x.Upload = &exchange.Upload{Reader: u, Length: u.Length, Expects: u.Expects, Whole: u.Whole}
+		x.Body = func() []byte { return beginning(u) }
+	}
+	return x
 }
 
 // NewContext returns a context with the request as fasthttp's HTTP/1.1 server would have parsed it.

@@ -24,6 +24,8 @@ type fetchRequest struct {
 	header          http.Header         // sent to the origin; a fetch changes only a copy
 	client          netip.Addr          // named to the origin; zero: none is
 	body            []byte
+	upload          *upstream.Upload   // the body, if it still arrives; nil: it does not
+	patience        *upstream.Patience // nil: that of our own routes
 	proto           string
 	passed          map[string]bool // fields that the operator passes (--pass-field)
 
@@ -57,6 +59,9 @@ func (h *Proxy) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Heade
 	fields["Cdn-Loop"] = before
 	return fields
 }
+
+// hasBody reports whether the request has a body, or may have one.
+func (q *fetchRequest) hasBody() bool { return len(q.body) > 0 || q.upload != nil }
 
 // lookupResult is the result of looking a fetch request up in the cache.
 type lookupResult struct {
@@ -112,7 +117,7 @@ func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 // stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
 // the request may bypass a shield whose own origin has failed.
 func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.policy.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
+	r := upstream.Request{Method: q.policy.Method, Target: q.key, Header: q.header, Body: q.body, Upload: q.upload, Patience: q.patience, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
 	r.TryNextGroup = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r

@@ -33,7 +33,9 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	case !q.upstream(nil).Valid():
 		// The client is at fault. A failure of the origin would be cached for all clients.
 		err, o = problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded"), exchange.Refused
-	case len(q.body) > 0 && (m == http.MethodGet || m == http.MethodHead):
+	case h.tooLong(q):
+		err, o = refusedAs(http.StatusRequestEntityTooLarge), exchange.Refused
+	case q.hasBody() && (m == http.MethodGet || m == http.MethodHead):
 		o, err = h.passWithBody(r, q)
 	case m == http.MethodGet:
 		o, err = h.passGet(r, q)
@@ -72,8 +74,51 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
 	q.policy.Target = q.key
-	q.body = r.Body()
+	q.patience = &h.Options.Bounds.Patience
+	if r.Upload != nil {
+		q.upload = &upstream.Upload{From: h.Options.Bounds.limit(r.Upload), Length: r.Upload.Length, Expects: r.Upload.Expects}
+	} else {
+		q.body = r.Body()
+	}
 	return q
+}
+
+// Bounds limits forwarded requests.
+type Bounds struct {
+	MaxBody  int64 // bytes of a request's body; 0: any
+	Patience upstream.Patience
+}
+
+// tooLong reports whether the body of a request is longer than the operator allows, as far as its
+// length is known.
+func (h *Proxy) tooLong(q *fetchRequest) bool {
+	length := int64(len(q.body))
+	if q.upload != nil {
+		length = q.upload.Length
+	}
+	return h.Options.Bounds.MaxBody > 0 && length > h.Options.Bounds.MaxBody
+}
+
+// limit returns a reader that fails when more than MaxBody bytes have come from r.
+func (b *Bounds) limit(r io.Reader) io.Reader {
+	if b.MaxBody <= 0 {
+		return r
+	}
+	return &limitedBody{r, b.MaxBody}
+}
+
+// A limitedBody is a body that fails when it is longer than left.
+type limitedBody struct {
+	io.Reader
+	left int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fasthttp.ErrBodyTooLarge
+	}
+	return n, err
 }
 
 // rawTarget returns the path and query of a request as the client sent them, also if its target is
@@ -182,6 +227,9 @@ func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (ex
 	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
 		r.status = cachepolicy.CacheStatus{Forward: why}
+		if failed := q.upload.Err(); failed != nil { // the client's failure
+			return exchange.Refused, unreadable(failed)
+		}
 		return exchange.Failed, err
 	}
 	return h.relay(r, q, a, why)

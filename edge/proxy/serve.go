@@ -38,6 +38,7 @@ type Options struct {
 	Passed      map[string]bool    // request fields that the operator lets through to the origin
 	CacheBytes  int64              // limit of the cache in memory
 	WaitTimeout time.Duration      // how long a request waits for a collapsed fetch
+	Bounds      Bounds             // of forwarded requests
 	Redirect    string             // format of the https URL to redirect to; empty: no redirect
 	AltSvc      string             // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"net/http"
 
 	"github.com/valyala/fasthttp"
@@ -16,7 +15,7 @@ const maxVerifyBody = 4 << 10 // bytes
 // serveVerify forwards a licence token to the origin, and returns the origin's response to the
 // client. The edge neither stores nor logs their contents.
 func (h *Proxy) serveVerify(r *request) (exchange.Outcome, error) {
-	body := r.ctx.PostBody()
+	body := r.Body()
 	if len(body) > maxVerifyBody {
 		return exchange.Refused, problem.New(http.StatusRequestEntityTooLarge, "the body may have at most 4096 bytes")
 	}
@@ -26,7 +25,7 @@ func (h *Proxy) serveVerify(r *request) (exchange.Outcome, error) {
 			head.Set(name, string(v))
 		}
 	}
-	a, err := h.Options.Origin.fetchWhole(r.traced, upstream.Request{Method: http.MethodPost, Target: r.target.Key, Header: h.through(r.ctx, head), Body: bytes.Clone(body), SendTierSecret: h.Options.Library.MayGetSecret(true), StrictLength: true})
+	a, err := h.Options.Origin.fetchWhole(r.traced, upstream.Request{Method: http.MethodPost, Target: r.target.Key, Header: h.through(r.ctx, head), Body: body, SendTierSecret: h.Options.Library.MayGetSecret(true), StrictLength: true})
 	if err == nil && a.Status >= http.StatusInternalServerError {
 		err = failed(a.Response)
 	}

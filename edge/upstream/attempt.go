@@ -28,6 +28,22 @@ func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
 	}}), t
 }
 
+// refused reports whether the final response has come before a body was sent. It then returns when
+// the connection is closed, because the Transport sends the body after a refusal too, so that it can
+// use the connection again, and a failing body would hide the response.
+func (t *attempt) refused() bool {
+	c := t.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !t.head.done {
+		return false
+	}
+	for c.dead == nil {
+		c.changed.Wait()
+	}
+	return true
+}
+
 // classify returns why there is no response, and whether the origin has failed. If no connection
 // was free in time, that says nothing about the origin.
 func (t *attempt) classify(ctx context.Context, err error) (outcome, error) {

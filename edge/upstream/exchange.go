@@ -113,6 +113,9 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	if err != nil {
 		return nil, inconclusive, err
 	}
+	if r.Upload != nil {
+		r.Upload.attach(req, t)
+	}
 	slot, err := o.slots.take(ctx, r.Patience != nil)
 	if err != nil {
 		return nil, inconclusive, err
@@ -121,7 +124,7 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	if err != nil {
 		slot.release()
 		v, err := t.classify(ctx, err)
-		if failed := r.Upload.failed(); failed != nil {
+		if failed := r.Upload.Err(); failed != nil {
 			return nil, inconclusive, failed // the client has failed, and not the origin
 		}
 		return nil, v, err

@@ -82,8 +82,5 @@ func (o *origin) request(ctx context.Context, r Request, header http.Header) (*h
 	// An origin that ignores the body of a GET would parse it as the next request, so no other
 	// request may follow on its connection.
 	req.Close = (len(r.Body) > 0 || r.Upload != nil) && (r.Method == http.MethodGet || r.Method == http.MethodHead)
-	if r.Upload != nil {
-		r.Upload.attach(req)
-	}
 	return req, nil
 }

@@ -52,8 +52,8 @@ func (u *Upload) retry() bool {
 	return !u.begun
 }
 
-// failed returns the error that ended the upload on the client's side; nil: none.
-func (u *Upload) failed() error {
+// Err returns the error that ended the upload on the client's side; nil: none.
+func (u *Upload) Err() error {
 	if u == nil {
 		return nil
 	}
@@ -63,16 +63,17 @@ func (u *Upload) failed() error {
 }
 
 // body returns the upload as the body of one try.
-func (u *Upload) body() io.ReadCloser {
+func (u *Upload) body(t *attempt) io.ReadCloser {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return &uploadBody{u, u.try}
+	return &uploadBody{u, u.try, t}
 }
 
 // An uploadBody is the body of one try.
 type uploadBody struct {
 	*Upload
-	nth int
+	nth     int
+	attempt *attempt
 }
 
 // begin starts a Read, unless the try is over.
@@ -92,6 +93,9 @@ func (b *uploadBody) begin() error {
 }
 
 func (b *uploadBody) Read(p []byte) (int, error) {
+	if b.Expects && b.attempt.refused() {
+		return 0, errUploadOver
+	}
 	if err := b.begin(); err != nil {
 		return 0, err
 	}
@@ -118,11 +122,9 @@ func (b *uploadBody) Close() error {
 }
 
 // attach makes u the body of a request, and forwards its expectation.
-func (u *Upload) attach(req *http.Request) {
-	req.Body, req.ContentLength = u.body(), u.Length
+func (u *Upload) attach(req *http.Request, t *attempt) {
+	req.Body, req.ContentLength = u.body(t), u.Length
 	if u.Expects {
-		// After a refusal the Transport would send the body anyway, to reuse the connection.
-		req.Close = true
 		req.Header = req.Header.Clone()
 		req.Header.Set("Expect", "100-continue")
 	}

@@ -184,7 +184,7 @@ func TestUploadOfASlowClient(t *testing.T) {
 		u := &Upload{From: slow{strings.NewReader("abc")}, Length: 3}
 		fired := false
 		u.watch(time.AfterFunc(time.Minute, func() { fired = true }), time.Minute)
-		b := u.body()
+		b := u.body(nil)
 		for range 3 {
 			if _, err := b.Read(make([]byte, 1)); err != nil {
 				t.Fatal(err)
