@@ -45,7 +45,8 @@ func (o *recorder) serve(c net.Conn) {
 	defer c.Close()
 	for r := bufio.NewReader(c); ; {
 		m, err := readMessage(r, true, false)
-		if errors.Is(err, io.EOF) && m.line == "" || errors.Is(err, net.ErrClosed) {
+		// A body that the client ended early is no request.
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 			return
 		}
 		o.mu.Lock()

@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 		{"Authorization", "GET /a HTTP/1.1\r\n" + host + "Authorization: Bearer x\r\n\r\n", other},
 		{"another version", "GET /a HTTP/1.2\r\n" + host + "\r\n", opaque},
 		{"Content-Length", "GET /a HTTP/1.1\r\n" + host + "content-length: 0\r\n\r\n", other},
-		{"Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n", opaque},
+		{"Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n", coded},
 		{"Expect", "GET /a HTTP/1.1\r\n" + host + "Expect: 100-continue\r\n\r\n", other},
 		{"Upgrade", "GET /a HTTP/1.1\r\n" + host + "Upgrade: h2c\r\n\r\n", opaque},
 		{"a folded line", "GET /a HTTP/1.1\r\n" + host + "X: a\r\n b\r\n\r\n", malformed},

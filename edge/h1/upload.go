@@ -3,6 +3,7 @@ package h1
 import (
 	"bytes"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -318,10 +319,21 @@ func (u *Upload) trailer(line []byte) error {
 	}
 	name, _, ok := bytes.Cut(line, []byte(":"))
 	name = bytes.TrimRight(name, " \t")
-	if u.lines++; !ok || u.lines > maxTrailers || !eligible.IsToken(name) || announces(name) || eligible.Is(name, "host") {
+	if u.lines++; !ok || u.lines > maxTrailers || !eligible.IsToken(name) || forbidden(name) {
 		return errMalformed
 	}
 	return nil
+}
+
+// forbiddenTrailers are the fields that belong into no trailer: those that frame the message, route
+// it, describe its content or authenticate its sender (RFC 9110, section 6.5.1).
+
+var forbiddenTrailers = []string{"authorization", "connection", "content-encoding", "content-length", "content-location", "content-range", "content-type", "cookie", "expect",
+	"host", "keep-alive", "location", "max-forwards", "proxy-authenticate", "proxy-authorization", "proxy-connection", "range", "set-cookie", "te", "trailer",
+	"transfer-encoding", "www-authenticate", "x-forwarded-for"}
+
+func forbidden(name []byte) bool {
+	return slices.ContainsFunc(forbiddenTrailers, func(f string) bool { return eligible.Is(name, f) })
 }
 
 // fill reads from the socket: into p if that takes only bytes of the body, else for decode. n is
