@@ -123,7 +123,11 @@ func (w *Writer) Gone() <-chan struct{} { return w.s.gone }
 func (w *Writer) end() error {
 	c := w.c
 	w.ended = true
-	if !w.s.whole {
+	switch {
+	case w.s.whole:
+	case w.s.upload != nil:
+		c.resetLater(w.s.id)
+	default:
 		c.sendReset(w.s.id, http2.ErrCodeNo)
 	}
 	c.lastUse = time.Now()
@@ -135,6 +139,22 @@ func (w *Writer) end() error {
 	}
 	return err
 }
+
+// resetLater drops what the client still sends on a stream, and resets it when the client has had
+// time to read the response: some clients drop a response that a reset follows at once.
+func (c *Conn) resetLater(stream uint32) {
+	c.resets.add(stream)
+	time.AfterFunc(resetAfter, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.dead == nil {
+			c.sendReset(stream, http2.ErrCodeNo)
+			c.flush()
+		}
+	})
+}
+
+const resetAfter = 100 * time.Millisecond
 
 // finish ends a response that the handler has not ended.
 func (w *Writer) finish(well bool) {
