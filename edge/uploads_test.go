@@ -123,7 +123,7 @@ func TestExpect(t *testing.T) {
 	})}
 	go origin.Serve(ln)
 	defer origin.Close()
-	w := newWall(t, true, func(c *Config) { c.Origins = nil; must(t, c.Origins.Set("http://"+ln.Addr().String())) })
+	w := newRawEdge(t, true, func(c *Config) { c.Origins = nil; must(t, c.Origins.Set("http://"+ln.Addr().String())) })
 	for _, coding := range []string{"Content-Length: 5", "Transfer-Encoding: chunked"} {
 		body := "hello"
 		if strings.Contains(coding, "chunked") {

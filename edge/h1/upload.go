@@ -80,7 +80,9 @@ func (c *Conn) forwardUpload(p []byte, size int) (int, error) {
 		u.length, u.left, u.state = -1, 0, beforeSize
 	}
 	u.raw = append(make([]byte, 0, rawBuffer), p[size:]...)
-	c.buffered, c.body, c.coded = nil, 0, c.request.chunked
+	c.buffered = nil
+	c.current.begin(p, 0)
+	c.current.coded = c.request.chunked
 	c.startRequest(c.request.Now)
 	if err := u.prefetch(); err != nil {
 		return c.fail(err)
@@ -93,7 +95,7 @@ func (c *Conn) forwardUpload(p []byte, size int) (int, error) {
 			return c.fail(err)
 		}
 	}
-	c.upload = u
+	c.current.upload = u
 	return withoutBody(p[:size]), nil
 }
 
@@ -135,7 +137,7 @@ func (u *Upload) prefetch() error {
 }
 
 // Upload returns the body of the server's current request; nil: the server has it, or it has none.
-func (c *Conn) Upload() *Upload { return c.upload }
+func (c *Conn) Upload() *Upload { return c.current.upload }
 
 // Length returns the length of the body as announced; -1: it comes in chunks.
 func (u *Upload) Length() int64 { return u.length }
@@ -156,14 +158,14 @@ func (u *Upload) Whole() bool { return u.whole.Load() }
 // Answer records that the response to the current request begins, and reports whether it must be
 // the last one of the connection: the body is incomplete, or its end uncertain for other servers.
 func (c *Conn) Answer() (last bool) {
-	u := c.upload
+	u := c.current.upload
 	if u == nil {
 		return false
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.answered = true
-	return c.coded || !u.whole.Load()
+	return c.current.lastUpload()
 }
 
 // Read sends the 100 that the client waits for, and reads a part of the body.
@@ -363,9 +365,9 @@ func (u *Upload) receive(p []byte) (int, error) {
 		if err := c.Conn.SetReadDeadline(due); err != nil {
 			return 0, err
 		}
-		c.enter(Reading, c.in.began)
+		c.phase.enter(Reading, c.in.began)
 		n, err := c.Conn.Read(p)
-		c.enter(Busy, now)
+		c.phase.enter(Busy, now)
 		u.waited += time.Since(now)
 		c.in.received += int64(n)
 		switch {

@@ -54,6 +54,29 @@ func (m *ClientTable) open() { m.free = tableSize }
 // more.
 func (m *ClientTable) close() { *m = ClientTable{} }
 
+// An encoder is the state of the header blocks that this side sends.
+type encoder struct {
+	table  ClientTable
+	shrunk bool // the client made its table smaller; the next block must say so
+}
+
+// shrink empties the table, after the client has made it smaller. From now on blocks use no table.
+func (e *encoder) shrink() {
+	e.shrunk = true
+	e.table.close()
+}
+
+// begin appends the beginning of a block, before its fields. begun must be called when the block is
+// sent.
+func (e *encoder) begin(dst []byte) []byte {
+	if e.shrunk {
+		dst = append(dst, 0x20) // table size 0 (RFC 7541, section 4.2)
+	}
+	return dst
+}
+
+func (e *encoder) begun() { e.shrunk = false }
+
 // Append appends a field to a header block. The block must be sent, and before any other block made
 // with m.
 func (m *ClientTable) Append(dst []byte, s *SharedField) []byte {

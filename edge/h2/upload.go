@@ -122,7 +122,7 @@ func (u *Upload) returnWindow() error {
 func (u *Upload) wait() error {
 	if u.expects && !u.s.headersSent {
 		u.expects = false
-		u.c.append(appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, u.s.id, AppendStatus(nil, http.StatusContinue)...))
+		u.c.out.append(appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, u.s.id, AppendStatus(nil, http.StatusContinue)...))
 		if err := u.c.flush(); err != nil {
 			return err
 		}

@@ -24,19 +24,19 @@ func (w *Writer) Header(block []byte, end bool) error {
 		return err
 	}
 	end = end || w.bodyless
-	if c.tableShrunk {
-		block = append([]byte{0x20}, block...) // RFC 7541, section 4.2
-		c.tableShrunk = false
+	if c.encoder.shrunk {
+		block = append(c.encoder.begin(nil), block...)
+		c.encoder.begun()
 	}
 	kind, flags := http2.FrameHeaders, http2.Flags(0)
 	if end {
 		flags = http2.FlagHeadersEndStream
 	}
 	for len(block) > maxFrame {
-		c.append(appendFrame(nil, kind, flags, w.s.id, block[:maxFrame]...))
+		c.out.append(appendFrame(nil, kind, flags, w.s.id, block[:maxFrame]...))
 		kind, flags, block = http2.FrameContinuation, 0, block[maxFrame:]
 	}
-	c.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
+	c.out.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
 	w.s.headersSent = true
 	w.s.began = time.Now()
 	c.flood.earn(creditPerResponse)
@@ -57,7 +57,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		if err := w.failed(); err != nil {
 			return written, err
 		}
-		n := int(min(int64(len(p)-written), maxFrame, c.window, w.s.window))
+		n := c.sender.allows(w.s, len(p)-written)
 		if n <= 0 {
 			if err := w.wait(); err != nil {
 				return written, err
@@ -65,7 +65,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			continue
 		}
 		c.sendData(w.s, p[written:written+n], false)
-		if written += n; c.unsent() > maxBatch {
+		if written += n; c.out.size() > maxBatch {
 			if err := c.flush(); err != nil {
 				return written, err
 			}
@@ -111,7 +111,7 @@ func (w *Writer) End() error {
 	if err := w.failed(); err != nil {
 		return err
 	}
-	w.c.append(appendFrame(nil, http2.FrameData, http2.FlagDataEndStream, w.s.id))
+	w.c.out.append(appendFrame(nil, http2.FrameData, http2.FlagDataEndStream, w.s.id))
 	return w.end()
 }
 
@@ -130,11 +130,11 @@ func (w *Writer) end() error {
 	default:
 		c.sendReset(w.s.id, http2.ErrCodeNo)
 	}
-	c.lastUse = time.Now()
+	c.use.last = time.Now()
 	c.remove(w.s)
 	err := c.flush()
 	c.publishState() // after the flush, because an idle connection may be closed
-	if c.draining && c.lastAllowed < maxWindow && len(c.streams) == 0 {
+	if c.phase.draining && c.streams.lastAllowed < maxWindow && len(c.streams.open) == 0 {
 		c.rw.SetReadDeadline(time.Now()) // interrupts the read, because nothing is left to wait for
 	}
 	return err
@@ -143,11 +143,11 @@ func (w *Writer) end() error {
 // resetLater drops what the client still sends on a stream, and resets it when the client has had
 // time to read the response: some clients drop a response that a reset follows at once.
 func (c *Conn) resetLater(stream uint32) {
-	c.resets.add(stream)
+	c.streams.resets.add(stream)
 	time.AfterFunc(resetAfter, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.dead == nil {
+		if c.phase.dead == nil {
 			c.sendReset(stream, http2.ErrCodeNo)
 			c.flush()
 		}
@@ -170,8 +170,8 @@ func (w *Writer) finish(well bool) {
 
 func (w *Writer) failed() error {
 	switch {
-	case w.c.dead != nil:
-		return w.c.dead
+	case w.c.phase.dead != nil:
+		return w.c.phase.dead
 	case w.ended:
 		return errClosed
 	}

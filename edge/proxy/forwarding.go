@@ -15,6 +15,7 @@ import (
 
 // Forwarding holds everything that an operator can set about forwarded paths (--proxy-all).
 type Forwarding struct {
+	ProxyAll bool // forward and cache paths that are not the edge's own
 	// StoreCookies leaves responses with Set-Cookie, and those to requests with Cookie, to RFC
 	// 9111 alone.
 	StoreCookies bool
@@ -32,6 +33,7 @@ type Forwarding struct {
 const defaultIdle = time.Minute
 
 func (f *Forwarding) Flags(fs *flag.FlagSet) {
+	fs.BoolVar(&f.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its responses (RFC 9111)")
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
 	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
 	fs.Int64Var(&f.MaxBody, "max-body", 0, "with --proxy-all, longest body of a forwarded request in `bytes`; the edge answers 413 to longer ones (default any length)")
