@@ -28,7 +28,7 @@ type Config struct {
 	Addresses
 	Origins       Origins       // groups of base URLs, in order of preference
 	OriginTimeout time.Duration // for an origin's response to begin; 0: the default of each path
-	OriginConns   int           // requests that one origin serves at a time, without long ones; 0: 256
+	OriginConns   int           // requests to one origin at a time, without long ones; 0: 256
 	Drain         time.Duration // for requests in flight when the edge stops
 	Hosts         []string      // names that the edge answers for; none: any well-formed one
 	Admin         admin.Config  // which requests the admin listener answers

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// uploadCosts is the number of bytes that an upload takes while it is forwarded: the buffer here,
-	// and those of the request to the origin.
+	// uploadCosts is the number of bytes that an upload takes while it is forwarded: the buffer
+	// here, and those of the request to the origin.
 	uploadCosts = 64 << 10
 	rawBuffer   = 16 << 10 // bytes of a chunk's head, or of a trailer field, at most
 	maxTrailers = 100      // lines
 	maxHex      = 15       // digits of the size of a chunk
 )
 
-// An Upload is the body of the server's current request, which a handler reads while it arrives. The
-// server gets the head alone, without the fields that announce a body. Only one goroutine at a time
+// An Upload is the body of the server's current request, which a handler reads while it arrives.
+// The server gets the head alone, without the fields that announce a body. Only one goroutine at a time
 // reads an Upload.
 type Upload struct {
 	c       *Conn
@@ -288,8 +288,8 @@ func (u *Upload) line() (line []byte, ok bool, err error) {
 	return line, true, nil
 }
 
-// size parses the line before a chunk: hexadecimal digits, and perhaps extensions, which are dropped
-// (RFC 9112, section 7.1).
+// size parses the line before a chunk: hexadecimal digits, and perhaps extensions, which are
+// dropped (RFC 9112, section 7.1).
 func (u *Upload) size(line []byte) error {
 	digits, _, _ := bytes.Cut(line, []byte(";"))
 	if digits = bytes.TrimRight(digits, " \t"); len(digits) == 0 || len(digits) > maxHex {
@@ -312,8 +312,8 @@ func (u *Upload) size(line []byte) error {
 	return nil
 }
 
-// trailer parses a trailer field, which is dropped. An empty line ends the body. A field that frames
-// the message or names its host belongs into no trailer (RFC 9110, section 6.5.1).
+// trailer parses a trailer field, which is dropped. An empty line ends the body. A field that
+// frames the message or names its host belongs into no trailer (RFC 9110, section 6.5.1).
 func (u *Upload) trailer(line []byte) error {
 	if len(line) == 0 {
 		u.whole.Store(true)

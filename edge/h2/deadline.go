@@ -99,6 +99,24 @@ func (c *Conn) overdue(now time.Time) {
 	}
 }
 
+// waits is the time that one side waits for the client.
+type waits struct {
+	since  time.Time // zero: it does not wait now
+	before time.Duration
+}
+
+func (w *waits) begin(now time.Time) { w.since = now }
+
+func (w *waits) end(now time.Time) { *w = waits{before: w.sum(now)} }
+
+// sum returns all of the time until now.
+func (w *waits) sum(now time.Time) time.Duration {
+	if w.since.IsZero() {
+		return w.before
+	}
+	return w.before + now.Sub(w.since)
+}
+
 // late reports whether a request, or the sending of its response, takes too long. The time in which
 // a handler prepares the response, or a part of it, does not count.
 func (s *stream) late(cfg Config, now time.Time) bool {
@@ -108,11 +126,7 @@ func (s *stream) late(cfg Config, now time.Time) bool {
 	case s.upload != nil && !s.whole && !s.headersSent:
 		return s.upload.late(cfg, now)
 	case s.headersSent:
-		waited := s.waited
-		if !s.waitsSince.IsZero() {
-			waited += now.Sub(s.waitsSince)
-		}
-		return waited > cfg.Send*time.Duration(1+s.sent/timeoutUnit)
+		return s.waits.sum(now) > cfg.Send*time.Duration(1+s.sent/timeoutUnit)
 	case s.body != nil:
 		return now.Sub(s.began) > cfg.Send*time.Duration(1+s.sent/timeoutUnit)
 	}

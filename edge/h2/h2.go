@@ -49,7 +49,7 @@ type Request struct {
 	Method, Authority, Path string
 	Fields                  []Field // as received, without pseudo fields
 	Body                    []byte
-	Upload                  *Upload // the body instead of Body, if it still arrives; nil: it does not
+	Upload                  *Upload // the body, if it still arrives; nil: Body is all of it
 	Secure                  bool    // received over TLS
 	Tier                    bool    // from another edge of our own, according to its certificate
 	Sampled                 bool    // sampled for a trace
@@ -77,7 +77,7 @@ type Config struct {
 	Receive time.Duration  // for each MiB of a request, from its first byte; 20 s
 	Send    time.Duration  // for each MiB of a response; 30 s
 	MaxBody int            // bytes of a request's body; 64 KiB
-	Uploads bool           // the Handler reads longer bodies, and those of unknown length, while they arrive
+	Uploads bool           // the Handler reads long bodies while they arrive
 	MaxList int            // SETTINGS_MAX_HEADER_LIST_SIZE, in bytes; 16 KiB
 	Bodies  *bodies.Budget // of all connections together; nil: no bound
 }

@@ -19,8 +19,8 @@ const uploadCosts = ourWindow + 32<<10
 // reads little at a time does not cause many frames.
 const uploadStep = ourWindow / 4
 
-// An Upload is the body of a request, which a Handler reads while it arrives. The client may send
-// as much as its handler has read, and a window more. Only one goroutine at a time reads it.
+// An Upload is the body of a request, which a Handler reads while it arrives. The client may
+// send as much as its handler has read, and a window more. Only one goroutine at a time reads it.
 type Upload struct {
 	Length  int64 // as announced; -1: unknown
 	Expects bool  // the client waits for a 100, which the first Read sends
@@ -31,9 +31,8 @@ type Upload struct {
 
 	// Conn.mu guards these.
 	buffer  []byte
-	unread  int64     // bytes that the client sent, with padding, and for which its window is closed
-	waits   time.Time // since when a Read waits for the client; zero: none does
-	waited  time.Duration
+	unread  int64 // bytes that the client sent, with padding, and for which its window is closed
+	waits   waits // of Read for the client
 	expects bool
 	expired bool // the client took too long
 }
@@ -55,7 +54,7 @@ func (c *Conn) startUpload(s *stream, q parsedHeaders) error {
 }
 
 // waitsForBody reports whether the handler waits for more of the request's body.
-func (s *stream) waitsForBody() bool { return s.upload != nil && !s.upload.waits.IsZero() }
+func (s *stream) waitsForBody() bool { return s.upload != nil && !s.upload.waits.since.IsZero() }
 
 // add appends a part of the body. size is that of its frame.
 func (u *Upload) add(part []byte, size int64) {
@@ -127,27 +126,19 @@ func (u *Upload) wait() error {
 			return err
 		}
 	}
-	u.waits = time.Now()
+	u.waits.begin(time.Now())
 	u.c.mu.Unlock()
 	select {
 	case <-u.more:
 	case <-u.s.gone:
 	}
 	u.c.mu.Lock()
-	u.waited += time.Since(u.waits)
-	u.waits = time.Time{}
+	u.waits.end(time.Now())
 	return nil
 }
 
 // late reports whether the client takes too long. Only the time in which the handler waits for it
 // counts.
 func (u *Upload) late(cfg Config, now time.Time) bool {
-	waited := u.waited
-	if u.expired {
-		return false
-	}
-	if !u.waits.IsZero() {
-		waited += now.Sub(u.waits)
-	}
-	return waited > cfg.Receive*time.Duration(1+u.s.received/timeoutUnit)
+	return !u.expired && u.waits.sum(now) > cfg.Receive*time.Duration(1+u.s.received/timeoutUnit)
 }

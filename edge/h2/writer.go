@@ -79,7 +79,7 @@ func (w *Writer) wait() error {
 	if err := w.c.flush(); err != nil {
 		return err
 	}
-	w.s.waitsSince = time.Now()
+	w.s.waits.begin(time.Now())
 	w.c.mu.Unlock()
 	defer w.resume()
 	select {
@@ -93,8 +93,7 @@ func (w *Writer) wait() error {
 // resume ends the wait for a window.
 func (w *Writer) resume() {
 	w.c.mu.Lock()
-	w.s.waited += time.Since(w.s.waitsSince)
-	w.s.waitsSince = time.Time{}
+	w.s.waits.end(time.Now())
 }
 
 // Flush sends waiting frames.

@@ -40,7 +40,8 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 		HandshakeIdleTimeout:  handshakeTimeout,
 		MaxIdleTimeout:        serve.options.Capacity.IdleTimeout,
 		MaxIncomingUniStreams: 8,
-		KeepAlivePeriod:       serve.options.Capacity.IdleTimeout / 2, // for streams that pause; expire closes unused connections
+		// Streams may pause; expire closes unused connections.
+		KeepAlivePeriod: serve.options.Capacity.IdleTimeout / 2,
 	}
 	d := &quicDoor{conns: serve.conns, now: time.Now}
 	base.GetConfigForClient = d.config(base)
@@ -217,8 +218,8 @@ type failed struct{ err error }
 
 func (f failed) Read([]byte) (int, error) { return 0, f.err }
 
-// Read sends the 100 that the client waits for, and reads a part of the body. Only the time in which
-// the edge waits for the client counts, and only until the response has begun.
+// Read sends the 100 that the client waits for, and reads a part of the body. Only the time in
+// which the edge waits for the client counts, and only until the response has begun.
 func (u *upload) Read(p []byte) (int, error) {
 	now := time.Now()
 	if err := u.begin(now); err != nil {

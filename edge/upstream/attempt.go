@@ -29,8 +29,8 @@ func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
 }
 
 // refused reports whether the final response has come before a body was sent. It then returns when
-// the connection is closed, because the Transport sends the body after a refusal too, so that it can
-// use the connection again, and a failing body would hide the response.
+// the connection is closed, because the Transport sends the body after a refusal too, to use the
+// connection again, and a failing body would hide the response.
 func (t *attempt) refused() bool {
 	c := t.conn
 	c.mu.Lock()

@@ -144,7 +144,7 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// An origin that declines a long body and closes the connection is heard, although the edge can't
+// An origin that declines a long body and closes the connection is answered, although the edge can't
 // send the rest.
 func TestUploadRefusedEarly(t *testing.T) {
 	o := serveUploads(t, func(c net.Conn, r *http.Request) bool {

@@ -32,7 +32,7 @@ type Config struct {
 	Idle      time.Duration      // for one read of a body, and for each MiB in Whole; FirstByte
 	Whole     time.Duration      // for an exchange, including the body; 15 min
 	Check     time.Duration      // between two health checks of an origin; 2 s
-	MaxConns  int                // exchanges with one origin at a time, except long ones (slots.go); more requests wait; 256
+	MaxConns  int                // exchanges with one origin at a time (slots.go); 256
 	Name      string             // a token for Via, CDN-Loop and User-Agent; iconedge
 	TLS       func() *tls.Config // called for each connection; nil: the system's roots
 	Secret    func() string      // the tier secret for each request; nil or "": none is sent
