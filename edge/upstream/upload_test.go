@@ -144,8 +144,8 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// An origin that declines a long body and closes the connection is answered, although the edge can't
-// send the rest.
+// The response of an origin that declines a long body and closes the connection arrives, although
+// the edge can't send the rest.
 func TestUploadRefusedEarly(t *testing.T) {
 	o := serveUploads(t, func(c net.Conn, r *http.Request) bool {
 		declines(c, r)
