@@ -22,8 +22,8 @@ const (
 )
 
 // An Upload is the body of the server's current request, which a handler reads while it arrives.
-// The server gets the head alone, without the fields that announce a body. Only one goroutine at a time
-// reads an Upload.
+// The server gets the head alone, without the fields that announce a body. Only one goroutine at a
+// time reads an Upload.
 type Upload struct {
 	c       *Conn
 	length  int64  // as announced; -1: in chunks
