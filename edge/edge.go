@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/listen"
@@ -38,6 +39,7 @@ type Server struct {
 	purges    *purge.Purger        // removes stored responses
 	admission *access.Admission    // decides which requests may proceed
 	proxy     *proxy.Proxy         // answers requests from the cache or the origin
+	memory    *bodies.Budget       // bounds the memory that clients take
 	listeners *listen.Server       // serves connections
 }
 
@@ -95,6 +97,7 @@ func (s *Server) build() (err error) {
 		Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
 		Metrics: s.metrics, Reports: s.reports, Log: log,
 	})
+	s.memory = cfg.Memory()
 	if s.listeners, err = listen.New(s.listening(), s.sockets, s.proxy); err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
-	return listen.Options{Capacity: s.cfg.Capacity, Secure: s.cfg.Secure, MaxBody: exchange.MaxBody, Uploads: s.cfg.ProxyAll, Clients: s.cfg.Clients(),
+	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: exchange.MaxBody, Uploads: s.cfg.ProxyAll, Clients: s.cfg.Clients(),
 		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 
