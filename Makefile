@@ -11,14 +11,30 @@ run: build library/node_modules ## publish the real library into a local folder,
 	./iconedge publish $(if $(DATA),--store dir:$(DATA)/store) library/node_modules/@iconify/json
 	./iconedge run $(FLAGS)
 
-test: lint tools/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser
-	go test -race -timeout 15m $$(go list ./... | grep -vE '/iconedge/(cmd|test)/')
-	go test -timeout 15m ./cmd/... ./test/... # whole processes, made of the packages above; make race has them under the race detector too
+# The parts of make test. Two run at a time, because the tests of processes and browsers mostly wait. The packages of
+# SEQUENTIAL have long tests of one goroutine (test/sequential): they run without the race detector.
+TEST_PARTS := test-race test-processes lint test-sequential test-modules react
+SEQUENTIAL := $(shell git grep -l 'sequential\.Test(t)' -- '*_test.go' | xargs -r dirname | sort -u | sed 's,^,./,')
+
+test: build tools/node_modules clients/react/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(TEST_PARTS)
+
+.PHONY: test-race test-sequential test-processes test-modules
+test-race: # the packages that whole processes are made of
+	go test -race -short -vet=off -timeout 15m $$(go list ./... | grep -vE '/iconedge/(cmd|test)/')
+
+test-sequential:
+	go test -vet=off -timeout 15m $(SEQUENTIAL)
+
+test-processes: build tools/node_modules chromium engines # make race has them under the race detector too
+	go test -short -vet=off -timeout 15m ./cmd/...
+	ICONEDGE=$(CURDIR)/iconedge go test -vet=off -timeout 15m ./test/...
+
+test-modules:
 	go test -C loadtest -race -timeout 15m ./...
 	go test -C tools -count=1 ./... # they read files outside of their module, of which the test cache knows nothing
 	go test -C tools/promql ./...
 	go test -C tools/deploy -timeout 20m ./...
-	$(MAKE) react
 
 build: ## build the program
 	go build -trimpath -o iconedge ./cmd/iconedge

@@ -107,7 +107,7 @@ var rooms = map[string]string{
 }
 
 // testPackages may be imported by the tests of any room.
-var testPackages = []string{"certs/certstest", "edge/cache/entrytest", "test/parallel", "logtest", "objectstore/storetest", "test/golden"}
+var testPackages = []string{"certs/certstest", "edge/cache/entrytest", "test/parallel", "test/sequential", "logtest", "objectstore/storetest", "test/golden"}
 
 // restricted lists modules that only some files of a room may import: by path, or by a prefix that
 // ends in / or _.

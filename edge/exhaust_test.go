@@ -352,7 +352,7 @@ func TestDrips(t *testing.T) {
 // largeResponse returns an edge before an origin with one long body. Clients have the given time
 // for each MiB of a response.
 func largeResponse(t *testing.T, each time.Duration, change ...func(*Config)) (*rawEdge, int) {
-	w := newRawEdge(t, true, append(change, func(c *Config) { c.AnswerTimeout = each })...)
+	w := newRawEdge(t, true, append(change, func(c *Config) { c.AnswerTimeout, c.CacheBytes = each, defaultCacheBytes })...)
 	body := strings.Repeat("0123456789abcdef", 512<<10) // 8 MiB
 	w.origin.lies["/large"] = corpusCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}
 	return w, len(body)

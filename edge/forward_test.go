@@ -372,7 +372,7 @@ func TestForwardedStale(t *testing.T) {
 // The edge sends a large body on while it arrives, and stores it when it is complete, if it fits in
 // the cache.
 func TestStreamed(t *testing.T) {
-	small, large := random(1<<20), random(20<<20)
+	small, large := random(1<<20), random(testCacheBytes/16+1<<20)
 	for _, row := range []struct {
 		name   string
 		body   []byte

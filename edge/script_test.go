@@ -49,14 +49,19 @@ type edgeTest struct {
 	plainly bool // via does not use TLS
 }
 
-// newTestServer returns an edge with the default flags, which change may change. Its listeners are
-// in memory, unless change gives others.
+// testCacheBytes is the size of a test's cache. That of the default takes 4 MB before it stores
+// anything, for each of the more than a thousand edges of these tests.
+const testCacheBytes = 32 << 20
+
+// newTestServer returns an edge with the default flags and a small cache, which change may change.
+// Its listeners are in memory, unless change gives others.
 func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	t.Helper()
 	var cfg Config
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
 	patient(&cfg)
 	cfg.Log, cfg.Version = slog.New(slog.DiscardHandler), "test"
+	cfg.CacheBytes = testCacheBytes
 	clock := new(testClock)
 	cfg.Now = clock.now
 	ln := fasthttputil.NewInmemoryListener()

@@ -235,7 +235,7 @@ func TestResetStreams(t *testing.T) {
 // A large response goes out while it comes in, even to a client with small windows.
 func TestStreamedByEveryProtocol(t *testing.T) {
 	t.Parallel()
-	large := random(20 << 20)
+	large := random(5 << 20)
 	for way, of := range wayOf {
 		body := large
 		if way != "h2" && way != "h3" { // one of each kind is enough

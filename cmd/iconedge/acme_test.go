@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,11 +77,12 @@ func certificateSerial(t *testing.T, address string) string {
 // startPebble builds and starts an authority that resolves every name to this machine.
 func startPebble(t *testing.T, conf string) *os.Process {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "pebble")
-	if out, err := exec.Command("go", "build", "-modfile=../../tools/go.mod", "-o", file, "github.com/letsencrypt/pebble/v2/cmd/pebble").CombinedOutput(); err != nil {
-		t.Fatalf("building pebble: %v\n%s", err, out)
+	// go tool builds the program once, and -n prints its path.
+	path, err := exec.Command("go", "tool", "-modfile=../../tools/go.mod", "-n", "pebble").Output()
+	if err != nil {
+		t.Fatalf("building pebble: %v", err)
 	}
-	cmd := exec.CommandContext(t.Context(), file, "-config", conf, "-dnsserver", serveNames(t))
+	cmd := exec.CommandContext(t.Context(), strings.TrimSpace(string(path)), "-config", conf, "-dnsserver", serveNames(t))
 	cmd.Env = []string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0"}
 	output := harness.StartOther(t, cmd)
 	t.Cleanup(func() {

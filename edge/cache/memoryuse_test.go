@@ -13,6 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // icons are entries of typical icon sizes: bodies of 156 to 900 bytes, in all codings. Many share a
@@ -65,6 +66,7 @@ func fill(t testing.TB, c *Cache, list *icons, entries int) (bytes int64) {
 
 // Many entries add few objects for the garbage collector, and cost little more than their payload.
 func TestManyEntriesFewObjects(t *testing.T) {
+	sequential.Test(t)
 	const entries = 100_000
 	list := newIcons()
 	c := newTest(t, 512<<20)

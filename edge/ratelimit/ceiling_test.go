@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 func TestAboveTheCeiling(t *testing.T) {
@@ -80,6 +82,7 @@ func TestTokensAboveTheCeiling(t *testing.T) {
 // At the ceiling no client ever gets more calls through than the limit, a client is refused only if
 // its network has used up the limit, and there are no more windows than configured.
 func TestCeilingHolds(t *testing.T) {
+	sequential.Test(t)
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		limit := Limit{1 + r.IntN(20), 10 * time.Second}
@@ -169,7 +172,11 @@ func allowCarol(l *Limiter, decisions chan Decision, n int64) {
 func TestParallelAtTheCeiling(t *testing.T) {
 	limit := Limit{5, time.Minute}
 	l := New(limit, Options{MaxClients: 4})
-	for round := range uint32(6000) {
+	rounds := uint32(6000)
+	if testing.Short() {
+		rounds = 1000
+	}
+	for round := range rounds {
 		now := t0.Add(time.Duration(round) * limit.Window)
 		client := netip.AddrFrom4([4]byte{byte(10 + round%50), 0, 0, 1})
 		var through atomic.Int64

@@ -47,6 +47,19 @@ func TestIdleClientsExpire(t *testing.T) {
 	}
 }
 
+// A limiter allocates tables for its first calls, not before.
+func TestNoTablesWithoutCalls(t *testing.T) {
+	l := New(Limit{10, time.Minute}, Options{})
+	l.Sweep(t0)
+	if tables, _ := size(l); tables != 0 {
+		t.Errorf("%d tables before the first call", tables)
+	}
+	l.Allow(alice, t0)
+	if tables, _ := size(l); tables != 1 {
+		t.Errorf("%d tables after the first call, want 1", tables)
+	}
+}
+
 // Without a Sweep, the calls of other clients remove idle ones bit by bit.
 func TestCallsExpireIdleClients(t *testing.T) {
 	l := New(Limit{10, time.Minute}, Options{})

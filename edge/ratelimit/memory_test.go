@@ -4,10 +4,13 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // A million clients with ten calls each fit into 300 MB; the test uses an eighth of them.
 func TestMemory(t *testing.T) {
+	sequential.Test(t)
 	const n = 125_000
 	if used := memory(t, n); used > 37.5e6 {
 		t.Errorf("%d clients of ten calls take %d MB, want at most 37", n, used/1e6)

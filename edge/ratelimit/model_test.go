@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // model is a limiter in its simplest form, which keeps moments in plain lists and looks at all of
@@ -116,6 +118,7 @@ func (p *pair) check(t *testing.T, own key, at moment) Decision {
 // call after Retry-After gets through: with few clients and with many, below the ceiling and above
 // it.
 func TestAgainstModel(t *testing.T) {
+	sequential.Test(t)
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		limit := Limit{1 + r.IntN(90), time.Duration(1+r.IntN(90)) * time.Second}

@@ -173,6 +173,9 @@ func (l *Limiter) take(k key, at moment, when createMode) (d Decision, ok bool) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clock = max(s.clock, at)
+	if s.tables == nil { // allocated late, because many limiters get no call
+		s.tables = []*table{{due: never}}
+	}
 	if s.calls++; s.calls%expireEvery == 0 {
 		l.removed(s.expireNext())
 	}
@@ -226,6 +229,9 @@ func (l *Limiter) sweep(s *shard, i uint32, at moment) (next uint32, more bool) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clock = max(s.clock, at)
+	if s.tables == nil {
+		return 0, false
+	}
 	first, n := s.slots(s.tables[i], i)
 	l.removed(s.expire(i))
 	return first + n, int(first+n) < len(s.tables)

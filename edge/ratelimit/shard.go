@@ -12,7 +12,7 @@ type shard struct {
 	mu        sync.Mutex
 	clock     moment
 	length    moment   // of the windows
-	tables    []*table // by the first bits of the hash; a table of fewer bits has several slots
+	tables    []*table // by the first bits of the hash; some have several slots; nil before a call
 	shift     uint8    // 64 less the number of these bits
 	nextTable uint32   // the next table to expire
 	calls     uint32
@@ -21,10 +21,7 @@ type shard struct {
 }
 
 // init empties s before its first call.
-func (s *shard) init(length moment) {
-	s.clock, s.length, s.shift = -forever, length, 64
-	s.tables = []*table{{due: never}}
-}
+func (s *shard) init(length moment) { s.clock, s.length, s.shift = -forever, length, 64 }
 
 func (s *shard) table(hash uint64) *table { return s.tables[hash>>s.shift] }
 

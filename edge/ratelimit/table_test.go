@@ -3,11 +3,14 @@ package ratelimit
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // A table holds exactly the windows that were put into it and not removed, even for the worst
 // hashes: equal ones, near the end of the table.
 func TestTable(t *testing.T) {
+	sequential.Test(t)
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		var tab table

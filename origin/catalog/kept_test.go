@@ -10,6 +10,7 @@ import (
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/catalog/catalogtest"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 func TestKept(t *testing.T) {
@@ -144,6 +145,7 @@ func TestSinceUnknown(t *testing.T) {
 }
 
 func TestSinceMany(t *testing.T) {
+	sequential.Test(t)
 	w := newWorld(t)
 	l := catalogtest.Library{}
 	for i := range maxChanges + 1 {

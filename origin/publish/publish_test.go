@@ -201,7 +201,9 @@ func TestLeftOut(t *testing.T) {
 
 func TestSearchable(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
-	mustPublish(t, b, t0, all...)
+	if _, err := Publish(t.Context(), Options{Sources: all, Store: b, Now: t0, Work: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
 	m := whole(t, b)
 	for _, tt := range []struct {
 		text string
@@ -343,7 +345,7 @@ func TestPackGoes(t *testing.T) {
 
 func TestDryRun(t *testing.T) {
 	dir := t.TempDir()
-	sum, err := Publish(t.Context(), Options{Sources: all, Store: objectstore.Dir(dir), Now: t0, DryRun: true, Work: t.TempDir()})
+	sum, err := Publish(t.Context(), Options{Sources: all, Tags: noTags, Store: objectstore.Dir(dir), Now: t0, DryRun: true, Work: t.TempDir()})
 	if err != nil || sum.Uploads != 8 || !sum.DryRun || sum.Unchanged {
 		t.Errorf("dry run: %+v, %v", sum, err)
 	}
@@ -398,7 +400,7 @@ func TestRefused(t *testing.T) {
 		b := objectstore.Dir(dir)
 		before := mustPublish(t, b, t0, "testdata/folder")
 		had := keys(t, b)
-		_, err := Publish(t.Context(), Options{Sources: tt.sources, Store: b, Now: t0.Add(time.Hour), Work: work})
+		_, err := Publish(t.Context(), Options{Sources: tt.sources, Tags: noTags, Store: b, Now: t0.Add(time.Hour), Work: work})
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 			continue
@@ -446,7 +448,7 @@ func TestCrash(t *testing.T) {
 		f := &failing{Bucket: b}
 		f.left.Store(n)
 		work := t.TempDir()
-		_, err := Publish(t.Context(), Options{Sources: []string{lib}, Store: f, Now: t0.Add(time.Hour), Work: work})
+		_, err := Publish(t.Context(), Options{Sources: []string{lib}, Tags: noTags, Store: f, Now: t0.Add(time.Hour), Work: work})
 		checkEmpty(t, work)
 		after := whole(t, b).ID
 		if err == nil {
@@ -483,7 +485,7 @@ func TestInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		work := t.TempDir()
 		stop := &stopper{left: n, stop: cancel}
-		sum, err := Publish(ctx, Options{Sources: []string{lib}, Store: b, Now: t0.Add(time.Hour), Work: work, Progress: stop})
+		sum, err := Publish(ctx, Options{Sources: []string{lib}, Tags: noTags, Store: b, Now: t0.Add(time.Hour), Work: work, Progress: stop})
 		cancel()
 		checkEmpty(t, work)
 		after := whole(t, b).ID
@@ -505,7 +507,7 @@ func TestRaced(t *testing.T) {
 	mustPublish(t, b, t0, "testdata/package")
 	var won Summary
 	race := &stopper{left: 3, stop: func() { won = mustPublish(t, b, t0.Add(time.Minute), "testdata/folder") }}
-	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/library"}, Store: b, Now: t0.Add(time.Hour), Work: t.TempDir(), Progress: race})
+	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/library"}, Tags: noTags, Store: b, Now: t0.Add(time.Hour), Work: t.TempDir(), Progress: race})
 	if !errors.Is(err, ErrRaced) {
 		t.Errorf("the slower publication returns %v, want ErrRaced", err)
 	}

@@ -189,9 +189,13 @@ func edit(t *testing.T, path, old, new string) {
 	}
 }
 
+// noTags leaves out the lexicon of the program. Indexing with the lexicon takes a hundred times as
+// long, and only TestSearchable and TestStoppedAnywhere need it.
+var noTags = []string{NoTags}
+
 func mustPublish(t *testing.T, b objectstore.Bucket, now time.Time, sources ...string) Summary {
 	t.Helper()
-	sum, err := Publish(t.Context(), Options{Sources: sources, Store: b, Now: now, Work: t.TempDir()})
+	sum, err := Publish(t.Context(), Options{Sources: sources, Tags: noTags, Store: b, Now: now, Work: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

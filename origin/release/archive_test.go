@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 const drawing = `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><path d="M0 0h24v24z"/></svg>`
@@ -197,6 +199,7 @@ func TestAddRefuses(t *testing.T) {
 }
 
 func TestMany(t *testing.T) {
+	sequential.Test(t)
 	const n = 66_000 // more than 16 bits can count, so the archive has a ZIP64 end record
 	var buf bytes.Buffer
 	w := NewWriter(&buf)
@@ -250,6 +253,7 @@ func TestDamagedArchive(t *testing.T) {
 
 // TestEveryBit flips each bit in turn: every icon must then be unchanged or damaged.
 func TestEveryBit(t *testing.T) {
+	sequential.Test(t)
 	data, _ := write(t, metas...)
 	for i := range data {
 		for bit := range 8 {

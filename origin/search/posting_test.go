@@ -8,10 +8,13 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // TestPosting compares appendPosting with roaring, on every kind of container.
 func TestPosting(t *testing.T) {
+	sequential.Test(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	docs := func(n int, from, to uint32) (list []uint32) {
 		for range n {

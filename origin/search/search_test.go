@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 func TestSearch(t *testing.T) {
@@ -119,6 +120,7 @@ func TestOddPages(t *testing.T) {
 
 // TestPages checks that the pages of any query are parts of one list without repetitions.
 func TestPages(t *testing.T) {
+	sequential.Test(t)
 	x := random(t, 1, 12, 1500)
 	for _, text := range []string{"home", "h", "arrow left", "s", "outline", "p3 home", "p3:arrow", "bold s", "up up", "ho can", "24"} {
 		whole, total := x.Search(Query{Text: text, Limit: 1 << 20})

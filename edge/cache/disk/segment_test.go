@@ -14,6 +14,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 func openTest(t testing.TB, dir string) *Tier {
@@ -131,6 +132,7 @@ func TestTornTail(t *testing.T) {
 
 // After a flip of any bit, only correct entries are found, and no purged ones.
 func TestFlippedBit(t *testing.T) {
+	sequential.Test(t)
 	dir := t.TempDir()
 	want := logOf(t, dir)
 	path := onlySegment(t, dir)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 var few = map[string][]Meaning{
@@ -141,6 +143,7 @@ func TestForm(t *testing.T) {
 
 // TestShipped checks the file that `make lexicon` writes.
 func TestShipped(t *testing.T) {
+	sequential.Test(t)
 	c, err := Shipped(sha256.New())
 	if err != nil {
 		t.Fatal(err)

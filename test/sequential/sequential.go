@@ -1,0 +1,14 @@
+// Package sequential names the long tests in which the race detector finds nothing.
+package sequential
+
+import "testing"
+
+// Test is for a long test whose work is done by one goroutine. It skips the test if the tests run
+// under the race detector and with -short. `make test` also runs each package that calls Test
+// without the race detector, and `make race` runs the tests under it without -short.
+func Test(t testing.TB) {
+	t.Helper()
+	if raced && testing.Short() {
+		t.Skip("it has one goroutine, and runs without the race detector")
+	}
+}
