@@ -152,6 +152,7 @@ func (c Config) filled() Config {
 		c.Publish = "iconedge publish SOURCE"
 	}
 	c.Capacity = c.Capacity.Filled()
+	c.Tunnels = c.Tunnels.Filled(c.MaxConnections)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}

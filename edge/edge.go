@@ -43,6 +43,7 @@ import (
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/files"
 )
@@ -72,6 +73,7 @@ type Server struct {
 	peers       *purge.Peers
 	purges      *purge.Purger
 	proxy       *proxy.Proxy
+	tunnels     *tunnel.Set
 	listeners   *listen.Server
 }
 
@@ -115,11 +117,13 @@ func (s *Server) build() error {
 	wait := cfg.OriginTimeout + time.Second
 	s.admission = access.NewAdmission(access.Options{Limits: cfg.Limits, RequireToken: cfg.RequireToken, TokenTimeout: wait, Clients: clients, Lists: s.lists,
 		Share: windows(shared), CheckToken: s.checkToken, Observer: m})
+	s.tunnels = tunnel.NewSet(cfg.Tunnels)
 	s.proxy = proxy.New(proxy.Options{
 		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(), CacheBytes: cfg.CacheBytes, WaitTimeout: wait,
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
-		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin, Metrics: m, Reports: s.reports, Log: cfg.Log,
+		Clients: clients, Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin, Metrics: m, Reports: s.reports, Tunnels: s.tunnels, Log: cfg.Log,
 	})
+	s.closes(s.endTunnels)
 	s.listeners, err = listen.New(s.listening(), s.sockets, s.proxy)
 	if err != nil {
 		return err
@@ -230,6 +234,14 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
+// endTunnels cuts the tunnels that are left when the edge has drained, and waits a moment until
+// their ends are logged.
+func (s *Server) endTunnels() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	s.tunnels.Close(ctx)
+}
+
 // watch adds the metrics that are read from the components at each scrape.
 func (s *Server) watch() {
 	m := s.metrics
@@ -237,6 +249,7 @@ func (s *Server) watch() {
 	m.WatchOrigins(s.upstream.Stats)
 	m.WatchConns(s.listeners.Stats)
 	m.WatchStreams(s.listeners.StreamStats)
+	m.WatchTunnels(s.tunnels.Stats)
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
 		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(), LimitClients: s.admission.Windows(),

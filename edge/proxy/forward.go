@@ -35,6 +35,8 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 		err, o = problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded"), exchange.Refused
 	case len(q.body) > 0 && (m == http.MethodGet || m == http.MethodHead):
 		o, err = h.passWithBody(r, q)
+	case r.Upgrade != "":
+		o, err = h.passUpgrade(r, q)
 	case m == http.MethodGet:
 		o, err = h.passGet(r, q)
 	case m == http.MethodHead:

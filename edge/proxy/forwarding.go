@@ -8,6 +8,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/repeated"
+	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -21,16 +22,19 @@ type Forwarding struct {
 	// PassFields lists fields that name another host, path, scheme, method or client, and reach the
 	// origin all the same.
 	PassFields []string
+	// Tunnels bounds the connections that have switched to another protocol.
+	Tunnels tunnel.Limits
 }
 
 func (f *Forwarding) Flags(fs *flag.FlagSet) {
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
 	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
 	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
+	f.Tunnels.Flags(fs)
 }
 
 func (f *Forwarding) Validate() error {
-	var errs []error
+	errs := []error{f.Tunnels.Validate()}
 	for _, name := range f.PassFields {
 		if !upstream.Passable(http.CanonicalHeaderKey(name)) {
 			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/reference/caching.md lists them", name))

@@ -27,6 +27,7 @@ import (
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -49,6 +50,7 @@ type Options struct {
 	Origin    *Fetcher
 	Metrics   *observe.Metrics
 	Reports   observe.Reports
+	Tunnels   *tunnel.Set
 	Log       *slog.Logger
 }
 
@@ -109,6 +111,7 @@ type request struct {
 	forwarded bool                // its path is not one of the edge's own routes
 	forward   cachepolicy.Forward // why the origin was asked
 	stream    *countedStream      // streamed response body; nil: not streamed
+	tell      *func(bytes int)    // reports the response when its tunnel has ended; nil: no tunnel
 
 	count access.Count // the limit that counted the request
 

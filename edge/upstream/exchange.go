@@ -23,7 +23,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		end(nil)
 		return nil, c.fail(err)
 	}
-	if a.Body == http.NoBody {
+	if a.Body == http.NoBody || a.Switched != nil {
 		end(nil)
 		return a, nil
 	}
@@ -63,6 +63,9 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 		return nil, ErrOpen
 	}
 	w, by := route{safe: safe(r.Method), onward: r.TryNextGroup}, c.transport
+	if r.Upgrade != "" {
+		by = c.retryTransport // a connection of its own
+	}
 	for {
 		resp, err := c.tryAdmitted(ctx, by, o, probe, w.headTimeout(c, o), r, header)
 		if !w.tryNext(ctx, o, resp, err) {
@@ -115,5 +118,6 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 		return nil, success, err
 	}
 	t.head.restore(resp.Header)
+	t.conn.switched.Store(resp.StatusCode == http.StatusSwitchingProtocols)
 	return resp, success, nil
 }

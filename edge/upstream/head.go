@@ -16,6 +16,7 @@ func checkHead(resp *http.Response, req *http.Request) error {
 	switch status := resp.StatusCode; {
 	case resp.ProtoMajor != 1 || resp.ProtoMinor > 1:
 		return fmt.Errorf("%w: not HTTP/1", ErrResponse)
+	case status == http.StatusSwitchingProtocols && switches(resp, req):
 	case status < 200 || status > 599:
 		return fmt.Errorf("%w: status %d", ErrResponse, status)
 	case (status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable) && req.Header.Get("Range") == "":

@@ -19,21 +19,26 @@ type Response struct {
 	Header       http.Header   // without hop-by-hop fields; Content-Length as the origin sent it
 	Length       int64         // of Body, as declared; -1: unknown
 	UntilClose   bool          // Body ends with the connection, and may be truncated
+	Switched     *Switched     // the connection after a 101, which has no Body; nil: no 101
 	Body         io.ReadCloser // must be closed; io.EOF means that it is complete
 	RequestTime  time.Time     // before the first try
 	ResponseTime time.Time     // when the header fields had arrived
 }
 
 // newResponse makes an Answer of the fields that may be passed on. net/http has dropped any 1xx
-// response already: a response may be shared by many clients or belong to none, and no request of
-// ours expects a 100 or a change of protocol (RFC 9110, section 15.2). Trailer fields are dropped
+// response but 101 already: a response may be shared by many clients or belong to none, and no
+// request of ours expects a 100 (RFC 9110, section 15.2). Trailer fields are dropped
 // and never merged into the header fields (RFC 9110, section 6.5.1); net/http stores them
 // separately.
 func (c *Client) newResponse(resp *http.Response, requestTime time.Time) *Response {
 	a := &Response{Host: resp.Request.URL.Host, Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
 		RequestTime: requestTime, ResponseTime: time.Now()}
 	a.UntilClose = resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
+	upgrade := resp.Header.Get("Upgrade")
 	dropHopByHop(a.Header)
+	if a.Status == http.StatusSwitchingProtocols {
+		a.switchTo(upgrade, resp.Body)
+	}
 	a.Header.Del(tier.Field) // an origin may echo the fields of the request
 	add(a.Header, "Via", fmt.Sprintf("1.%d %s", resp.ProtoMinor, c.name))
 	if resp.Body == http.NoBody {
