@@ -83,6 +83,7 @@ type Request struct {
 	// certificate, access the secret.
 	Tier bool
 
+	Interims Interims
 	// Response holds the header fields of the response.
 	Response Response
 }

@@ -14,6 +14,18 @@ type Writer struct {
 	ended    bool
 }
 
+// Interim sends the header block of a 1xx response, which begins with its status.
+func (w *Writer) Interim(block []byte) error {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := w.failed(); err != nil || w.s.headersSent {
+		return err
+	}
+	w.headers(block, 0)
+	return c.flush()
+}
+
 // Header sends the header block of the response, made with AppendStatus and AppendField. end means
 // that there is no body.
 func (w *Writer) Header(block []byte, end bool) error {
@@ -24,19 +36,11 @@ func (w *Writer) Header(block []byte, end bool) error {
 		return err
 	}
 	end = end || w.bodyless
-	if c.tableShrunk {
-		block = append([]byte{0x20}, block...) // RFC 7541, section 4.2
-		c.tableShrunk = false
-	}
-	kind, flags := http2.FrameHeaders, http2.Flags(0)
+	flags := http2.Flags(0)
 	if end {
 		flags = http2.FlagHeadersEndStream
 	}
-	for len(block) > maxFrame {
-		c.append(appendFrame(nil, kind, flags, w.s.id, block[:maxFrame]...))
-		kind, flags, block = http2.FrameContinuation, 0, block[maxFrame:]
-	}
-	c.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
+	w.headers(block, flags)
 	w.s.headersSent = true
 	w.s.began = time.Now()
 	c.flood.earn(creditPerResponse)
@@ -44,6 +48,21 @@ func (w *Writer) Header(block []byte, end bool) error {
 		return w.end()
 	}
 	return nil
+}
+
+// headers appends a header block, in as many frames as it needs.
+func (w *Writer) headers(block []byte, flags http2.Flags) {
+	c := w.c
+	if c.tableShrunk {
+		block = append([]byte{0x20}, block...) // RFC 7541, section 4.2
+		c.tableShrunk = false
+	}
+	kind := http2.FrameHeaders
+	for len(block) > maxFrame {
+		c.append(appendFrame(nil, kind, flags, w.s.id, block[:maxFrame]...))
+		kind, flags, block = http2.FrameContinuation, 0, block[maxFrame:]
+	}
+	c.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
 }
 
 // Write sends a part of the body as the windows allow. The client gets it when Flush or End is

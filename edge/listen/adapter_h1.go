@@ -3,8 +3,10 @@ package listen
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -69,12 +71,22 @@ func (s *Server) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 	x.Malformed, x.Bodyless = !c.strict(), c.bodyless()
 	if x.Conn = (connH1{c, s.conns}); c.http1() != nil {
 		x.LongTarget, x.Sampled = c.http1().LongTarget(), c.http1().Sampled()
+		if c.http1() != nil && ctx.Request.Header.IsHTTP11() {
+			x.Interims.Send = func(i exchange.Interim) { writeInterim(c.http1(), i) }
+		}
 		if upgrade := ctx.Request.Header.PeekAll(fasthttp.HeaderUpgrade); len(upgrade) > 0 && ctx.Request.Header.IsHTTP11() && c.http1().Whole() {
 			upgrade = slices.Clone(upgrade) // the next PeekAll overwrites it
 			x.Upgrade = exchange.Upgrades(ctx.Request.Header.PeekAll(fasthttp.HeaderConnection), upgrade)
 		}
 	}
 	return x
+}
+
+// writeInterim writes an interim response past the server, which knows none. The server has nothing
+// unsent, because it gets one request at a time. An error shows when the response is written.
+func writeInterim(w io.Writer, i exchange.Interim) {
+	head := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", i.Status, http.StatusText(i.Status))
+	w.Write(append(append(head, i.Lines...), "\r\n"...))
 }
 
 // tunnelH1 takes the connection from the server, sends the head of a 101, and gives the connection

@@ -124,6 +124,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := NewContext(q)
 	x := NewExchange(ctx, q, s.protocol)
+	x.Interims.Send = func(i exchange.Interim) { sendInterim(w, i) }
 	s.server.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx, &x.Response)
@@ -144,6 +145,15 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.copy(newMinRate(w, s.send), flush) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete
 	}
+}
+
+// sendInterim sends an interim response. Its fields are none of the response's.
+func sendInterim(w http.ResponseWriter, i exchange.Interim) {
+	for name, value := range exchange.FieldsIn(i.Lines) {
+		w.Header().Add(string(name), string(value))
+	}
+	w.WriteHeader(i.Status)
+	clear(w.Header())
 }
 
 // requestOf returns a request of net/http in the form that a stream of HTTP/2 has.

@@ -20,13 +20,11 @@ import (
 func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 	ctx := NewContext(q)
 	x := NewExchange(ctx, q, exchange.H2)
+	x.Interims.Send = func(i exchange.Interim) { w.Interim(blockOf(i.Status, exchange.FieldsIn(i.Lines))) }
 	s.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
 	a := replyOf(ctx, &x.Response)
-	head := h2.AppendStatus(nil, a.status)
-	for name, value := range a.fields {
-		head = h2.AppendField(head, name, value)
-	}
+	head := blockOf(a.status, a.fields)
 	x.Response.Release()
 	if w.Header(head, a.bodyless) != nil || a.bodyless {
 		return
@@ -37,6 +35,15 @@ func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 		ctx.Response.CloseBodyStream()
 		w.End()
 	}
+}
+
+// blockOf returns a header block of HTTP/2.
+func blockOf(status int, fields iter.Seq2[[]byte, []byte]) []byte {
+	block := h2.AppendStatus(nil, status)
+	for name, value := range fields {
+		block = h2.AppendField(block, name, value)
+	}
+	return block
 }
 
 // ServeStream answers the request of a stream. If refuse is not 0, the stream's protocol has

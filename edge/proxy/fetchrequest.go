@@ -25,7 +25,8 @@ type fetchRequest struct {
 	client          netip.Addr          // named to the origin; zero: none is
 	body            []byte
 	proto           string
-	passed          map[string]bool // fields that the operator passes (--pass-field)
+	passed          map[string]bool        // fields that the operator passes (--pass-field)
+	interim         func(upstream.Interim) // passes interim responses on to the client; nil: they are dropped
 
 	traced *traced // the trace of the client's request
 }
@@ -112,7 +113,7 @@ func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 // stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
 // the request may bypass a shield whose own origin has failed.
 func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.policy.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
+	r := upstream.Request{Method: q.policy.Method, Target: q.key, Header: q.header, Body: q.body, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed, Interim: q.interim}
 	r.TryNextGroup = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r

@@ -73,6 +73,9 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 		},
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
+	if r.Interims.Send != nil {
+		q.interim = r.passInterim
+	}
 	q.policy.Target = q.key
 	q.body = r.Body()
 	return q

@@ -255,6 +255,7 @@ func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error)
 
 // end writes the problem, if there is an error, then counts, logs and traces the response.
 func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
+	r.Interims.Close()
 	if err != nil {
 		h.fail(r, problem.From(err))
 	}

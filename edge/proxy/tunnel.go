@@ -78,3 +78,15 @@ func (h *Proxy) open(r *request, a *upstream.Response, place *tunnel.Tunnel) {
 		place.Run(client, a.Switched, func(t tunnel.Result) { report(int(t.FromOrigin)) })
 	}
 }
+
+// passInterim sends an interim response of the origin to the client whose request it answers. The
+// clients that wait for the same fetch get none, and no cache stores it.
+func (r *request) passInterim(i upstream.Interim) {
+	var out exchange.Response
+	for name, lines := range i.Header {
+		for _, value := range lines {
+			out.Add(name, value)
+		}
+	}
+	r.Interims.Add(exchange.Interim{Status: i.Status, Lines: out.Lines})
+}

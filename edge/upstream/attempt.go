@@ -6,6 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
+	"net/textproto"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/iconedge/iconedge/tier"
 )
 
 // An attempt is one try of a request. By itself the Transport would send a lost request again as
@@ -20,10 +25,39 @@ type attempt struct {
 func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
 	t := &attempt{head: head{bodyless: r.Method == http.MethodHead, exact: r.StrictLength}}
 	ctx, t.end = context.WithCancelCause(ctx)
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		t.conn = info.Conn.(*conn)
 		t.conn.startRequest(t) // the Transport replaces a dead connection
-	}}), t
+	}}
+	if r.Interim != nil {
+		trace.Got1xxResponse = func(status int, h textproto.MIMEHeader) error { return passInterim(r.Interim, status, http.Header(h)) }
+	}
+	return httptrace.WithClientTrace(ctx, trace), t
+}
+
+// An Interim is a 1xx response of an origin, with the fields that may be passed on.
+type Interim struct {
+	Status int
+	Header http.Header
+}
+
+// passInterim passes a 1xx response on. It drops a 100, because the edge itself answers the
+// expectation of a client (RFC 9110, section 15.2).
+func passInterim(to func(Interim), status int, h http.Header) error {
+	for name, lines := range h {
+		if !httpguts.ValidHeaderFieldName(name) || !cleanLines(lines) {
+			return fmt.Errorf("%w: a malformed field in a %d", ErrResponse, status)
+		}
+	}
+	if status == http.StatusContinue {
+		return nil
+	}
+	h = h.Clone()
+	dropHopByHop(h)
+	h.Del("Content-Length")
+	h.Del(tier.Field)
+	to(Interim{status, h})
+	return nil
 }
 
 // classify returns why there is no response, and whether the origin has failed. If no connection
