@@ -140,7 +140,7 @@ func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
-	return listen.Options{Capacity: s.cfg.Capacity, Secure: s.cfg.Secure, MaxBody: maxRequestBody(s.cfg.ProxyAll), Clients: access.Clients{Trusted: s.cfg.TrustedProxies},
+	return listen.Options{Capacity: s.cfg.Capacity, Secure: s.cfg.Secure, MaxBody: maxRequestBody(s.cfg.ProxyAll), Tunnels: s.cfg.ProxyAll, Clients: access.Clients{Trusted: s.cfg.TrustedProxies},
 		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 

@@ -3,6 +3,8 @@ package edge
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha1"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
@@ -44,7 +46,12 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.Close()
 	u.open.Add(1)
 	defer u.open.Add(-1)
-	fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\nX-Accept: yes\r\n\r\nhello ", r.Header.Get("Upgrade"))
+	sum := sha1.Sum([]byte(r.Header.Get("Sec-Websocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	accept := base64.StdEncoding.EncodeToString(sum[:])
+	if r.URL.RawQuery == "wrong" {
+		accept = "wrong"
+	}
+	fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\nSec-WebSocket-Accept: %s\r\nX-Accept: yes\r\n\r\nhello ", r.Header.Get("Upgrade"), accept)
 	if u.serve != nil {
 		u.serve(c.(*net.TCPConn), rw)
 		return

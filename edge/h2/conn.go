@@ -131,7 +131,7 @@ func (c *Conn) handshake() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.append(appendSettings(nil, c.srv.config.MaxList))
+	c.append(appendSettings(nil, c.srv.config))
 	if c.settingsSent = true; c.draining {
 		time.AfterFunc(drainAfter, c.drain) // gives the client time for a request
 	}

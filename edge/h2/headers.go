@@ -125,6 +125,7 @@ func (c *Conn) trailers(stream uint32, ends bool) error {
 // parsedHeaders is the content of a request's header block.
 type parsedHeaders struct {
 	method, scheme, authority, path []byte
+	protocol                        []byte // of an extended CONNECT (RFC 8441, section 4); nil: none
 	plain                           eligible.State
 	length                          int64 // Content-Length; -1: none
 	expects                         bool  // the client waits for a 100 before it sends the body
@@ -156,7 +157,11 @@ func (c *Conn) parseHeaders(stream uint32) (q parsedHeaders, err error) {
 	if c.decoder.truncated {
 		return q, nil // it will be refused, whatever the dropped fields are
 	}
-	if connect := string(q.method) == "CONNECT"; len(q.method) == 0 || !connect && (len(q.scheme) == 0 || len(q.path) == 0) || connect && (q.scheme != nil || q.path != nil) {
+	if q.protocol != nil {
+		if !c.srv.config.Tunnels || !q.extendsConnect() {
+			return q, reset(stream, http2.ErrCodeProtocol)
+		}
+	} else if connect := string(q.method) == "CONNECT"; len(q.method) == 0 || !connect && (len(q.scheme) == 0 || len(q.path) == 0) || connect && (q.scheme != nil || q.path != nil) {
 		return q, reset(stream, http2.ErrCodeProtocol)
 	}
 	if string(q.method) != "GET" {
@@ -181,6 +186,8 @@ func (q *parsedHeaders) pseudo(f *Field) bool {
 		at = &q.authority
 	case ":path":
 		at = &q.path
+	case ":protocol":
+		at = &q.protocol
 	default:
 		return false
 	}

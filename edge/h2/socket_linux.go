@@ -3,6 +3,7 @@ package h2
 import (
 	"net"
 	"syscall"
+	"unsafe"
 )
 
 // A socket reads and writes a non-blocking descriptor with raw system calls, of which the scheduler
@@ -77,4 +78,18 @@ func (s *socket) sendSome(fd uintptr) bool {
 		s.unsent = s.unsent[n:]
 	}
 	return true
+}
+
+// call reads or writes, and tries again after an interruption.
+func call(trap, fd uintptr, b []byte) (int, error) {
+	for {
+		n, _, errno := syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+		switch errno {
+		case 0:
+			return int(n), nil
+		case syscall.EINTR:
+		default:
+			return 0, errno
+		}
+	}
 }

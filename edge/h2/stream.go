@@ -46,6 +46,7 @@ type stream struct {
 	held     bodies.Share // for the body
 	credit   int64        // bytes that the client may still send
 	whole    bool         // the request is complete
+	tunnel   *Tunnel      // takes the bytes of an extended CONNECT; nil: the stream is none
 
 	body        []byte // the unsent rest of a ready response
 	urgency     byte   // 0 comes first (RFC 9218, section 4.1)
@@ -139,6 +140,9 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.request.Secure, Tier: c.request.Tier, Sampled: c.request.Sampled,
 	}
 	switch {
+	case q.protocol != nil && !c.decoder.truncated:
+		s.request.Protocol = string(q.protocol)
+		s.tunnel = newTunnel(c, s)
 	case c.decoder.truncated:
 		s.request.Refuse = http.StatusRequestHeaderFieldsTooLarge
 	case q.length > int64(c.srv.config.MaxBody):
@@ -207,6 +211,13 @@ func (c *Conn) data(f frame) error {
 		return reset(f.stream, http2.ErrCodeProtocol)
 	}
 	ends := f.flags.Has(http2.FlagDataEndStream)
+	if s.tunnel != nil {
+		s.tunnel.receive(f.payload, size)
+		if ends {
+			return c.complete(s)
+		}
+		return nil
+	}
 	if s.request != nil {
 		if s.request.Refuse = c.appendBody(s, f.payload); s.request.Refuse != 0 {
 			if err := c.runHandler(s); err != nil {
@@ -254,6 +265,10 @@ func (c *Conn) returnWindow(stream uint32, n int64) {
 // complete handles the end of a request.
 func (c *Conn) complete(s *stream) error {
 	s.whole = true
+	if s.tunnel != nil {
+		s.tunnel.wake()
+		return nil
+	}
 	if s.length >= 0 && s.received != s.length {
 		return reset(s.id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
 	}
@@ -269,7 +284,11 @@ func (c *Conn) complete(s *stream) error {
 func (c *Conn) runHandler(s *stream) error {
 	room := c.srv.config.Bodies
 	room.Release(&s.share) // from here on the number of handlers is bounded instead
-	if room.ReserveShare(&s.share, int64(fieldCopies*s.head+HandlerCosts)) != nil {
+	costs := int64(fieldCopies*s.head + HandlerCosts)
+	if s.tunnel != nil {
+		costs += ourWindow
+	}
+	if room.ReserveShare(&s.share, costs) != nil {
 		return c.refuse(s.id)
 	}
 	s.request.Began = c.now
@@ -303,7 +322,7 @@ func (c *Conn) start() {
 
 // handle runs the handler of a request.
 func (c *Conn) handle(s *stream, r *Request) {
-	n, w := len(r.Body), &Writer{c: c, s: s, bodyless: r.Method == http.MethodHead}
+	n, w := len(r.Body), &Writer{c: c, s: s, Tunnel: s.tunnel, bodyless: r.Method == http.MethodHead}
 	defer func() {
 		recovered := recover()
 		w.finish(recovered == nil)

@@ -61,6 +61,8 @@ func (c *Conn) overdue(now time.Time) {
 // a handler prepares the response does not count.
 func (s *stream) late(cfg Config, now time.Time) bool {
 	switch {
+	case s.tunnel != nil && s.tunnel.open:
+		return false // the tunnel has a limit of its own
 	case s.request != nil:
 		return now.Sub(s.began) > cfg.Receive*time.Duration(1+s.received/timeoutUnit)
 	case s.headersSent || s.body != nil:

@@ -10,7 +10,8 @@ import (
 type Writer struct {
 	c        *Conn
 	s        *stream
-	bodyless bool // the response to a HEAD
+	Tunnel   *Tunnel // the stream as a tunnel, for an extended CONNECT; nil: it is none
+	bodyless bool    // the response to a HEAD
 	ended    bool
 }
 

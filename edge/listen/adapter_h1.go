@@ -74,7 +74,7 @@ func (s *Server) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 		if c.http1() != nil && ctx.Request.Header.IsHTTP11() {
 			x.Interims.Send = func(i exchange.Interim) { writeInterim(c.http1(), i) }
 		}
-		if upgrade := ctx.Request.Header.PeekAll(fasthttp.HeaderUpgrade); len(upgrade) > 0 && ctx.Request.Header.IsHTTP11() && c.http1().Whole() {
+		if upgrade := ctx.Request.Header.PeekAll(fasthttp.HeaderUpgrade); len(upgrade) > 0 && ctx.Request.Header.IsHTTP11() && !ctx.Request.Header.IsConnect() && c.http1().Whole() {
 			upgrade = slices.Clone(upgrade) // the next PeekAll overwrites it
 			x.Upgrade = exchange.Upgrades(ctx.Request.Header.PeekAll(fasthttp.HeaderConnection), upgrade)
 		}

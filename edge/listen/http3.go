@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -104,6 +105,9 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.room.ReserveShare(&share, s.costs+int64(q.Size())) != nil {
 		panic(http.ErrAbortHandler)
 	}
+	if q.Protocol != "" {
+		r.Body = http.NoBody // its DATA are the tunnel's
+	}
 	most := s.maxBody
 	if n := r.ContentLength; n >= 0 { // the declared length is enough; read tries one byte more
 		most = int(min(int64(most), n))
@@ -127,6 +131,10 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.Interims.Send = func(i exchange.Interim) { sendInterim(w, i) }
 	s.server.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
+	if run := x.Response.Tunnel; run != nil {
+		tunnelH3(w, &x.Response, run)
+		return
+	}
 	a := replyOf(ctx, &x.Response)
 	w.Header()["Content-Type"] = nil // otherwise the server would guess one
 	for name, value := range a.fields {
@@ -156,9 +164,54 @@ func sendInterim(w http.ResponseWriter, i exchange.Interim) {
 	clear(w.Header())
 }
 
+// tunnelH3 opens a tunnel on a stream of HTTP/3 (RFC 9220).
+func tunnelH3(w http.ResponseWriter, out *exchange.Response, run func(exchange.TunnelEnd)) {
+	w.Header()["Content-Type"] = nil
+	for name, value := range exchange.FieldsIn(out.Lines) {
+		w.Header().Add(string(name), string(value))
+	}
+	out.Release()
+	w.WriteHeader(http.StatusOK)
+	streamer, ok := w.(http3.HTTPStreamer)
+	if !ok {
+		run(nil)
+		return
+	}
+	stream, err := streamer.HTTPStream()
+	if err != nil {
+		run(nil)
+		return
+	}
+	run(&quicTunnel{Stream: stream})
+}
+
+// A quicTunnel is the end of a tunnel at a client of HTTP/3.
+type quicTunnel struct {
+	*http3.Stream
+	ended atomic.Bool // the direction to the client
+}
+
+// CloseWrite ends the direction to the client.
+func (t *quicTunnel) CloseWrite() error {
+	t.ended.Store(true)
+	return t.Stream.Close()
+}
+
+// Close ends both directions. A direction that has not ended is reset.
+func (t *quicTunnel) Close() error {
+	t.CancelRead(quic.StreamErrorCode(http3.ErrCodeConnectError))
+	if !t.ended.Load() { // a reset would take back bytes that are on their way
+		t.CancelWrite(quic.StreamErrorCode(http3.ErrCodeConnectError))
+	}
+	return nil
+}
+
 // requestOf returns a request of net/http in the form that a stream of HTTP/2 has.
 func requestOf(r *http.Request) *h2.Request {
 	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
+	if r.Method == http.MethodConnect && r.ProtoMajor == 3 && !strings.HasPrefix(r.Proto, "HTTP/") {
+		q.Protocol = r.Proto // RFC 9220
+	}
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		q.Client = peer.Addr().Unmap()
 	}

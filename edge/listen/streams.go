@@ -23,6 +23,10 @@ func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 	x.Interims.Send = func(i exchange.Interim) { w.Interim(blockOf(i.Status, exchange.FieldsIn(i.Lines))) }
 	s.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
+	if run := x.Response.Tunnel; run != nil {
+		tunnelH2(w, &x.Response, run)
+		return
+	}
 	a := replyOf(ctx, &x.Response)
 	head := blockOf(a.status, a.fields)
 	x.Response.Release()
@@ -35,6 +39,21 @@ func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 		ctx.Response.CloseBodyStream()
 		w.End()
 	}
+}
+
+// tunnelH2 opens a tunnel on a stream. The 101 of HTTP/1.1 is a 200 (RFC 8441, section 5).
+func tunnelH2(w *h2.Writer, out *exchange.Response, run func(exchange.TunnelEnd)) {
+	block := blockOf(http.StatusOK, exchange.FieldsIn(out.Lines))
+	out.Release()
+	err := w.Header(block, false)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		run(nil)
+		return
+	}
+	run(w.TunnelEnd())
 }
 
 // blockOf returns a header block of HTTP/2.
@@ -65,11 +84,14 @@ type streamConn struct {
 func (c *streamConn) RemoteAddr() net.Addr { return &c.client }
 func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 
+var upgrades = [][]byte{[]byte("upgrade")}
+
 // NewExchange returns the exchange of a stream's request, with the current time as its arrival.
 func NewExchange(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *exchange.Request {
 	return &exchange.Request{
 		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Sampled: q.Sampled, Ambiguous: !oneHost(q),
-		Fields: fieldsOf(q), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
+		Upgrade: exchange.Upgrades(upgrades, [][]byte{[]byte(q.Protocol)}),
+		Fields:  fieldsOf(q), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
 	}
 }
 

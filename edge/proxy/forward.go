@@ -27,7 +27,7 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	var o exchange.Outcome
 	var err error
 	switch m := q.policy.Method; {
-	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"):
+	case r.Upgrade == "" && m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"):
 		// A PURGE that reached a cache behind this edge would leave the response in this one.
 		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), exchange.Refused
 	case !q.upstream(nil).Valid():
@@ -64,7 +64,7 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.Options.Passed}
+	sent := upstream.Request{Method: methodOf(r), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.Options.Passed}
 	q := &fetchRequest{
 		key: rawTarget(r.ctx), sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
 		policy: cachepolicy.Request{

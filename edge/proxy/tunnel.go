@@ -1,8 +1,12 @@
 package proxy
 
 import (
+	"crypto/rand"
+	"crypto/sha1" // of the handshake of WebSocket, where it protects nothing
+	"encoding/base64"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -28,19 +32,67 @@ func (h *Proxy) passUpgrade(r *request, q *fetchRequest) (exchange.Outcome, erro
 	}
 	sent := q.upstream(nil)
 	sent.Upgrade = r.Upgrade
+	key := ""
+	if r.Protocol != exchange.H1 && strings.EqualFold(r.Upgrade, "websocket") {
+		key = newWebSocketKey()
+		sent.Header = sent.Header.Clone()
+		sent.Header.Set("Sec-Websocket-Key", key)
+	}
 	a, err := h.Options.Origin.roundTrip(q.traced, sent)
 	if err != nil {
 		place.Release()
 		r.status = cachepolicy.CacheStatus{Forward: cachepolicy.ForwardBypass}
 		return exchange.Failed, err
 	}
+	if a.Switched != nil && key != "" && !accepts(a.Header, key) {
+		a.Switched.Close()
+		place.Release()
+		return exchange.Failed, notSwitched()
+	}
 	if a.Switched == nil {
 		place.Release()
+		if r.Protocol != exchange.H1 && a.Status < http.StatusMultipleChoices {
+			a.Body.Close()
+			return exchange.Failed, notSwitched() // a 2xx would open the tunnel (RFC 8441, section 5)
+		}
 		q.policy.Directives.NoStore = true // also for a POST, whose response might be stored
 		return h.relay(r, q, a, cachepolicy.ForwardBypass)
 	}
 	h.open(r, a, place)
 	return exchange.Passed, nil
+}
+
+// methodOf returns the method of a request to the origin. An extended CONNECT of HTTP/2 or HTTP/3 is
+// a GET with Upgrade in HTTP/1.1.
+func methodOf(r *request) string {
+	if r.Upgrade != "" && r.Protocol != exchange.H1 {
+		return http.MethodGet
+	}
+	return string(r.ctx.Method())
+}
+
+// newWebSocketKey returns a key for the handshake of a WebSocket, which clients of HTTP/2 and HTTP/3
+// leave out (RFC 8441, section 5.1).
+func newWebSocketKey() string {
+	var key [16]byte
+	rand.Read(key[:])
+	return base64.StdEncoding.EncodeToString(key[:])
+}
+
+// accepts reports whether an origin has understood a WebSocket's key (RFC 6455, section 4.2.2), and
+// removes its proof from the fields.
+func accepts(h http.Header, key string) bool {
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	accept := h.Get("Sec-Websocket-Accept")
+	h.Del("Sec-Websocket-Accept")
+	return accept == base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// notSwitched returns the problem for an origin that has answered an extended CONNECT without
+// switching to the protocol.
+func notSwitched() *problem.Problem {
+	return problem.New(http.StatusBadGateway, "the origin did not switch to the protocol of the request").With("Retry-After", "1").
+		Because(upstream.ErrResponse)
 }
 
 // tunnelOwner returns the client that a tunnel counts for; zero: none, because an edge behind this
