@@ -127,9 +127,12 @@ func TestResetEndsTunnel(t *testing.T) {
 	u := &upgrader{}
 	s := newSecured(t, u, func(c *Config) { c.ProxyAll = true })
 	for name, connect := range map[string]connector{"h2": s.overH2(t, true), "h3": s.overH3(t)} {
-		resp, _ := connect(t, "/socket", "websocket")
+		resp, w := connect(t, "/socket", "websocket")
 		if resp.StatusCode != 200 {
 			t.Fatalf("%s: %d", name, resp.StatusCode)
+		}
+		if stream, ok := w.(*http3.RequestStream); ok {
+			stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
 		}
 		resp.Body.Close()
 		settled(t, name+": the origin's end is closed", func() bool { return u.open.Load() == 0 })

@@ -36,6 +36,7 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 		Allow0RTT:             false,
 		HandshakeIdleTimeout:  handshakeTimeout,
 		MaxIdleTimeout:        serve.options.Capacity.IdleTimeout,
+		KeepAlivePeriod:       serve.options.Capacity.IdleTimeout / 2, // for silent tunnels; the listener ends idle connections
 		MaxIncomingUniStreams: 8,
 	}
 	d := &quicDoor{conns: serve.conns, now: time.Now}
