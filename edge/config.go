@@ -75,7 +75,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Listen, "listen", ":8080", "public `address`, HOST:PORT")
 	fs.StringVar(&c.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz, /metrics and /purge; keep it private")
 	c.Admin.Flags(fs, "POST /purge")
-	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
+	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; http, https, or h2 and h2c for HTTP/2 with and without TLS; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
 	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin a response, and for each further part of it")
 	fs.BoolVar(&c.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its responses (RFC 9111)")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
@@ -180,14 +180,28 @@ func (o *Origins) String() string {
 func (o *Origins) Set(s string) error {
 	var group []*url.URL
 	for raw := range strings.SplitSeq(s, ",") {
-		u, err := hostport.ParseURL(raw)
+		u, err := parseOrigin(raw)
 		if err != nil || strings.Trim(u.Path, "/") != "" {
-			return errors.New("must be http://HOST[:PORT] or https://HOST[:PORT]")
+			return errors.New("must be http://HOST[:PORT], https://HOST[:PORT], or, for HTTP/2, h2c://HOST[:PORT] or h2://HOST[:PORT]")
 		}
 		group = append(group, u)
 	}
 	*o = append(*o, group)
 	return nil
+}
+
+// parseOrigin parses the URL of an origin. h2 is HTTP/2 over TLS, h2c without.
+func parseOrigin(s string) (*url.URL, error) {
+	scheme, rest, _ := strings.Cut(s, "://")
+	same, ok := map[string]string{"h2": "https", "h2c": "http"}[scheme]
+	if !ok {
+		return hostport.ParseURL(s)
+	}
+	u, err := hostport.ParseURL(same + "://" + rest)
+	if err == nil {
+		u.Scheme = scheme
+	}
+	return u, err
 }
 
 func (o *Origins) Repeatable() bool { return true }

@@ -15,6 +15,8 @@ type Response struct {
 	Lines []byte
 	held  *[usualHead]byte // memory of Lines, unless they are longer; nil: none yet
 
+	// Trailer returns trailer fields, as lines, after the whole body was read; nil: there are none.
+	Trailer func() []byte
 	// Tunnel is called by the adapter after it has sent the head of a 101, with the client's end of
 	// the connection, and returns when the tunnel has ended. nil: the response is no 101. If the
 	// adapter can't send the head, it calls Tunnel with nil.

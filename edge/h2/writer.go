@@ -116,6 +116,18 @@ func (w *Writer) Flush() error {
 	return w.c.flush()
 }
 
+// Trailer ends the response with a block of trailer fields, if there are any (RFC 9113, section
+// 8.1).
+func (w *Writer) Trailer(block []byte) error {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	if err := w.failed(); err != nil || len(block) == 0 {
+		return err
+	}
+	w.headers(block, http2.FlagHeadersEndStream)
+	return w.end()
+}
+
 // End ends the response and sends it.
 func (w *Writer) End() error {
 	w.c.mu.Lock()

@@ -141,18 +141,27 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
 	}
+	trailer := x.Response.Trailer
 	x.Response.Release()
 	w.WriteHeader(a.status)
 	if a.bodyless {
 		return
 	}
 	flush := http.NewResponseController(w).Flush
+	if a.flush && flush() != nil { // the body may begin much later
+		panic(http.ErrAbortHandler)
+	}
 	if a.stream == nil { // otherwise the origin may be the slow side
 		conn.count(0, 1)
 		defer conn.count(0, -1)
 	}
 	if a.copy(newMinRate(w, s.send), flush) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete
+	}
+	if trailer != nil {
+		for name, value := range exchange.FieldsIn(trailer()) {
+			w.Header().Add(http.TrailerPrefix+string(name), string(value))
+		}
 	}
 }
 

@@ -29,14 +29,21 @@ func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 	}
 	a := replyOf(ctx, &x.Response)
 	head := blockOf(a.status, a.fields)
+	trailer := x.Response.Trailer
 	x.Response.Release()
 	if w.Header(head, a.bodyless) != nil || a.bodyless {
+		return
+	}
+	if a.flush && w.Flush() != nil { // the body may begin much later
 		return
 	}
 	if a.copy(w, w.Flush) == nil {
 		// Closing the body counts and logs the response, before the client can see its end and
 		// leave.
 		ctx.Response.CloseBodyStream()
+		if trailer != nil {
+			w.Trailer(trailerOf(trailer()))
+		}
 		w.End()
 	}
 }
@@ -60,6 +67,14 @@ func tunnelH2(w *h2.Writer, out *exchange.Response, run func(exchange.TunnelEnd)
 func blockOf(status int, fields iter.Seq2[[]byte, []byte]) []byte {
 	block := h2.AppendStatus(nil, status)
 	for name, value := range fields {
+		block = h2.AppendField(block, name, value)
+	}
+	return block
+}
+
+// trailerOf returns the header block of trailer fields; nil: there are none.
+func trailerOf(lines []byte) (block []byte) {
+	for name, value := range exchange.FieldsIn(lines) {
 		block = h2.AppendField(block, name, value)
 	}
 	return block

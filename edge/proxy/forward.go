@@ -211,6 +211,11 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 	}
 	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
 	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
+	if a.Body == http.NoBody && !r.ctx.IsHead() {
+		f.stream = nil // so that the head of the response also ends it
+	} else {
+		r.Response.Trailer = func() []byte { return linesOf(a.Trailer()) }
+	}
 	if 0 < a.Length && a.Length < MaxWhole {
 		body, err := a.Whole(MaxWhole) // so that an incomplete body becomes a clean 502
 		if err != nil {

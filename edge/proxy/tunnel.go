@@ -134,11 +134,16 @@ func (h *Proxy) open(r *request, a *upstream.Response, place *tunnel.Tunnel) {
 // passInterim sends an interim response of the origin to the client whose request it answers. The
 // clients that wait for the same fetch get none, and no cache stores it.
 func (r *request) passInterim(i upstream.Interim) {
+	r.Interims.Add(exchange.Interim{Status: i.Status, Lines: linesOf(i.Header)})
+}
+
+// linesOf returns fields as lines of HTTP/1.1.
+func linesOf(h http.Header) []byte {
 	var out exchange.Response
-	for name, lines := range i.Header {
+	for name, lines := range h {
 		for _, value := range lines {
 			out.Add(name, value)
 		}
 	}
-	r.Interims.Add(exchange.Interim{Status: i.Status, Lines: out.Lines})
+	return out.Lines
 }

@@ -26,8 +26,10 @@ func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
 	t := &attempt{head: head{bodyless: r.Method == http.MethodHead, exact: r.StrictLength}}
 	ctx, t.end = context.WithCancelCause(ctx)
 	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		t.conn = info.Conn.(*conn)
-		t.conn.startRequest(t) // the Transport replaces a dead connection
+		if c, ok := info.Conn.(*conn); ok { // not so over HTTP/2
+			t.conn = c
+			c.startRequest(t) // the Transport replaces a dead connection
+		}
 	}}
 	if r.Interim != nil {
 		trace.Got1xxResponse = func(status int, h textproto.MIMEHeader) error { return passInterim(r.Interim, status, http.Header(h)) }

@@ -108,14 +108,24 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	if err != nil {
 		return nil, inconclusive, err
 	}
+	if o.http2() {
+		by = c.http2
+	}
 	resp, err := by.RoundTrip(req)
 	if err != nil {
+		if o.http2() {
+			v, err := classifyHTTP2(ctx, err)
+			return nil, v, err
+		}
 		v, err := t.classify(ctx, err)
 		return nil, v, err
 	}
-	if err := checkHead(resp, req); err != nil {
+	if err := checkHead(resp, req, o.http2()); err != nil {
 		resp.Body.Close()
 		return nil, success, err
+	}
+	if o.http2() {
+		return resp, success, nil
 	}
 	t.head.restore(resp.Header)
 	t.conn.switched.Store(resp.StatusCode == http.StatusSwitchingProtocols)

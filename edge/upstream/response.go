@@ -23,24 +23,36 @@ type Response struct {
 	Body         io.ReadCloser // must be closed; io.EOF means that it is complete
 	RequestTime  time.Time     // before the first try
 	ResponseTime time.Time     // when the header fields had arrived
+
+	// Trailer returns the trailer fields that may be passed on, after Body has returned io.EOF.
+	Trailer func() http.Header
 }
 
 // newResponse makes an Answer of the fields that may be passed on. net/http has dropped any 1xx
 // response but 101 already: a response may be shared by many clients or belong to none, and no
-// request of ours expects a 100 (RFC 9110, section 15.2). Trailer fields are dropped
-// and never merged into the header fields (RFC 9110, section 6.5.1); net/http stores them
+// request of ours expects a 100 (RFC 9110, section 15.2). Trailer fields stay apart
+// and are never merged into the header fields (RFC 9110, section 6.5.1); net/http stores them
 // separately.
 func (c *Client) newResponse(resp *http.Response, requestTime time.Time) *Response {
+	if endsWithHead(resp) {
+		resp.Body.Close()
+		resp.Body = http.NoBody
+	}
 	a := &Response{Host: resp.Request.URL.Host, Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
 		RequestTime: requestTime, ResponseTime: time.Now()}
-	a.UntilClose = resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
+	a.Trailer = func() http.Header { return passableTrailer(resp.Trailer) }
+	a.UntilClose = resp.ProtoMajor == 1 && resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
 	upgrade := resp.Header.Get("Upgrade")
 	dropHopByHop(a.Header)
 	if a.Status == http.StatusSwitchingProtocols {
 		a.switchTo(upgrade, resp.Body)
 	}
 	a.Header.Del(tier.Field) // an origin may echo the fields of the request
-	add(a.Header, "Via", fmt.Sprintf("1.%d %s", resp.ProtoMinor, c.name))
+	version := "2"
+	if resp.ProtoMajor == 1 {
+		version = fmt.Sprintf("1.%d", resp.ProtoMinor)
+	}
+	add(a.Header, "Via", version+" "+c.name)
 	if resp.Body == http.NoBody {
 		a.Length = 0 // for a HEAD, ContentLength is that of the response to a GET
 	}

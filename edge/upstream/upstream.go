@@ -49,6 +49,7 @@ type Client struct {
 	secret                        func() string
 	transport                     *http.Transport
 	retryTransport                *http.Transport // for retries, each on a new connection
+	http2                         *http.Transport // for origins that speak HTTP/2
 	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
 }
 
@@ -71,6 +72,7 @@ func New(cfg Config) *Client {
 	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, 256), cfg.TLS)
 	c.retryTransport = c.transport.Clone()
 	c.retryTransport.DisableKeepAlives = true
+	c.http2 = c.newHTTP2(or(cfg.Connect, 3*time.Second), cfg.TLS)
 	return c
 }
 
@@ -140,4 +142,7 @@ func (c *Client) Stats() Stats {
 }
 
 // Close closes idle connections. Requests under way continue.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	c.http2.CloseIdleConnections()
+}
