@@ -52,7 +52,7 @@ var rooms = map[string]string{
 	"edge/fleet":  "edge/ratelimit github.com/redis/go-redis",
 	"edge/bodies": "",
 	// Who the client of a request is, and whether the request may proceed.
-	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/routes edge/upstream",
+	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
 	"edge/listen": "certs hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme",
@@ -73,16 +73,17 @@ var rooms = map[string]string{
 	"edge/tunnel":    "", // copies bytes, and knows nothing of HTTP
 	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token github.com/google/jsonschema-go github.com/klauspost/compress",
-	"origin/catalog": "icon objectstore origin/release origin/search golang.org/x/sync",
+	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
-		"github.com/andybalholm/brotli",
+		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
 	"origin/release":                "icon github.com/klauspost/compress",
 	"origin/publish":                "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
 	"origin/token":                  "icon objectstore",
+	"origin/withdrawal":             "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
 	// A client of the public API: it imports nothing of edge or origin.

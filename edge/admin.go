@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -40,6 +42,32 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 		DisableGeneralOptionsHandler: true, // otherwise OPTIONS * would bypass access
 
 		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// An adminListener is the listener of the operator.
+type adminListener struct {
+	net.Listener
+	access *admin.Access // decides which requests are allowed
+}
+
+// openAdmin listens on an address, unless a listener is given.
+func openAdmin(ctx context.Context, address string, given net.Listener) (l *adminListener, err error) {
+	if l = (&adminListener{Listener: given}); given == nil {
+		var lc net.ListenConfig
+		if l.Listener, err = lc.Listen(ctx, "tcp", address); err != nil {
+			return nil, fmt.Errorf("opening the admin listener: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// announce logs the address, and warns if other machines can reach it without a token.
+func (l *adminListener) announce(log *slog.Logger) {
+	address := l.Addr().String()
+	log.Info("listening", "address", address, "for", "admin")
+	if !l.access.Asks() && !onLoopback(l.Addr()) {
+		log.Warn("admin listener, with purge, reachable from other machines without a token; keep it private, or set --admin-token-file", "address", address)
 	}
 }
 

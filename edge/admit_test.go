@@ -101,7 +101,7 @@ func TestRequireToken(t *testing.T) {
 
 // An origin never sees a token, and its responses are stored for all clients, also by an edge that
 // does not check tokens.
-func TestTokenGoesNoFurther(t *testing.T) {
+func TestTokenIsNotForwarded(t *testing.T) {
 	for _, require := range []bool{true, false} {
 		l := newOurOrigin()
 		seen := make(chan string, 100)
@@ -160,7 +160,7 @@ func TestGuessingIsLimited(t *testing.T) {
 }
 
 // While the origin can't be asked, no client gets the response that its token is wrong.
-func TestNobodyCanSay(t *testing.T) {
+func TestUnknownVerdict(t *testing.T) {
 	l := newOurOrigin()
 	e := licensedEdge(t, l)
 	const search = "/api/v1/search?q=home"

@@ -197,7 +197,7 @@ func TestStaleIfError(t *testing.T) {
 }
 
 // One request revalidates in the background, and the next client gets its response.
-func TestRevalidatedBehindTheBack(t *testing.T) {
+func TestRevalidatedInBackground(t *testing.T) {
 	const key = "/mdi/home.svg"
 	l := newOurOrigin()
 	e := newEdgeTest(t, l)
@@ -254,7 +254,7 @@ func TestReleaseSwitch(t *testing.T) {
 
 // A response of the old release that arrives while the release changes goes to its clients, and is
 // not stored.
-func TestOldAnswerOnItsWay(t *testing.T) {
+func TestOldResponseInFlight(t *testing.T) {
 	l := newOurOrigin()
 	e := newEdgeTest(t, l)
 	must(t, e.library.Poll())
@@ -283,7 +283,7 @@ func TestOldAnswerOnItsWay(t *testing.T) {
 
 // A response of a release other than the known one is stored only briefly, because one side is
 // about to learn of the newer.
-func TestAnswerOfAnUnknownRelease(t *testing.T) {
+func TestResponseOfUnknownRelease(t *testing.T) {
 	l := newOurOrigin()
 	e := newEdgeTest(t, l)
 	must(t, e.library.Poll())
@@ -296,7 +296,7 @@ func TestAnswerOfAnUnknownRelease(t *testing.T) {
 }
 
 // An edge that learns of a release from this edge may fetch its icons from here at once.
-func TestToldReleaseIsKnownHere(t *testing.T) {
+func TestAnnouncedReleaseIsKnown(t *testing.T) {
 	l := newOurOrigin()
 	e := newEdgeTest(t, l)
 	must(t, e.library.Poll())

@@ -22,15 +22,15 @@ import (
 	"github.com/iconedge/iconedge/tier"
 )
 
-// from opens a connection to a wall from a given loopback address.
-func (w *wall) from(t *testing.T, address string) *net.TCPConn {
+// from opens a connection to an edge from a given loopback address.
+func (w *rawEdge) from(t *testing.T, address string) *net.TCPConn {
 	t.Helper()
 	c, err := w.dialFrom(t, address)
 	must(t, err)
 	return c
 }
 
-func (w *wall) dialFrom(t *testing.T, address string) (*net.TCPConn, error) {
+func (w *rawEdge) dialFrom(t *testing.T, address string) (*net.TCPConn, error) {
 	// Before the window is announced.
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4<<10) })
@@ -55,7 +55,7 @@ func answers(c net.Conn) bool {
 
 // admitted reports whether a request on a new connection from an address gets a response. A refused
 // connection may end before it is set up.
-func (w *wall) admitted(t *testing.T, address string) bool {
+func (w *rawEdge) admitted(t *testing.T, address string) bool {
 	t.Helper()
 	c, err := w.dialFrom(t, address)
 	if errors.Is(err, syscall.ECONNRESET) {
@@ -94,7 +94,7 @@ func (e *edgeTest) freeze() {
 // One client may have only a limited number of connections, and may open another after closing one.
 // Other clients have their own limits, and a trusted proxy has none.
 func TestConnectionsPerClient(t *testing.T) {
-	w := newWall(t, false, func(c *Config) {
+	w := newRawEdge(t, false, func(c *Config) {
 		c.MaxConnectionsPerClient, c.TrustedProxies = 3, []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}
 	})
 	var mine []*net.TCPConn
@@ -125,7 +125,7 @@ func TestConnectionsPerClient(t *testing.T) {
 // When there is no room and all clients hold the same number, the connections that have been idle
 // longest are closed, and none that is in use. If all are in use, the new one is refused.
 func TestRoomForNewConnections(t *testing.T) {
-	w := newWall(t, false, func(c *Config) { c.MaxConnections = 4 })
+	w := newRawEdge(t, false, func(c *Config) { c.MaxConnections = 4 })
 	w.ask(t, "/mdi/hot.svg")
 	settled(t, "nobody is connected", func() bool { return w.listeners.Stats().Open() == 0 })
 	var open []*net.TCPConn
@@ -159,8 +159,8 @@ func TestRoomForNewConnections(t *testing.T) {
 
 // The client that holds most connections makes room, even if those of others have been idle for
 // longer. A trusted proxy does not, however many it holds. Keep-alive frames do not count as use.
-func TestWhoHoldsMostMakesRoom(t *testing.T) {
-	w := newWall(t, false, func(c *Config) {
+func TestLargestHolderMakesRoom(t *testing.T) {
+	w := newRawEdge(t, false, func(c *Config) {
 		c.MaxConnections, c.TrustedProxies = 10, []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}
 	})
 	open := func(address string) *net.TCPConn {
@@ -203,7 +203,7 @@ func TestWhoHoldsMostMakesRoom(t *testing.T) {
 
 // By default one client may have half of all connections, whatever it does with them.
 func TestHalfOfAllPlaces(t *testing.T) {
-	w := newWall(t, false, func(c *Config) { c.MaxConnections = 10 })
+	w := newRawEdge(t, false, func(c *Config) { c.MaxConnections = 10 })
 	for range 5 {
 		if !answers(w.from(t, "127.0.0.2")) {
 			t.Fatal("not answered")
@@ -248,7 +248,7 @@ func TestTiersAreExempt(t *testing.T) {
 }
 
 // If no connection is idle, one whose request has been arriving slowly makes room, over HTTP/2 too.
-func TestSlowOnesMakeRoom(t *testing.T) {
+func TestSlowRequestsMakeRoom(t *testing.T) {
 	var stream bytes.Buffer
 	f := http2.NewFramer(&stream, nil)
 	io.WriteString(&stream, http2.ClientPreface)
@@ -256,7 +256,7 @@ func TestSlowOnesMakeRoom(t *testing.T) {
 	must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("\x83\x86\x84\x01\x09edge.test"), EndHeaders: true}))
 	for name, begun := range map[string]string{"HTTP/1.1": "GET /mdi/ho", "HTTP/2": stream.String()} {
 		t.Run(name, func(t *testing.T) {
-			w := newWall(t, false, func(c *Config) { c.MaxConnections = 2 })
+			w := newRawEdge(t, false, func(c *Config) { c.MaxConnections = 2 })
 			slow := []*net.TCPConn{w.from(t, "127.0.0.2"), w.from(t, "127.0.0.3")}
 			for _, c := range slow {
 				io.WriteString(c, begun)
@@ -290,7 +290,7 @@ func (l *scarceListener) Accept() (net.Conn, error) {
 
 // An edge that has run out of descriptors goes on when some are free again.
 func TestOutOfDescriptors(t *testing.T) {
-	w := newWall(t, false)
+	w := newRawEdge(t, false)
 	ln := &scarceListener{listenTest(t), 3}
 	go func() {
 		if c, err := net.Dial("tcp", ln.Addr().String()); err == nil {
@@ -307,7 +307,7 @@ func TestOutOfDescriptors(t *testing.T) {
 // A request that drips in gets a 408 when its time is over, and its connection is closed.
 func TestDrips(t *testing.T) {
 	t.Parallel()
-	w := newWall(t, true, func(c *Config) { c.RequestTimeout = 150 * time.Millisecond })
+	w := newRawEdge(t, true, func(c *Config) { c.RequestTimeout = 150 * time.Millisecond })
 	for name, head := range map[string]string{
 		"a head":           "GET /x HTTP/1.1\r\nX: ",
 		"a body":           "POST /x HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 1000\r\n\r\n",
@@ -335,12 +335,12 @@ func TestDrips(t *testing.T) {
 	}
 }
 
-// largeWall returns a wall before an origin with one long body. Clients have the given time for
-// each MiB of a response.
-func largeWall(t *testing.T, each time.Duration, change ...func(*Config)) (*wall, int) {
-	w := newWall(t, true, append(change, func(c *Config) { c.AnswerTimeout = each })...)
+// largeResponse returns an edge before an origin with one long body. Clients have the given time
+// for each MiB of a response.
+func largeResponse(t *testing.T, each time.Duration, change ...func(*Config)) (*rawEdge, int) {
+	w := newRawEdge(t, true, append(change, func(c *Config) { c.AnswerTimeout = each })...)
 	body := strings.Repeat("0123456789abcdef", 512<<10) // 8 MiB
-	w.origin.lies["/large"] = wallCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}
+	w.origin.lies["/large"] = corpusCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}
 	return w, len(body)
 }
 
@@ -349,9 +349,9 @@ func largeWall(t *testing.T, each time.Duration, change ...func(*Config)) (*wall
 // closed its own direction.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel() // it waits for deadlines
-	w, length := largeWall(t, 40*time.Millisecond, func(c *Config) { c.IdleTimeout = 3 * time.Second })
+	w, length := largeResponse(t, 40*time.Millisecond, func(c *Config) { c.IdleTimeout = 3 * time.Second })
 	short := strings.Repeat("a", 110_000) // the system's buffers take all of it
-	w.origin.lies["/short"] = wallCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(short), short)}
+	w.origin.lies["/short"] = corpusCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(short), short)}
 	rows := []struct {
 		target, fields string
 		half           bool
@@ -380,8 +380,8 @@ func TestSlowReaders(t *testing.T) {
 }
 
 // A response that the client does not read takes little of the system's memory.
-func TestUnreadIsLittle(t *testing.T) {
-	w, length := largeWall(t, time.Minute)
+func TestUnreadMemoryIsSmall(t *testing.T) {
+	w, length := largeResponse(t, time.Minute)
 	c := w.from(t, "127.0.0.2")
 	io.WriteString(c, "GET /large HTTP/1.1\r\nHost: edge.test\r\n\r\n")
 	before, now := int64(0), int64(-1)
@@ -399,7 +399,7 @@ func TestUnreadIsLittle(t *testing.T) {
 // A client that is slow but within the minimum rate gets the whole response.
 func TestSlowReaderInTime(t *testing.T) {
 	t.Parallel() // it is slow
-	w, length := largeWall(t, 4*time.Second)
+	w, length := largeResponse(t, 4*time.Second)
 	c := w.from(t, "127.0.0.2")
 	must(t, c.SetReadBuffer(64<<10))
 	io.WriteString(c, "GET /large HTTP/1.1\r\nHost: edge.test\r\n\r\n")
@@ -418,7 +418,7 @@ func TestSlowReaderInTime(t *testing.T) {
 // The edge cuts a client that sends request after request and reads no response. Meanwhile it costs
 // no memory.
 func TestPipelineFlood(t *testing.T) {
-	w, _ := largeWall(t, 300*time.Millisecond)
+	w, _ := largeResponse(t, 300*time.Millisecond)
 	w.ask(t, "/mdi/hot.svg")
 	for _, method := range []string{"GET", "HEAD"} { // the fast path and the pipeline
 		before := w.listeners.Stats().Overdue
@@ -436,7 +436,7 @@ func TestPipelineFlood(t *testing.T) {
 
 // A request may have at most 100 fields.
 func TestManyFields(t *testing.T) {
-	w := newWall(t, false)
+	w := newRawEdge(t, false)
 	for lines, want := range map[int]int{99: 200, 100: 431, 1000: 431} { // besides Host
 		if m := w.tell(t, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n"+strings.Repeat("X: y\r\n", lines-1)+"Connection: close\r\n\r\n"); m.status() != want {
 			t.Errorf("%d fields and Host: %d, want %d", lines, m.status(), want)
@@ -453,13 +453,13 @@ func TestManyFields(t *testing.T) {
 // pipeline. Other requests are refused at once.
 func TestStuckOrigin(t *testing.T) {
 	const places = 5
-	w := newWall(t, true, func(c *Config) { c.MaxWaiting = places })
+	w := newRawEdge(t, true, func(c *Config) { c.MaxWaiting = places })
 	w.ask(t, "/mdi/hot.svg")
 	w.ask(t, "/page")
 	w.origin.mu.Lock()
 	for i := range places + 2 {
 		// The origin does not answer.
-		w.origin.lies[fmt.Sprintf("/mdi/stuck-%d.svg", i)] = wallCase{}
+		w.origin.lies[fmt.Sprintf("/mdi/stuck-%d.svg", i)] = corpusCase{}
 	}
 	w.origin.mu.Unlock()
 	stuck := func(i int) *net.TCPConn {
@@ -494,7 +494,7 @@ func TestStuckOrigin(t *testing.T) {
 // A long body that is only announced takes no memory of the edge. A body that has arrived takes
 // none once it has been used, even if its connection stays open.
 func TestAnnouncedBodies(t *testing.T) {
-	w := newWall(t, true)
+	w := newRawEdge(t, true)
 	allocated := func() uint64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

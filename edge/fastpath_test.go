@@ -54,7 +54,7 @@ const last = "GET /healthz HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n"
 
 // The fast path and the pipeline give the same response to every request, byte for byte, apart from
 // fields that depend on the moment.
-func TestShortWayIsTheLongWay(t *testing.T) {
+func TestFastPathEqualsPipeline(t *testing.T) {
 	dir := t.TempDir()
 	allow, deny := filepath.Join(dir, "allow"), filepath.Join(dir, "deny")
 	writeList(t, allow, "203.0.113.10")
@@ -160,7 +160,7 @@ func timeless(s string) string {
 
 // The fast path answers these requests. If it did not, the comparison above would compare the
 // pipeline with itself.
-func TestShortWayIsTaken(t *testing.T) {
+func TestFastPathIsTaken(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
@@ -193,7 +193,7 @@ func TestHitDoesNotAllocate(t *testing.T) {
 
 // Requests on the fast path count against the limit of the client, so a client that exceeds it gets
 // a 429.
-func TestShortWayCounts(t *testing.T) {
+func TestFastPathCounts(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=5/1h") })
 	must(t, e.library.Poll())
 	fast, _ := bothWays(t, e)
@@ -212,7 +212,7 @@ func TestShortWayCounts(t *testing.T) {
 
 // Requests for icons on the fast path count too, if the operator limits them, and the response has
 // the state of the limit.
-func TestShortWayCountsDrawings(t *testing.T) {
+func TestFastPathCountsIcons(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("cdn=5/1h") })
 	must(t, e.library.Poll())
 	e.get(t, "/mdi/home.svg")
@@ -226,7 +226,7 @@ func TestShortWayCountsDrawings(t *testing.T) {
 
 // The fast path answers neither a client on the deny list nor a request that lacks a required
 // token. Its responses to a client on the allow list have no RateLimit field.
-func TestShortWayIsNotForAll(t *testing.T) {
+func TestFastPathLeavesOthers(t *testing.T) {
 	e, _, _ := listed(t)
 	for _, target := range []string{"/mdi/home.svg", "/api/v1/search?q=home"} {
 		e.get(t, target)
@@ -262,8 +262,8 @@ func readAnswer(t *testing.T, br *bufio.Reader) answer {
 	return answer{resp, string(b)}
 }
 
-// BenchmarkReady measures a hit on the fast path, without a connection.
-func BenchmarkReady(b *testing.B) {
+// BenchmarkFastPath measures a hit on the fast path, without a connection.
+func BenchmarkFastPath(b *testing.B) {
 	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00", "search": "/api/v1/search?q=home"} {
 		b.Run(name, func(b *testing.B) {
 			e := newEdgeTest(b, newOurOrigin(), func(c *Config) { c.Limits.Set("search=off") })

@@ -14,7 +14,7 @@ import (
 
 // A 404 counts as proof that an icon does not exist only if it comes from the same software as
 // before: our origin names its release, and a page of other software in its place does not.
-func TestNotFoundByWhoseWord(t *testing.T) {
+func TestNotFoundBySameSoftware(t *testing.T) {
 	t.Parallel()
 	const key = "/mdi/home.svg"
 	for _, row := range []struct {

@@ -63,7 +63,7 @@ func newPassTest(t *testing.T, pages map[string]http.HandlerFunc) (*edgeTest, *s
 
 // The edge passes a forwarded response on as the origin made it, without the hop-by-hop fields and
 // with its own Age, Via and Cache-Status.
-func TestPassedOnAsItIs(t *testing.T) {
+func TestForwardedUnchanged(t *testing.T) {
 	const date = "Tue, 15 Nov 2022 08:12:31 GMT"
 	e, s := newPassTest(t, map[string]http.HandlerFunc{
 		"/page": says("hello", "Cache-Control", "max-age=600", "Date", date, "Age", "0", "ETag", `W/"odd tag"`, "Set-Cookie", "a=1", "Set-Cookie", "b=2",
@@ -444,7 +444,7 @@ func TestCutOff(t *testing.T) {
 }
 
 // With --proxy-all the edge forwards the requests for all paths but its own.
-func TestWhatIsForwarded(t *testing.T) {
+func TestForwardedPaths(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		method, target string

@@ -78,7 +78,7 @@ func TestIdleStreams(t *testing.T) {
 		"half bodies, then taken back": posts,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWall(t, false)
+			w := newRawEdge(t, false)
 			w.ask(t, "/mdi/hot.svg")
 			all := append([]byte(http2.ClientPreface), frameOf(http2.FrameSettings, 0, 0, nil)...)
 			all = append(append(all, sent...), frameOf(http2.FramePing, 0, 0, []byte("the last"))...)
@@ -142,7 +142,7 @@ func inUse() int64 {
 
 // The memory of a client's connections and requests counts against its own share, and no other.
 func TestShareOfMemory(t *testing.T) {
-	w := newWall(t, true, func(c *Config) {
+	w := newRawEdge(t, true, func(c *Config) {
 		c.ClientBytes = 2*listen.ConnBytes + 1000
 		// The client that warms the cache has no share.
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))

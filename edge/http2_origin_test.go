@@ -98,7 +98,8 @@ func TestHTTP2Origin(t *testing.T) {
 	}
 }
 
-// A response that ends with its header fields does so to the client too: gRPC puts its status there.
+// A response that ends with its header fields does so to the client too: gRPC puts its status
+// there.
 func TestHeadersOnlyResponse(t *testing.T) {
 	url, _ := newHTTP2Origin(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Length"] = nil // as servers of gRPC, which leave it out

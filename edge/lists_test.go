@@ -146,7 +146,7 @@ func TestListsRun(t *testing.T) {
 
 // A signal makes the edge read each list, even if the file of the other can't be used. The list of
 // such a file stays unchanged.
-func TestListsStandAlone(t *testing.T) {
+func TestListsAreIndependent(t *testing.T) {
 	e, allow, deny := listed(t)
 	synctest.Test(t, func(t *testing.T) {
 		signals := e.runLists(t)

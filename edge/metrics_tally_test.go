@@ -33,7 +33,7 @@ func (e *edgeTest) series(t testing.TB, name string) map[string]*dto.Metric {
 
 // The series of failures exist from the start, because Prometheus does not see the first value of a
 // series as an increase.
-func TestFailuresAreThereFromTheBeginning(t *testing.T) {
+func TestFailureSeriesExistFromTheStart(t *testing.T) {
 	if got := newEdgeTest(t, newOurOrigin()).exported(); !strings.Contains(got, `iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h2",route="search"} 0`) {
 		t.Error("the series of failed searches does not exist before the first failure")
 	}

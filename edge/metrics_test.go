@@ -105,7 +105,7 @@ func TestReleaseInMetrics(t *testing.T) {
 
 // The metrics report the number of clients that the limits have in memory, and the maximum size of
 // the cache.
-func TestWatchedRooms(t *testing.T) {
+func TestScrapedGauges(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	for _, client := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.2"} {
 		e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", client)

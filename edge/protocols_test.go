@@ -94,7 +94,7 @@ func TestSameByEveryProtocol(t *testing.T) {
 		}
 	})
 	want := s.aside(t, s.Proxy, func(o *listen.Options) { o.Secure.HTTP2Reference = true })
-	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the long way": s.aside(t, pipelineOnly{s.Proxy}), "h3": s.by(t, "h3").edgeTest}
+	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the pipeline": s.aside(t, pipelineOnly{s.Proxy}), "h3": s.by(t, "h3").edgeTest}
 	for _, target := range manyTargets {
 		for range 2 { // a variant is stored at the second request
 			want.call(t, http.MethodGet, target, "Authorization: Bearer "+good+"\r\n", nil)
@@ -124,7 +124,7 @@ func TestSameByEveryProtocol(t *testing.T) {
 }
 
 // HTTP/2 requests take the fast path. Otherwise the comparison of the protocols would not cover it.
-func TestShortWayOfH2IsTaken(t *testing.T) {
+func TestFastPathOfH2IsTaken(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {

@@ -142,7 +142,7 @@ func TestPurgeWantsToken(t *testing.T) {
 // A request after a purge does not get a response that was being fetched before the purge. That
 // response may be older than the purge, and a cache below would store it. All requests after the
 // purge still share one fetch.
-func TestPurgedWhileOnItsWay(t *testing.T) {
+func TestPurgedInFlight(t *testing.T) {
 	t.Parallel()
 	const later = 20
 	for name, row := range map[string]struct{ target, purge, key string }{

@@ -107,7 +107,7 @@ func TestRefused(t *testing.T) {
 
 // Caches in front do not store a refusal that depends on one client's header fields, body or
 // spelling, over any protocol.
-func TestRefusedForOneAlone(t *testing.T) {
+func TestRefusalIsNotStoredByOthers(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
 	for way, of := range wayOf {
@@ -153,7 +153,7 @@ func TestPipelined(t *testing.T) {
 
 // A refused client gets its response although it is still sending, because the edge does not reset
 // the connection.
-func TestAnswerIsNotLost(t *testing.T) {
+func TestRefusalIsNotLost(t *testing.T) {
 	e := newEdgeTest(t, newOurOrigin())
 	ln := listenTest(t)
 	e.serveToo(t, ln, e.Proxy)

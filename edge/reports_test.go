@@ -80,7 +80,7 @@ const secretToken = "iel_" + "0123456789abcdefghijABCDEFGHIJ01234" + "secret"
 // Every response of an edge, of whatever kind and over every protocol, has one line in the access
 // log. The line describes the response that the client received, on the fast path and in the
 // pipeline.
-func TestAnswersHaveALine(t *testing.T) {
+func TestResponsesHaveALine(t *testing.T) {
 	requests := []struct {
 		method, target, fields, body string
 		status                       int
@@ -210,7 +210,7 @@ func TestUnreadableHasALine(t *testing.T) {
 }
 
 // Refusals of clients on the deny list and redirects to TLS have a line in the access log.
-func TestTurnedAwayHaveALine(t *testing.T) {
+func TestRejectedHaveALine(t *testing.T) {
 	t.Parallel()
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("192.0.2.66\n"), 0o600))
@@ -288,7 +288,7 @@ func TestSampledLines(t *testing.T) {
 }
 
 // If the access log can't be written, clients are still served, and no line counts as written.
-func TestFullDiskIsNoTrouble(t *testing.T) {
+func TestFullDiskKeepsServing(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full here")
 	}

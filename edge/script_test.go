@@ -202,12 +202,14 @@ func (e *edgeTest) get(t testing.TB, target string, fields ...string) answer {
 // An ourOrigin behaves like our own origin, as far as an edge can see. It has a few icons, and a
 // search that repeats its target.
 type ourOrigin struct {
-	mu       sync.Mutex
-	release  string
-	changed  []string       // since the other release
-	requests map[string]int // by target
-	hold     func(target string)
-	broken   bool
+	mu      sync.Mutex
+	release string
+	changed []string // since the other release
+	// withdrawn icons make the state another one than the release
+	withdrawn []string
+	requests  map[string]int // by target
+	hold      func(target string)
+	broken    bool
 }
 
 func newOurOrigin() *ourOrigin { return &ourOrigin{release: releaseA, requests: map[string]int{}} }
@@ -301,6 +303,11 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (l *ourOrigin) serveRelease(w http.ResponseWriter, since, release string) {
 	a := icon.ReleaseAnswer{Release: release, All: true, Changed: []string{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.withdrawn) > 0 {
+		a.Withdrawn, a.State = l.withdrawn, release+"-0123456789abcdef"
+	}
 	if since != "" {
 		a.Since, a.All, a.Changed = since, false, l.changed
 	}

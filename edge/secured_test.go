@@ -76,7 +76,7 @@ func serveSecured(t testing.TB, e *edgeTest) *securedTest {
 	broken := make(chan error, 4)
 	e.listeners.Serve(broken)
 	life, end := context.WithCancel(context.Background())
-	go e.listeners.Reload(life, e.signals[1])
+	go e.listeners.Reload(life, e.reload[reloadCertificates])
 	stopped := make(chan struct{})
 	s := &securedTest{edgeTest: e, plain: e.sockets.Public.Addr().String(), tls: e.sockets.TLS.Addr().String(), leave: new([]func())}
 	s.stop = func() {

@@ -15,7 +15,7 @@ import (
 
 // An edge that restarts with a filled disk cache applies the purges that it missed. If the log no
 // longer has all of them, the edge drops everything.
-func TestRestartHearsWhatItMissed(t *testing.T) {
+func TestRestartReplaysMissedEvents(t *testing.T) {
 	t.Parallel()
 	all := []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg"}
 	for name, row := range map[string]struct {

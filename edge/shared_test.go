@@ -108,7 +108,7 @@ func TestEdgesShareAPlansLimit(t *testing.T) {
 
 // A request whose limit is shared leaves the fast path, which must not wait for Redis. A request
 // without a limit stays on it.
-func TestSharedLimitsLeaveTheShortWay(t *testing.T) {
+func TestSharedLimitsLeaveTheFastPath(t *testing.T) {
 	e := newSharing(t, fleettest.Start(t).URL, "", newOurOrigin())
 	for target, short := range map[string]bool{"/mdi/home.svg": true, "/api/v1/icon/mdi/home": false} {
 		must(t, e.library.Poll())
@@ -218,7 +218,7 @@ func TestPurgeWithoutRedis(t *testing.T) {
 }
 
 // Another edge may send any data. If a purge can't be read, the edge drops everything.
-func TestHearsAnything(t *testing.T) {
+func TestAnyEventIsHandled(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		kind    fleet.Kind
@@ -247,7 +247,7 @@ func TestHearsAnything(t *testing.T) {
 
 // When one edge learns of a release, the others have it without polling: the shield, which has just
 // answered with the old release, and the edge behind it.
-func TestReleaseIsToldToAll(t *testing.T) {
+func TestReleaseReachesAllEdges(t *testing.T) {
 	t.Parallel()
 	s, l := fleettest.Start(t), newOurOrigin()
 	first, shield := newSharing(t, s.URL, "here", l), newSharing(t, s.URL, "here", l)
@@ -266,9 +266,9 @@ func TestReleaseIsToldToAll(t *testing.T) {
 	settled(t, "the first edge has announced the release", func() bool { return first.peers.Fleet.Stats().Events[fleet.Release].Sent > 0 })
 }
 
-// An edge keeps polling for a new release even if it hears late of the release that it has, or
-// learns of another one meanwhile.
-func TestReleaseIsAskedForOn(t *testing.T) {
+// An edge keeps polling for a new release even if an event names the release that it has, or
+// another one, meanwhile.
+func TestReleaseIsPolledUntilFound(t *testing.T) {
 	l := newOurOrigin()
 	e := newSharing(t, fleettest.Start(t).URL, "", l)
 	must(t, e.library.Poll())
@@ -283,8 +283,9 @@ func TestReleaseIsAskedForOn(t *testing.T) {
 	settled(t, "the release is known", func() bool { return e.library.Known() == releaseB })
 }
 
-// A shield that hears of a release discards the release answer that it fetched a moment before.
-func TestToldAnswerIsForgotten(t *testing.T) {
+// A shield that gets the event of a release discards the release answer that it fetched a moment
+// before.
+func TestReleaseEventDiscardsAnswer(t *testing.T) {
 	l := newOurOrigin()
 	shield := newSharing(t, fleettest.Start(t).URL, "", l)
 	must(t, shield.library.Poll())

@@ -205,7 +205,7 @@ func TestSoftPurgedIsStaleBelow(t *testing.T) {
 
 // A response that is being fetched during a soft purge is stale below too, because nobody knows
 // which picture it shows.
-func TestSoftPurgedOnItsWay(t *testing.T) {
+func TestSoftPurgedInFlight(t *testing.T) {
 	const key = "/x/y.svg"
 	p := new(painter)
 	came, may := make(chan struct{}), make(chan struct{})
@@ -227,7 +227,7 @@ func TestSoftPurgedOnItsWay(t *testing.T) {
 
 // If the edge and its origin know different releases, the edge stores the origin's response for
 // moments only. Served after that time, the response is fresh to no cache below.
-func TestAnswerOfAnotherReleaseIsStaleBelow(t *testing.T) {
+func TestResponseOfAnotherReleaseIsStaleBelow(t *testing.T) {
 	const key = "/mdi/home.svg"
 	l := newOurOrigin()
 	e := newEdgeTest(t, l)
@@ -249,7 +249,7 @@ func TestAnswerOfAnotherReleaseIsStaleBelow(t *testing.T) {
 
 // A response that is stale by its age alone keeps its Age, because the origin may allow browsers a
 // longer lifetime than the edge.
-func TestStaleByAgeIsAsOldAsItIs(t *testing.T) {
+func TestStaleByAgeKeepsItsAge(t *testing.T) {
 	const key = "/x/y.svg"
 	e := newEdgeTest(t, &painter{fields: http.Header{"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=86400"}}})
 	e.get(t, key)

@@ -142,7 +142,7 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 
 // An authenticated edge does not get a response that was prebuilt for clients, and clients do not
 // get one that was prebuilt for an edge.
-func TestTierOnTheShortWay(t *testing.T) {
+func TestTierOnTheFastPath(t *testing.T) {
 	t.Parallel()
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestSecretStays(t *testing.T) {
 
 // A foreign origin behind --proxy-all that echoes its request receives no secret, even on paths
 // that look like our own.
-func TestSecretIsNotShown(t *testing.T) {
+func TestSecretIsNotEchoed(t *testing.T) {
 	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		r.Header.Write(w)
@@ -295,7 +295,7 @@ func TestSecretIsNotShown(t *testing.T) {
 // An edge reports to the edges behind it for which release a response is valid. A response that a
 // new release has not changed is valid for the new release. A response of another release than the
 // edge's belongs to that release.
-func TestReleaseOfAnAnswer(t *testing.T) {
+func TestReleaseOfAResponse(t *testing.T) {
 	l := newOurOrigin()
 	e := newEdgeTest(t, l, func(c *Config) { c.TierSecretFile = secretFile(t, tierSecret) })
 	must(t, e.library.Poll())

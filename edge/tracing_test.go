@@ -145,9 +145,9 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestDrawn tests that a fraction of the requests of clients that are not trusted is traced, on the
-// fast path and in the pipeline, whatever their fields say. The others stay on the fast path.
-func TestDrawn(t *testing.T) {
+// TestSampled tests that a fraction of the requests of clients that are not trusted is traced, on
+// the fast path and in the pipeline, whatever their fields say. The others stay on the fast path.
+func TestSampled(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"h1", "h2c"} {
 		collector := tracetest.New(t)
@@ -180,9 +180,9 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
-// TestFollowedIsCountedOnce tests that a request that the fast path leaves to the pipeline counts
+// TestTracedIsCountedOnce tests that a request that the fast path leaves to the pipeline counts
 // once.
-func TestFollowedIsCountedOnce(t *testing.T) {
+func TestTracedIsCountedOnce(t *testing.T) {
 	s := newSecured(t, newOurOrigin(), alone, func(c *Config) {
 		c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", 1
 		c.Limits.Set("cdn=100/1h")

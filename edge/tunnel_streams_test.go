@@ -74,9 +74,9 @@ func (s *securedTest) overH3(t *testing.T) connector {
 	}
 }
 
-// An extended CONNECT over HTTP/2 and HTTP/3 becomes an upgrade of HTTP/1.1 at the origin, with both
-// directions and the end of each. Tunnels on one connection do not mix, and a long message passes
-// whole in both directions.
+// An extended CONNECT over HTTP/2 and HTTP/3 becomes an upgrade of HTTP/1.1 at the origin, with
+// both directions and the end of each. Tunnels on one connection do not mix, and a long message
+// passes whole in both directions.
 func TestExtendedConnect(t *testing.T) {
 	t.Parallel()
 	u := &upgrader{}

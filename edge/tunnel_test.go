@@ -183,7 +183,8 @@ func TestNoRequestBehindUpgrade(t *testing.T) {
 			e.origin.serve = nil
 			c, r := e.connect(t, tt.request+hidden)
 			resp, err := http.ReadResponse(r, nil)
-			if tt.status == 200 && tt.body == "" { // the origin of the test switches whatever it is asked for
+			// The origin of the test switches to any protocol.
+			if tt.status == 200 && tt.body == "" {
 				if err == nil && resp.StatusCode == 101 {
 					t.Fatal("the edge switched to a protocol that it must not pass on")
 				}

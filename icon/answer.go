@@ -114,12 +114,17 @@ type VerifyAnswer struct {
 // invalidate. If the request has no since, or one that the origin no longer stores, All is set:
 // everything that the caller caches may have changed.
 type ReleaseAnswer struct {
-	Release string   `json:"release"`
+	Release string `json:"release"`
+	// State names the release and the set of withdrawn icons; empty, if none is withdrawn: then the
+	// release is the state. Edges compare states, and send theirs as since.
+	State   string   `json:"state,omitempty"`
 	Created string   `json:"created"` // RFC 3339, UTC
 	Since   string   `json:"since,omitempty"`
 	All     bool     `json:"all"`
 	Changed []string `json:"changed"` // surrogate keys: icon/PACK/NAME, pack/PACK, library
-	Names   string   `json:"names"`   // SHA-256 of GET /-/names?release=ID, in hex; empty: no list
+	Names   string   `json:"names"`   // SHA-256 of /-/names?release=STATE, in hex; empty: no list
+	// Withdrawn lists what the operator has withdrawn, PACK or PACK/NAME, aliases included.
+	Withdrawn []string `json:"withdrawn,omitempty"`
 }
 
 // LibraryKey is the surrogate key of the answers that any new release may change: searches and
@@ -128,7 +133,8 @@ const LibraryKey = "library"
 
 // Fields between our own origin and an edge; an edge never passes them on.
 const (
-	// FieldRelease names, on every answer of an origin, the release that it was made from.
+	// FieldRelease names, on every answer of an origin, the state that it was made from: see
+	// ReleaseAnswer.
 	FieldRelease = "Iconedge-Release"
 	// FieldMonochrome is ?1 or ?0 (RFC 9651) on a plain icon: whether an edge may recolour it.
 	FieldMonochrome = "Iconedge-Monochrome"

@@ -89,6 +89,11 @@ func NotFound(detail string, suggestions ...string) *Problem {
 	return p
 }
 
+// Withdrawn makes the 410 for an icon or a pack that the operator has withdrawn.
+func Withdrawn() *Problem {
+	return New(http.StatusGone, "the operator of this service has withdrawn this icon or its pack")
+}
+
 // MethodNotAllowed makes a 405 with its Allow field.
 func MethodNotAllowed(allow string) *Problem {
 	return New(http.StatusMethodNotAllowed, "this address takes "+allow).With("Allow", allow)
@@ -119,10 +124,11 @@ func (p *Problem) CacheControl() string {
 
 // personal lists the statuses that must not be reused for another client's request, because they
 // depend on the fields, the body, the connection or the rate of this client's requests. If a cache
-// stored one, a client that sends too large fields could make an address fail for everybody.
+// stored one, a client that sends too large fields could make an address fail for everybody. 410 is
+// among them, because the operator may undo a withdrawal.
 var personal = map[int]bool{
 	http.StatusUnauthorized: true, http.StatusNotAcceptable: true, http.StatusProxyAuthRequired: true, http.StatusRequestTimeout: true,
-	http.StatusLengthRequired: true, http.StatusPreconditionFailed: true, http.StatusRequestEntityTooLarge: true,
+	http.StatusLengthRequired: true, http.StatusGone: true, http.StatusPreconditionFailed: true, http.StatusRequestEntityTooLarge: true,
 	http.StatusRequestURITooLong: true, http.StatusUnsupportedMediaType: true, http.StatusRequestedRangeNotSatisfiable: true,
 	http.StatusExpectationFailed: true, http.StatusMisdirectedRequest: true, http.StatusTooEarly: true, http.StatusUpgradeRequired: true,
 	http.StatusPreconditionRequired: true, http.StatusTooManyRequests: true, http.StatusRequestHeaderFieldsTooLarge: true,

@@ -30,6 +30,7 @@ var iconedge = &cli.Program{
 var commands = []cli.Command{
 	{Name: "run", Does: "run origin and edge in one process over a folder: the whole service", Run: runAll},
 	{Name: "publish", Does: "build a release of an icon library and make it current", Run: prompt(publishRelease)},
+	{Name: "withdraw", Does: "withdraw an icon or a pack everywhere, at once", Run: prompt(withdraw)},
 	{Name: "origin", Does: "serve a release from an object store: the origin service", Run: runOrigin},
 	{Name: "edge", Does: "serve clients as a caching reverse proxy in front of an origin", Run: runEdge},
 	{Name: "token", Does: "issue, revoke and list licence tokens", Run: prompt(tokens)},

@@ -36,11 +36,9 @@ type Observer interface {
 
 // Options configures an Admission.
 type Options struct {
-	Limits       Limits
-	RequireToken bool          // search, icon and packs require a licence token
+	Rules        Rules
 	TokenTimeout time.Duration // how long a request waits for the origin's verdict on its token
-	Clients      Clients
-	Lists        *Lists // nil: none
+	Lists        *Lists        // nil: none
 	// Share returns the window that edges share under a name; nil: limits are not shared.
 	Share func(name string, own *ratelimit.Limiter) Window
 	// CheckToken asks the origin for its verdict on a token. Its errors are problems for the
@@ -56,20 +54,22 @@ type Admission struct {
 	limits [routes.Classes]limit
 	plans  map[planClass]limit // limits of single plans
 	tokens *tokens             // nil: tokens are not checked
+
+	clients Clients
 }
 
 // NewAdmission returns an Admission whose windows are empty.
 func NewAdmission(o Options) *Admission {
-	a := &Admission{Options: o, plans: map[planClass]limit{}}
+	a := &Admission{Options: o, plans: map[planClass]limit{}, clients: o.Rules.Clients()}
 	for class := routes.ClassSearch; class < routes.Classes; class++ {
-		a.limits[class] = newLimit(o.Limits.Of(class), class.String(), o.Share)
+		a.limits[class] = newLimit(o.Rules.Limits.Of(class), class.String(), o.Share)
 	}
-	for name, of := range o.Limits {
+	for name, of := range o.Rules.Limits {
 		if plan, class, ok := strings.Cut(name, ":"); ok {
 			a.plans[planClass{plan, routes.ClassNamed(class)}] = newLimit(of, name, o.Share)
 		}
 	}
-	if o.RequireToken || len(a.plans) > 0 {
+	if o.Rules.RequireToken || len(a.plans) > 0 {
 		a.tokens = newTokens(o.CheckToken)
 	}
 	return a
@@ -146,11 +146,11 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 // AdmitFast decides about an eligible request. It is not ok where Admit has to decide. It does not
 // count a request over the limit, because Admit counts that again and returns the 429.
 func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count, ok bool) {
-	if a.RequireToken && class.Licensed() {
+	if a.Rules.RequireToken && class.Licensed() {
 		return c, false
 	}
 	l := a.limits[class]
-	if (l.own != nil || a.Lists != nil) && q.Forwarded && len(a.Clients.Trusted) > 0 {
+	if (l.own != nil || a.Lists != nil) && q.Forwarded && len(a.clients.Trusted) > 0 {
 		return c, false // the forwarding fields name the client
 	}
 	switch a.Lists.Of(q.Client) {
@@ -180,16 +180,16 @@ func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.T
 	}
 	token, given := bearer(x.Lines(fieldAuthorization))
 	if !icon.WellFormedToken(token) {
-		if given || a.RequireToken {
+		if given || a.Rules.RequireToken {
 			a.Observer.TokenChecked(given, false, nil)
 		}
-		if !a.RequireToken {
+		if !a.Rules.RequireToken {
 			return nil, c, exchange.Refused, nil
 		}
 		return nil, c, exchange.Refused, unlicensed(given)
 	}
 	patience := tokenWait
-	if a.RequireToken {
+	if a.Rules.RequireToken {
 		patience = a.TokenTimeout
 	}
 	limited := false
@@ -207,7 +207,7 @@ func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.T
 	switch {
 	case valid:
 		return l, c, exchange.Own, nil
-	case !a.RequireToken:
+	case !a.Rules.RequireToken:
 		return nil, Count{}, exchange.Own, nil // counted by its client's address
 	case limited:
 		return nil, c, exchange.Limited, err

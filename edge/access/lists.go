@@ -28,16 +28,6 @@ const (
 // means that there are none.
 type Lists struct{ Allow, Deny *list }
 
-// OpenLists reads the lists of these files. It returns nil if there are none, and the error of the
-// first file that can't be used.
-func OpenLists(allow, deny string, log *slog.Logger, o Observer) (*Lists, error) {
-	if allow == "" && deny == "" {
-		return nil, nil
-	}
-	l := &Lists{newList("allow", allow, log, o), newList("deny", deny, log, o)}
-	return l, l.load()
-}
-
 // Of returns the standing of a client.
 func (l *Lists) Of(client netip.Addr) standing {
 	switch {
@@ -98,7 +88,7 @@ func (l *list) read(time.Time) error {
 	if l.path == "" {
 		return nil
 	}
-	set, err := ReadAddresses(l.path)
+	set, err := readAddresses(l.path)
 	if err == nil {
 		l.set.Store(&set)
 	}
@@ -120,7 +110,8 @@ func (l *list) logRead(err error) {
 	}
 }
 
-func ReadAddresses(file string) (addresses, error) {
+// readAddresses reads the file of a list.
+func readAddresses(file string) (addresses, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (o *oracle) ask(string) (string, bool, error) {
 
 // verify uses a cached verdict for a limited time. Each step is a moment, with the origin's verdict
 // at that moment and the verdict that verify returns.
-func TestVerdictsStand(t *testing.T) {
+func TestVerdictsExpire(t *testing.T) {
 	type step struct {
 		at          time.Duration
 		origin      string // yes, no, away
@@ -77,7 +77,7 @@ func TestVerdictsStand(t *testing.T) {
 
 // Requests with the same token share one question to the origin. If an older verdict is usable,
 // they wait at most tokenWait for an origin that hangs.
-func TestTokenFlights(t *testing.T) {
+func TestTokenChecksAreCollapsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := oracle{valid: true, hold: 5 * time.Second}
 		v, guesses := newTokens(o.ask), atomic.Int32{}
@@ -155,7 +155,7 @@ func TestGuesses(t *testing.T) {
 }
 
 // A guess that blocks, because it waits for Redis, does not delay the verdict on another token.
-func TestGuessHoldsNobodyUp(t *testing.T) {
+func TestGuessDelaysNoOthers(t *testing.T) {
 	v, asking, may, done := newTokens((&oracle{valid: true}).ask), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	defer close(may)
 	go v.verify(wordToken("a"), time.Now(), time.Minute, func() error { close(asking); <-may; return nil })

@@ -6,8 +6,8 @@ import "sync"
 // can use no more.
 const maxInterims = 32
 
-// An Interim is a response with a status of 1xx, which precedes the response to a request (RFC 9110,
-// section 15.2).
+// An Interim is a response with a status of 1xx, which precedes the response to a request (RFC
+// 9110, section 15.2).
 type Interim struct {
 	Status int
 	Lines  []byte // fields, as in Response

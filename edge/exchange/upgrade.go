@@ -2,9 +2,9 @@ package exchange
 
 import "strings"
 
-// Upgrades returns the protocols in the lines of Upgrade that a proxy may ask its origin for, as one
-// value; empty: none. It leaves out versions of HTTP and TLS, because they concern one connection
-// alone: with h2c an origin would answer further requests that the edge has not seen.
+// Upgrades returns the protocols in the lines of Upgrade that a proxy may ask its origin for, as
+// one value; empty: none. It leaves out versions of HTTP and TLS, because they concern one
+// connection alone: with h2c an origin would answer further requests that the edge has not seen.
 func Upgrades(connection, upgrade [][]byte) string {
 	if !hasToken(connection, "upgrade") {
 		return ""

@@ -27,8 +27,8 @@ func (c *Conn) collectBody(head []byte, begun bool) error {
 			return err
 		}
 	}
-	for have := int64(len(c.buffered)); have < c.body; have = int64(len(c.buffered)) {
-		room := min(c.body-have, max(have, minReserve))
+	for have := int64(len(c.buffered)); have < c.current.left; have = int64(len(c.buffered)) {
+		room := min(c.current.left-have, max(have, minReserve))
 		if err := c.limits.Bodies.Body(&c.share, have+room); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (c *Conn) collectBody(head []byte, begun bool) error {
 // sendContinue sends the 100 that the client waits for before it sends the body (RFC 9110, section
 // 10.1.1).
 func (c *Conn) sendContinue() error {
-	c.writeSet = time.Time{}
+	c.writing.force()
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.limits.Answer)); err != nil {
 		return err
 	}
@@ -59,7 +59,8 @@ func (c *Conn) sendContinue() error {
 // body are dropped.
 func (c *Conn) fail(err error) (int, error) {
 	c.limits.Bodies.Release(&c.share)
-	c.failure, c.buffered, c.body = err, nil, 1
+	c.buffered = nil
+	c.current.fail(err)
 	return 1, nil
 }
 
@@ -69,7 +70,7 @@ var errMalformed = errors.New("the request is malformed")
 // server refuses it at once. Empty lines alone would look like the end of the connection to the
 // server, and the client would get no response, so refuse makes the first byte invalid.
 func (c *Conn) refuse(p []byte) (int, error) {
-	c.failure = errMalformed
+	c.current.failure = errMalformed
 	if len(bytes.Trim(p, "\r\n")) == 0 {
 		p[0] = 0
 	}

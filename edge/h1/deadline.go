@@ -38,22 +38,52 @@ type incoming struct {
 	declared int64 // head and body; 0: unknown
 }
 
+// extended returns the deadline for the rest of the request. It is not ok if its time is over.
+func (r *incoming) extended(each time.Duration, now time.Time) (until time.Time, ok bool) {
+	after, ok := extension(each, now.Sub(r.began), r.received, r.declared)
+	return r.began.Add(after), ok
+}
+
 // outgoing is the progress of the server's response.
 type outgoing struct {
 	declared, written int64
 	waited            time.Duration // for the client, in writes so far
 }
 
-// expectRequest sets the deadline for the next request, which has not begun. It moves the deadline
-// only once per renewInterval, because setting a timer costs more than a hit.
+// left returns how long the client may take for n more bytes.
+func (r *outgoing) left(each time.Duration, n int) time.Duration {
+	return allowance(each, max(r.written+int64(n), r.declared)) - r.waited
+}
+
+// add records that a write of n bytes waited for the client.
+func (r *outgoing) add(n int, waited time.Duration) {
+	r.written, r.waited = r.written+int64(n), r.waited+waited
+}
+
+// A renewal says when to move a deadline: only once per renewInterval, because setting a timer
+// costs more than a hit. Its value is when the deadline was last set; zero: it must be set.
+type renewal time.Time
+
+// due reports whether the deadline has to be moved now.
+func (r *renewal) due(now time.Time) bool {
+	if now.Sub(time.Time(*r)) <= renewInterval {
+		return false
+	}
+	*r = renewal(now)
+	return true
+}
+
+// force makes the next call of due return true, because another deadline was set meanwhile.
+func (r *renewal) force() { *r = renewal{} }
+
+// expectRequest sets the deadline for the next request, which has not begun.
 func (c *Conn) expectRequest(now time.Time) error {
 	c.in = incoming{}
-	if now.Sub(c.readSet) <= renewInterval {
+	if !c.reading.due(now) {
 		return nil
 	}
-	c.readSet = now
-	c.enter(Idle, now)
-	if c.sent > 0 && c.overdue(now) {
+	c.phase.enter(Idle, now)
+	if c.delivery.sent > 0 && c.overdue(now) {
 		c.Abort()
 		return errOverdue
 	}
@@ -68,7 +98,7 @@ func (c *Conn) finishRequest() error {
 	c.out = outgoing{}
 	c.limits.Bodies.Release(&c.share)
 	now := time.Now()
-	c.enter(Idle, now)
+	c.phase.enter(Idle, now)
 	return c.expectRequest(now)
 }
 
@@ -78,8 +108,9 @@ func (c *Conn) startRequest(now time.Time) {
 	if !c.in.began.IsZero() {
 		return
 	}
-	c.in.began, c.readSet = now, time.Time{}
-	c.enter(Reading, now)
+	c.in.began = now
+	c.reading.force()
+	c.phase.enter(Reading, now)
 	c.Conn.SetReadDeadline(now.Add(c.limits.Request))
 }
 
@@ -99,7 +130,7 @@ func (c *Conn) readFirst(p []byte) (int, error) {
 			c.Abort()
 			return 0, io.EOF
 		}
-		c.readSet = time.Time{}
+		c.reading.force()
 		if err := c.Conn.SetReadDeadline(now.Add(renewInterval)); err != nil {
 			return 0, err
 		}
@@ -114,11 +145,11 @@ func (c *Conn) readMore(p []byte) (int, error) {
 		if n > 0 || !timedOut(err) {
 			return n, err
 		}
-		until, ok := extension(c.limits.Request, time.Since(c.in.began), c.in.received, c.in.declared)
+		until, ok := c.in.extended(c.limits.Request, time.Now())
 		if !ok {
 			return 0, err
 		}
-		if err := c.Conn.SetReadDeadline(c.in.began.Add(until)); err != nil {
+		if err := c.Conn.SetReadDeadline(until); err != nil {
 			return 0, err
 		}
 	}
@@ -131,18 +162,17 @@ func (c *Conn) ResponseLength(length int64) { c.out.declared = length }
 // Write writes a part of the server's response. Only the time that the client makes the edge wait
 // counts, so a slow origin does not use it up.
 func (c *Conn) Write(p []byte) (int, error) {
-	o, now := &c.out, time.Now()
-	left := allowance(c.limits.Answer, max(o.written+int64(len(p)), o.declared)) - o.waited
-	c.due, c.writeSet = now.Add(left), time.Time{}
-	c.answerDue.Store(c.due.UnixMilli())
-	if err := c.Conn.SetWriteDeadline(c.due); err != nil {
+	now := time.Now()
+	c.delivery.expectBy(now.Add(c.out.left(c.limits.Answer, len(p))))
+	c.writing.force()
+	if err := c.Conn.SetWriteDeadline(c.delivery.due); err != nil {
 		return 0, err
 	}
-	c.enter(Writing, now)
+	c.phase.enter(Writing, now)
 	n, err := c.Conn.Write(p)
-	c.enter(Busy, now)
-	o.written, o.waited = o.written+int64(n), o.waited+time.Since(now)
-	c.addDebt(n)
+	c.phase.enter(Busy, now)
+	c.out.add(n, time.Since(now))
+	c.delivery.add(n)
 	if timedOut(err) {
 		c.Abort()
 	}
@@ -152,57 +182,4 @@ func (c *Conn) Write(p []byte) (int, error) {
 func timedOut(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
-}
-
-// A debt is the number of bytes that the client must have taken by a deadline.
-type debt struct {
-	upTo int64 // counted from the first response of the connection
-	due  time.Time
-}
-
-var errOverdue = errors.New("the client has not taken its responses in time")
-
-// Unread returns the number of written bytes that the client's system has not acknowledged.
-func (c *Conn) Unread() int64 { return c.unacked(c.Conn) }
-
-// Due returns the deadline for the client to take the server's last response.
-func (c *Conn) Due() time.Time { return time.UnixMilli(c.answerDue.Load()) }
-
-// overdue reports whether the client has left written bytes unread for too long. The write deadline
-// does not show that, because the kernel accepts megabytes that no client reads.
-func (c *Conn) overdue(now time.Time) bool {
-	taken := c.sent - c.Unread()
-	if taken >= c.debt.upTo {
-		c.debt = debt{}
-		if taken < c.sent {
-			c.debt = debt{c.sent, c.due}
-		}
-	}
-	return taken < c.debt.upTo && !now.Before(c.debt.due)
-}
-
-// addDebt records that n bytes were sent, to be taken by c.due. The deadline of an earlier debt
-// stays.
-func (c *Conn) addDebt(n int) {
-	c.sent += int64(n)
-	if c.debt.upTo == 0 {
-		c.debt = debt{c.sent, c.due}
-	}
-}
-
-// Abort counts and cuts off a client that has not taken its responses in time.
-func (c *Conn) Abort() {
-	if c.limits.Overdue != nil {
-		c.limits.Overdue.Add(1)
-	}
-	c.Cut()
-}
-
-// Cut closes the connection at once. Bytes that the client has not received are lost.
-func (c *Conn) Cut() {
-	beneath := socket(c.Conn)
-	if tcp, ok := beneath.(interface{ SetLinger(seconds int) error }); ok {
-		tcp.SetLinger(0)
-	}
-	beneath.Close()
 }

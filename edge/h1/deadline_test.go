@@ -268,11 +268,11 @@ func TestUnreadResponses(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, conn := pair(t, 1)
-				conn.unacked = func(net.Conn) int64 {
+				conn.delivery.unacked = func(net.Conn) int64 {
 					if row.taken < 0 {
-						return min(conn.sent, int64(len(hitHead)+3))
+						return min(conn.delivery.sent, int64(len(hitHead)+3))
 					}
-					return conn.sent - row.taken
+					return conn.delivery.sent - row.taken
 				}
 				go io.Copy(io.Discard, client) // stands for the kernel's buffer
 				start := time.Now()
@@ -297,7 +297,7 @@ func TestUnreadIsNotIdle(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			client, conn := pair(t, 1)
 			start := time.Now()
-			conn.unacked = func(net.Conn) int64 {
+			conn.delivery.unacked = func(net.Conn) int64 {
 				if time.Since(start) < takes {
 					return 1
 				}

@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,31 +81,21 @@ type Limits struct {
 // A Conn answers eligible requests in its Read, and returns the first request that is not eligible.
 type Conn struct {
 	net.Conn
-	answerer    Answerer
-	limits      Limits
-	client      netip.Addr
-	request     request
-	buffered    []byte // bytes already read from the socket, after those that the server has got
-	body        int64  // bytes of the current request that the server has not got yet
-	passThrough bool   // the end of the request is unknown; everything more goes to the server
-	malformed   bool   // and the request is malformed
-	bodyless    bool   // the response has no body, because the request is a HEAD
-	longTarget  bool   // the request's target is longer than the server's buffer
+	answerer Answerer
+	limits   Limits
+	client   netip.Addr
+	takeover takeover
 
-	readSet, writeSet time.Time // when the deadlines were last set; zero: they must be set
-	in                incoming
-	out               outgoing
-	sent              int64     // bytes of all responses
-	due               time.Time // by when the client has to have taken them
-	answerDue         atomic.Int64
-	debt              debt
-	unacked           func(net.Conn) int64
-	share             bodies.Share // of Limits.Bodies
-	failure           error        // returned by the next Read of the server; nil: none
-	phase             atomic.Int64
+	request  request
+	buffered surplus
+	current  current
+	share    bodies.Share // of Limits.Bodies, for the current request
 
-	preface  string               // of another protocol; empty: none, or the connection has begun
-	takeOver func(already []byte) // serves that protocol until the connection ends
+	reading, writing renewal // of the deadlines
+	in               incoming
+	out              outgoing
+	delivery         delivery
+	phase            activity
 
 	mu      sync.Mutex // held while responses are written
 	closing atomic.Bool
@@ -114,7 +103,8 @@ type Conn struct {
 
 // NewConn returns a connection that answers requests with the ready responses of a.
 func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
-	w := &Conn{Conn: c, answerer: a, limits: l, unacked: unacked, share: bodies.Share{Client: l.Client}}
+	w := &Conn{Conn: c, answerer: a, limits: l, share: bodies.Share{Client: l.Client}}
+	w.delivery.unacked = unacked
 	_, w.request.Secure = c.(*tls.Conn)
 	w.request.Fields = &w.request
 	limitUnsent(c)
@@ -140,13 +130,13 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b
 // another request arrives. The server gets that one alone, with its body, so that its next Read
 // expects a request again.
 func (c *Conn) Read(p []byte) (int, error) {
-	if c.passThrough || c.body > 0 {
+	if c.current.incomplete() {
 		return c.readCurrent(p)
 	}
 	if err := c.finishRequest(); err != nil {
 		return 0, err
 	}
-	n := c.takeBuffered(p)
+	n := c.buffered.take(p)
 	for {
 		if n == 0 {
 			var err error
@@ -154,7 +144,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 				return n, err
 			}
 		}
-		if c.preface != "" {
+		if c.takeover.preface != "" {
 			var err error
 			if n, err = c.checkPreface(p, n); err != nil {
 				return n, err
@@ -173,15 +163,14 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case next.state == partial && n < len(p):
 			m, err := c.more(p[n:])
 			if n += m; err != nil {
-				c.passThrough = true // the server decides how to answer half a request
+				c.current.opaque = true // the server decides how to answer half a request
 				return n, nil
 			}
 		case next.state == other:
 			return c.forward(p[:n], next)
 		default:
-			c.passThrough, c.malformed, c.bodyless = true, next.state == malformed, isHead(p[:n])
-			c.longTarget = n == len(p) && longLine(p)
-			if c.malformed {
+			c.current.beginOpaque(p[:n], len(p), next.state)
+			if c.current.malformed {
 				return c.refuse(p[:n])
 			}
 			c.in.received = int64(n)
@@ -192,43 +181,40 @@ func (c *Conn) Read(p []byte) (int, error) {
 
 // TakeOver makes f serve a connection that begins with the preface. f gets all bytes read so far,
 // including the preface. For the server the connection has ended.
-func (c *Conn) TakeOver(preface string, f func(already []byte)) { c.preface, c.takeOver = preface, f }
+func (c *Conn) TakeOver(preface string, f func(already []byte)) { c.takeover = takeover{preface, f} }
 
 // checkPreface reads on while the bytes may be the beginning of the preface. If they are all of it,
 // it hands over the connection.
 func (c *Conn) checkPreface(p []byte, n int) (int, error) {
-	for n < len(c.preface) && string(p[:n]) == c.preface[:n] {
+	for c.takeover.undecided(p[:n]) {
 		m, err := c.more(p[n:])
 		if n += m; err != nil {
 			return n, err
 		}
 	}
-	preface := c.preface
-	c.preface = ""
-	if !strings.HasPrefix(string(p[:n]), preface) {
-		return n, nil
+	if c.takeover.decide(p[:n]) {
+		return 0, io.EOF
 	}
-	c.takeOver(bytes.Clone(p[:n]))
-	return 0, io.EOF
+	return n, nil
 }
 
 // forward gives the server the bytes of a whole request that have arrived, and keeps the rest for
 // later.
 func (c *Conn) forward(p []byte, next verdict) (int, error) {
 	n := copy(p, p[next.blank:])
-	c.bodyless = isHead(p[:n])
 	whole := int64(next.size-next.blank) + c.request.length
 	given := min(whole, int64(n))
-	c.buffered, c.body = append(c.buffered[:0], p[given:n]...), whole-given
+	c.current.begin(p[:n], whole-given)
+	c.buffered.replace(p[given:n])
 	c.in.received, c.in.declared = given, whole
 	costs := int64(requestOverhead) // the server also allocates all of a short body at once
-	if c.body > 0 && c.request.length <= bodies.Free {
+	if c.current.left > 0 && c.request.length <= bodies.Free {
 		costs += c.request.length
 	}
 	if err := c.limits.Bodies.ReserveShare(&c.share, costs); err != nil {
 		return c.fail(err)
 	}
-	if c.body == 0 {
+	if c.current.left == 0 {
 		c.in.began = c.request.Now // the request is complete, so it needs no deadline
 		return int(given), nil
 	}
@@ -261,16 +247,14 @@ func (c *Conn) reserveUnknown() error {
 
 // readCurrent gives the server more of a request that it has begun to read.
 func (c *Conn) readCurrent(p []byte) (n int, err error) {
-	if !c.passThrough {
-		p = p[:min(int64(len(p)), c.body)]
+	if c.current.failure != nil {
+		return 0, c.current.failure
 	}
-	if c.failure != nil {
-		return 0, c.failure
-	}
-	if n = c.takeBuffered(p); n == 0 {
+	p = c.current.bounded(p)
+	if n = c.buffered.take(p); n == 0 {
 		n, err = c.readMore(p)
 	}
-	c.body -= int64(n)
+	c.current.left -= int64(n)
 	if err == io.EOF {
 		// io.EOF would mean the end of all requests, and the server would drop unsent responses.
 		err = io.ErrUnexpectedEOF
@@ -280,38 +264,17 @@ func (c *Conn) readCurrent(p []byte) (n int, err error) {
 
 // Strict reports whether the lines of the server's current request are well-formed, as far as the
 // Conn has parsed them: each ends in CR LF and has no control characters.
-func (c *Conn) Strict() bool { return !c.malformed }
+func (c *Conn) Strict() bool { return !c.current.malformed }
 
 // Sampled reports whether the server's current request was sampled for a trace.
-func (c *Conn) Sampled() bool { return c.request.Sampled && !c.passThrough }
+func (c *Conn) Sampled() bool { return c.request.Sampled && !c.current.opaque }
 
 // LongTarget reports whether the target alone of that request is longer than the server's buffer.
-func (c *Conn) LongTarget() bool { return c.longTarget }
-
-// longLine reports whether b is a part of a request line that contains the whole method.
-func longLine(b []byte) bool {
-	method := bytes.IndexByte(b, ' ')
-	return 0 < method && method < maxMethod && bytes.IndexByte(b, '\n') < 0
-}
+func (c *Conn) LongTarget() bool { return c.current.longTarget }
 
 // Bodyless reports whether the server's current request is a HEAD. No body follows its response,
 // not even if the server could not parse the request (RFC 9110, section 9.3.2).
-func (c *Conn) Bodyless() bool { return c.bodyless }
-
-func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD ")) }
-
-// takeBuffered copies bytes that were read earlier.
-func (c *Conn) takeBuffered(p []byte) int {
-	n := copy(p, c.buffered)
-	if cap(c.buffered) > bodies.Free {
-		if c.buffered = c.buffered[n:]; len(c.buffered) == 0 {
-			c.buffered = nil // frees the memory
-		}
-		return n
-	}
-	c.buffered = c.buffered[:copy(c.buffered, c.buffered[n:])]
-	return n
-}
+func (c *Conn) Bodyless() bool { return c.current.bodyless }
 
 // more reads on in the middle of a head.
 func (c *Conn) more(p []byte) (int, error) {
@@ -356,15 +319,14 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 
 // send writes responses, and sets the deadline for the next request.
 func (c *Conn) send(out []byte, now time.Time) error {
-	if now.Sub(c.writeSet) > renewInterval {
-		c.writeSet = now
-		c.enter(Idle, now)
+	if c.writing.due(now) {
+		c.phase.enter(Idle, now)
 		if err := c.Conn.SetWriteDeadline(now.Add(c.limits.Answer + renewInterval)); err != nil {
 			return err
 		}
 	}
-	c.due = now.Add(c.limits.Answer)
-	c.addDebt(len(out))
+	c.delivery.due = now.Add(c.limits.Answer)
+	c.delivery.add(len(out))
 	if _, err := c.Conn.Write(out); err != nil {
 		if timedOut(err) {
 			c.Abort()

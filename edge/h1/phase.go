@@ -1,6 +1,9 @@
 package h1
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // A Phase is the activity of a connection.
 type Phase uint8
@@ -13,17 +16,22 @@ const (
 	Writing              // a part of the response is being written
 )
 
-// Phase returns the activity of c, and since when. If a connection only answers hits it is idle,
-// and the time is up to a second old.
-func (c *Conn) Phase() (Phase, time.Time) {
-	v := c.phase.Load()
+// An activity is the current phase and its beginning, for all goroutines.
+type activity struct{ v atomic.Int64 }
+
+func (a *activity) enter(p Phase, now time.Time) { a.v.Store(now.UnixMilli()<<2 | int64(p)) }
+
+func (a *activity) load() (p Phase, since time.Time) {
+	v := a.v.Load()
 	return Phase(v & 3), time.UnixMilli(v >> 2)
 }
 
-func (c *Conn) enter(p Phase, now time.Time) { c.phase.Store(now.UnixMilli()<<2 | int64(p)) }
+// Phase returns the activity of c, and since when. If a connection only answers hits it is idle,
+// and the time is up to a second old.
+func (c *Conn) Phase() (Phase, time.Time) { return c.phase.load() }
 
 // Await records that a request is expected from now on.
-func (c *Conn) Await(now time.Time) { c.enter(Idle, now) }
+func (c *Conn) Await(now time.Time) { c.phase.enter(Idle, now) }
 
 // Serve records that the request is complete and the server is working on it.
-func (c *Conn) Serve(now time.Time) { c.enter(Busy, now) }
+func (c *Conn) Serve(now time.Time) { c.phase.enter(Busy, now) }

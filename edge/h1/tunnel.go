@@ -7,18 +7,18 @@ import (
 
 // Whole reports whether the server got its current request alone and to its end, so that all
 // further bytes of the client are still here.
-func (c *Conn) Whole() bool { return !c.passThrough && c.body == 0 && c.failure == nil }
+func (c *Conn) Whole() bool { return !c.current.incomplete() && c.current.failure == nil }
 
 // Detach ends HTTP on the connection after the server has got a whole request. It returns the
 // connection beneath, without deadlines, and the bytes that the client has sent after that request.
 // They are of another protocol, so no Read returns them. Only Close may be called from then on.
 func (c *Conn) Detach() (beneath net.Conn, early []byte) {
 	early, c.buffered = c.buffered, nil
-	c.enter(Busy, time.Now())
+	c.phase.enter(Busy, time.Now())
 	c.Conn.SetDeadline(time.Time{})
 	return c.Conn, early
 }
 
 // Finish gives the client of a detached connection the time of a response to take the bytes that
 // have been written.
-func (c *Conn) Finish(now time.Time) { c.answerDue.Store(now.Add(c.limits.Answer).UnixMilli()) }
+func (c *Conn) Finish(now time.Time) { c.delivery.shown.Store(now.Add(c.limits.Answer).UnixMilli()) }

@@ -92,8 +92,8 @@ func TestResetAtOnce(t *testing.T) {
 	defer s.mu.Unlock()
 	for c := range s.conns {
 		c.mu.Lock()
-		if c.handlers > 1 {
-			t.Errorf("%d handlers count as running", c.handlers)
+		if c.load.handlers > 1 {
+			t.Errorf("%d handlers count as running", c.load.handlers)
 		}
 		c.mu.Unlock()
 	}

@@ -1,13 +1,13 @@
-// Package h2 serves HTTP/2 (RFC 9113) for a server that has most responses ready. One goroutine
+// Package h2 serves HTTP/2 (RFC 9113) for a server that has most responses prebuilt. One goroutine
 // reads a connection, decodes header blocks without allocating, and passes eligible requests
-// (package plain) to an Answerer. The response, with a header block encoded in advance, is appended
-// to others, and all are written together when there is nothing left to read. Any other request
-// goes to a Handler on a goroutine of its own, which writes to the connection through the same
-// buffer.
+// (package eligible) to an Answerer. The response, with a header block encoded in advance, is
+// appended to others, and all are written together when there is nothing left to read. Any other
+// request goes to a Handler on a goroutine of its own, which writes to the connection through the
+// same buffer.
 //
 // The cost of a client is bounded, whatever it does: streams, running handlers, header blocks,
 // buffered bodies, responses that wait for a window, frames without content, and the time for each
-// whole request and response (flood.go, sweep.go).
+// whole request and response (flood.go, deadline.go).
 //
 // The package knows nothing of caches. From x/net it imports HPACK's Huffman code and static table,
 // and the names of frames and errors.
@@ -55,7 +55,8 @@ type Request struct {
 	Client                  netip.Addr
 	Began                   time.Time // when its last byte had arrived
 	Refuse                  int       // status of the response: 408, 413, 431 or 503; 0: any
-	Protocol                string    // :protocol of an extended CONNECT, whose Writer has a Tunnel; empty: none
+	// :protocol of an extended CONNECT, whose Writer has a Tunnel; empty: none.
+	Protocol string
 }
 
 // Size returns the size of the header fields as SETTINGS_MAX_HEADER_LIST_SIZE counts it.
@@ -148,7 +149,7 @@ func (s *Server) NewConn(rw net.Conn, link *Link, client netip.Addr) *Conn {
 func (c *Conn) Serve() error {
 	s := c.srv
 	s.mu.Lock()
-	c.draining = s.draining
+	c.phase.draining = s.draining
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
 	defer func() {
@@ -160,10 +161,9 @@ func (c *Conn) Serve() error {
 }
 
 // Idle reports whether no stream is open, and when the connection was last used, that is when a
-// parseHeaders began or ended, or DATA came.
+// request began or ended, or DATA came.
 func (c *Conn) Idle() (idle bool, since time.Time) {
-	v := c.state.Load()
-	return v&1 == 0, time.UnixMilli(v >> 1)
+	return c.use.load()
 }
 
 // WaitsForClient reports whether the connection waits for its client alone, and since when: each of
@@ -171,19 +171,19 @@ func (c *Conn) Idle() (idle bool, since time.Time) {
 // the client is under way.
 func (c *Conn) WaitsForClient() (since time.Time, ok bool) {
 	if !c.mu.TryLock() {
-		began := c.writingSince.Load()
+		began := c.out.writing.Load()
 		return time.UnixMilli(began), began > 0
 	}
 	defer c.mu.Unlock()
-	for _, s := range c.streams {
-		if s.request == nil && s.body == nil && !s.stuck(c.window) {
+	for _, s := range c.streams.open {
+		if s.request == nil && s.body == nil && !s.stuck(c.sender.window) {
 			return time.Time{}, false
 		}
 		if since.IsZero() || s.began.Before(since) {
 			since = s.began
 		}
 	}
-	return since, len(c.streams) > 0
+	return since, len(c.streams.open) > 0
 }
 
 // CloseIdle closes the connection if no stream is open and no frame is being handled, and reports
@@ -193,7 +193,7 @@ func (c *Conn) CloseIdle() bool {
 		return false
 	}
 	defer c.mu.Unlock()
-	if len(c.streams) > 0 {
+	if len(c.streams.open) > 0 {
 		return false
 	}
 	if c.link == c.rw {

@@ -872,8 +872,8 @@ func TestIdleHoldsNoBuffers(t *testing.T) {
 	defer s.mu.Unlock()
 	for c := range s.conns {
 		c.mu.Lock()
-		if c.out != nil || c.link.pending != nil || len(c.decoder.table.text) > 200 {
-			t.Errorf("%d bytes wait to be written", c.unsent())
+		if c.out.buffer != nil || c.link.pending != nil || len(c.decoder.table.text) > 200 {
+			t.Errorf("%d bytes wait to be written", c.out.size())
 		}
 		c.mu.Unlock()
 	}

@@ -84,14 +84,14 @@ func (c *Conn) headerBlock(stream uint32, payload []byte, ends bool) error {
 			return connectionError(http2.ErrCodeEnhanceYourCalm, "header lists are too long")
 		}
 	}
-	if stream <= c.last {
+	if stream <= c.streams.last {
 		return c.trailers(stream, ends)
 	}
-	if stream > c.lastAllowed {
+	if stream > c.streams.lastAllowed {
 		return nil // after GOAWAY
 	}
-	c.lastUse = c.now
-	if c.last = stream; c.draining {
+	c.use.last = c.now
+	if c.streams.last = stream; c.phase.draining {
 		c.sendGoAway()
 	}
 	q, err := c.parseHeaders(stream)
@@ -100,7 +100,7 @@ func (c *Conn) headerBlock(stream uint32, payload []byte, ends bool) error {
 		return err
 	case ends && q.length > 0:
 		return reset(stream, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
-	case ends && q.plain == eligible.Eligible && !c.decoder.truncated && c.queuedBytes < maxQueuedBytes && len(c.streams) < MaxStreams:
+	case ends && q.plain == eligible.Eligible && !c.decoder.truncated && !c.sender.full() && len(c.streams.open) < MaxStreams:
 		if done, err := c.answerReady(stream); done || err != nil {
 			return err
 		}
@@ -110,9 +110,9 @@ func (c *Conn) headerBlock(stream uint32, payload []byte, ends bool) error {
 
 // trailers ends a request's body. Trailer fields are dropped, because no route uses them.
 func (c *Conn) trailers(stream uint32, ends bool) error {
-	s := c.streams[stream]
+	s := c.streams.open[stream]
 	switch {
-	case s == nil && c.resets.has(stream):
+	case s == nil && c.streams.resets.has(stream):
 		return nil
 	case s == nil || s.whole:
 		return connectionError(http2.ErrCodeStreamClosed, "HEADERS on a stream that has ended")
@@ -125,11 +125,12 @@ func (c *Conn) trailers(stream uint32, ends bool) error {
 // parsedHeaders is the content of a request's header block.
 type parsedHeaders struct {
 	method, scheme, authority, path []byte
-	protocol                        []byte // of an extended CONNECT (RFC 8441, section 4); nil: none
-	plain                           eligible.State
-	length                          int64 // Content-Length; -1: none
-	expects                         bool  // the client waits for a 100 before it sends the body
-	regular                         int   // index of the first field that is not a pseudo field
+	// Of an extended CONNECT (RFC 8441, section 4); nil: none.
+	protocol []byte
+	plain    eligible.State
+	length   int64 // Content-Length; -1: none
+	expects  bool  // the client waits for a 100 before it sends the body
+	regular  int   // index of the first field that is not a pseudo field
 }
 
 // parseHeaders parses the fields (RFC 9113, section 8.3). A malformed request is a stream error.
@@ -221,40 +222,35 @@ func (q *parsedHeaders) field(f *Field) bool {
 
 // answerReady answers a request at once if its response is ready.
 func (c *Conn) answerReady(stream uint32) (bool, error) {
-	if c.out == nil {
-		c.out = outBuffers.take()
-	}
-	start := len(*c.out)
-	head := start + frameHead
+	out := c.out.take()
+	start := len(*out)
 	c.request.Now = c.now
-	dst := append(*c.out, make([]byte, frameHead)...)
-	if c.tableShrunk {
-		dst, head = append(dst, 0x20), head+1 // table size 0 (RFC 7541, section 4.2)
-	}
-	dst, size, ok := c.srv.answerer.AnswerH2(dst, &c.request, &c.memory)
+	dst := c.encoder.begin(append(*out, make([]byte, frameHead)...))
+	head := len(dst)
+	dst, size, ok := c.srv.answerer.AnswerH2(dst, &c.request, &c.encoder.table)
 	if !ok {
-		*c.out = (*c.out)[:start]
+		*out = (*out)[:start]
 		return false, nil
 	}
-	c.tableShrunk = false
+	c.encoder.begun()
 	c.flood.earn(creditPerResponse)
 	size += head - start - frameHead
 	body := start + frameHead + size
 	if body == len(dst) {
 		putHead(dst[start:], size, http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, stream)
-		*c.out = dst
+		*out = dst
 		return true, nil
 	}
 	putHead(dst[start:], size, http2.FrameHeaders, http2.FlagHeadersEndHeaders, stream)
 	length := len(dst) - body - Gap
-	if n := int64(length); length <= maxFrame && n <= c.window && n <= c.initial {
+	if c.sender.allowsNew(length) {
 		putHead(dst[body:], length, http2.FrameData, http2.FlagDataEndStream, stream)
-		c.window -= n
+		c.sender.window -= int64(length)
 		c.flood.earn(length / bytesPerCredit)
-		*c.out = dst
+		*out = dst
 		return true, nil
 	}
-	*c.out = dst[:body]
+	*out = dst[:body]
 	s := c.add(stream)
 	s.whole, s.ended = true, true
 	if c.srv.config.Bodies.ReserveShare(&s.share, int64(length+streamCost)) != nil {
@@ -263,6 +259,6 @@ func (c *Conn) answerReady(stream uint32) (bool, error) {
 		return true, reset(stream, http2.ErrCodeEnhanceYourCalm)
 	}
 	s.body = bytes.Clone(dst[body+Gap:])
-	c.enqueue(s)
+	c.sender.enqueue(s)
 	return true, c.sendQueued()
 }

@@ -10,15 +10,15 @@ import (
 // frames handles the whole frames that are buffered. more means that it stopped early, so that
 // responses can be written first.
 func (c *Conn) frames() (more bool, err error) {
-	for c.in != nil {
-		if c.unsent() > 2*maxBatch {
+	for c.in.buffer != nil {
+		if c.out.size() > 2*maxBatch {
 			return true, nil
 		}
-		f, size, whole, err := cutFrame((*c.in)[c.r:])
+		f, size, whole, err := cutFrame(c.in.rest())
 		if err != nil || !whole {
 			return false, err
 		}
-		c.r += size
+		c.in.r += size
 		err = c.frame(f)
 		if se, ok := errors.AsType[*streamError](err); ok {
 			err = c.resetStream(se.stream, se.code)
@@ -32,7 +32,7 @@ func (c *Conn) frames() (more bool, err error) {
 
 // frame handles one frame. It checks the connection's state first.
 func (c *Conn) frame(f frame) error {
-	if !c.gotSettings && f.kind != http2.FrameSettings {
+	if !c.phase.gotSettings && f.kind != http2.FrameSettings {
 		return connectionError(http2.ErrCodeProtocol, "the first frame must be SETTINGS")
 	}
 	if c.block.open() && (f.kind != http2.FrameContinuation || f.stream != c.block.stream) {
@@ -82,7 +82,7 @@ func (c *Conn) ping(f frame) error {
 	case f.flags.Has(http2.FlagPingAck):
 		return nil
 	}
-	c.append(appendFrame(nil, http2.FramePing, http2.FlagPingAck, 0, f.payload...))
+	c.out.append(appendFrame(nil, http2.FramePing, http2.FlagPingAck, 0, f.payload...))
 	return nil
 }
 
@@ -101,12 +101,12 @@ func (c *Conn) priority(f frame) error {
 
 func (c *Conn) rstStream(f frame) error {
 	switch {
-	case f.stream == 0 || f.stream > c.last || f.stream%2 == 0:
+	case c.streams.idle(f.stream):
 		return connectionError(http2.ErrCodeProtocol, "RST_STREAM of an idle stream")
 	case len(f.payload) != 4:
 		return connectionError(http2.ErrCodeFrameSize, "RST_STREAM must have 4 bytes")
 	}
-	if s := c.streams[f.stream]; s != nil {
+	if s := c.streams.open[f.stream]; s != nil {
 		c.remove(s)
 		c.flood.waste(abandonedCost)
 	}
@@ -115,7 +115,7 @@ func (c *Conn) rstStream(f frame) error {
 
 // resetStream resets a stream after a stream error of the client.
 func (c *Conn) resetStream(stream uint32, code http2.ErrCode) error {
-	if s := c.streams[stream]; s != nil {
+	if s := c.streams.open[stream]; s != nil {
 		c.remove(s)
 	}
 	c.sendReset(stream, code)

@@ -15,7 +15,8 @@ func appendSettings(dst []byte, c Config) []byte {
 		{ID: http2.SettingNoRFC7540Priorities, Val: 1}, // RFC 9218, section 2.1
 	}
 	if c.Tunnels {
-		settings = append(settings, http2.Setting{ID: http2.SettingEnableConnectProtocol, Val: 1}) // RFC 8441, section 3
+		// RFC 8441, section 3.
+		settings = append(settings, http2.Setting{ID: http2.SettingEnableConnectProtocol, Val: 1})
 	}
 	for _, s := range settings {
 		payload = binary.BigEndian.AppendUint16(payload, uint16(s.ID))
@@ -44,17 +45,16 @@ func (c *Conn) settings(f frame) error {
 			return err
 		}
 	}
-	c.gotSettings = true
-	c.append(appendFrame(nil, http2.FrameSettings, http2.FlagSettingsAck, 0))
+	c.phase.gotSettings = true
+	c.out.append(appendFrame(nil, http2.FrameSettings, http2.FlagSettingsAck, 0))
 	return c.sendQueued()
 }
 
 func (c *Conn) setting(id http2.SettingID, value uint32) error {
 	switch id {
 	case http2.SettingHeaderTableSize:
-		if value < tableSize { // rare; from now on blocks use no table, and the next one says so
-			c.tableShrunk = true
-			c.memory.close()
+		if value < tableSize { // rare
+			c.encoder.shrink()
 		}
 	case http2.SettingEnablePush:
 		if value > 1 {
@@ -70,21 +70,15 @@ func (c *Conn) setting(id http2.SettingID, value uint32) error {
 	return nil
 }
 
-// resize changes the windows of all streams by the change of the initial window (section 6.9.2).
-// They may become negative.
+// resize sets the initial window of streams.
 func (c *Conn) resize(value uint32) error {
 	if value > maxWindow {
 		return connectionError(http2.ErrCodeFlowControl, "SETTINGS_INITIAL_WINDOW_SIZE must be below 2^31")
 	}
-	by := int64(value) - c.initial
-	c.initial = int64(value)
-	for _, s := range c.streams {
-		if s.window += by; s.window > maxWindow {
-			return connectionError(http2.ErrCodeFlowControl, "the window of a stream exceeds 2^31-1")
-		}
-		s.wake()
+	if err := c.sender.resize(c.streams.open, int64(value)); err != nil {
+		return err
 	}
-	return c.flood.spend(len(c.streams), c.now)
+	return c.flood.spend(len(c.streams.open), c.now)
 }
 
 // windowUpdate handles WINDOW_UPDATE (section 6.9).
@@ -97,18 +91,16 @@ func (c *Conn) windowUpdate(f frame) error {
 		if by == 0 {
 			return connectionError(http2.ErrCodeProtocol, "WINDOW_UPDATE by 0")
 		}
-		if c.window += by; c.window > maxWindow {
-			return connectionError(http2.ErrCodeFlowControl, "the window of the connection exceeds 2^31-1")
+		if err := c.sender.open(by); err != nil {
+			return err
 		}
-		for _, s := range c.streams {
-			s.wake()
-		}
+		c.streams.wake()
 		return c.sendQueued()
 	}
-	if f.stream > c.last || f.stream%2 == 0 {
+	if c.streams.idle(f.stream) {
 		return connectionError(http2.ErrCodeProtocol, "WINDOW_UPDATE on an idle stream")
 	}
-	s := c.streams[f.stream]
+	s := c.streams.open[f.stream]
 	if s == nil {
 		return nil // the stream has ended meanwhile
 	}

@@ -3,7 +3,6 @@ package h2
 import (
 	"bytes"
 	"net/http"
-	"slices"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -72,13 +71,10 @@ func (s *stream) stop() {
 
 // add registers a stream.
 func (c *Conn) add(id uint32) *stream {
-	s := &stream{id: id, window: c.initial, began: c.now, length: -1, credit: ourWindow, urgency: defaultUrgency,
+	s := &stream{id: id, window: c.sender.initial, began: c.now, length: -1, credit: ourWindow, urgency: defaultUrgency,
 		gone: make(chan struct{}), open: make(chan struct{}, 1)}
-	s.share.Client, s.held.Client = c.share.Client, c.share.Client
-	if c.streams == nil {
-		c.streams = map[uint32]*stream{}
-	}
-	c.streams[id] = s
+	s.share.Client, s.held.Client = c.deadline.share.Client, c.deadline.share.Client
+	c.streams.add(s)
 	for _, f := range c.decoder.fields {
 		if string(f.Name) == "priority" {
 			s.urgency = urgency(f.Value)
@@ -102,19 +98,15 @@ func urgency(field []byte) byte {
 
 // remove ends a stream, even if a handler still works on it.
 func (c *Conn) remove(s *stream) {
-	delete(c.streams, s.id)
-	if i := slices.Index(c.queue, s); i >= 0 {
-		c.queue = slices.Delete(c.queue, i, i+1)
-	}
-	c.queuedBytes -= len(s.body)
-	s.body = nil
+	delete(c.streams.open, s.id)
+	c.sender.remove(s)
 	c.abandon(s)
 }
 
 // abandon drops a request that has no handler yet, and stops a handler.
 func (c *Conn) abandon(s *stream) {
 	if s.request != nil {
-		c.headBytes -= s.head
+		c.load.headBytes -= s.head
 		c.release(s, len(s.request.Body))
 		s.request = nil
 	} else if s.ended {
@@ -126,18 +118,18 @@ func (c *Conn) abandon(s *stream) {
 // open opens a stream whose response is not ready.
 func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 	head := c.decoder.size + streamCost
-	if len(c.streams) >= MaxStreams || c.handlers >= MaxStreams || !ends && c.headBytes+head > maxHeadBytes {
+	if len(c.streams.open) >= MaxStreams || !c.load.admits(head, ends) {
 		return c.refuse(id)
 	}
 	s := c.add(id)
 	if !ends && c.srv.config.Bodies.Reserve(&s.share, int64(head)) != nil {
 		return c.refuse(id)
 	}
-	c.headBytes += head
+	c.load.headBytes += head
 	s.head, s.length = head, q.length
 	s.request = &Request{
 		Method: string(q.method), Authority: string(q.authority), Path: string(q.path),
-		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.client, Secure: c.request.Secure, Tier: c.request.Tier, Sampled: c.request.Sampled,
+		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.request.Client, Secure: c.request.Secure, Tier: c.request.Tier, Sampled: c.request.Sampled,
 	}
 	switch {
 	case q.protocol != nil && !c.decoder.truncated:
@@ -149,7 +141,7 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 		s.request.Refuse = http.StatusRequestEntityTooLarge
 	case ends:
 	case q.expects:
-		c.append(appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, AppendStatus(nil, http.StatusContinue)...))
+		c.out.append(appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, AppendStatus(nil, http.StatusContinue)...))
 		return nil
 	default:
 		return nil
@@ -184,17 +176,17 @@ func cloneFields(fields []Field) []Field {
 // data handles a part of a request's body, and opens the windows again while there is room (RFC
 // 9113, sections 6.1 and 6.9).
 func (c *Conn) data(f frame) error {
-	if f.stream == 0 || f.stream > c.last && f.stream <= c.lastAllowed || f.stream%2 == 0 {
+	if f.stream == 0 || f.stream > c.streams.last && f.stream <= c.streams.lastAllowed || f.stream%2 == 0 {
 		return connectionError(http2.ErrCodeProtocol, "DATA on an idle stream")
 	}
 	size := int64(len(f.payload)) // including padding
 	if err := f.unpad(); err != nil {
 		return err
 	}
-	s := c.streams[f.stream]
+	s := c.streams.open[f.stream]
 	if s == nil || s.whole {
 		c.returnWindow(0, size)
-		if s == nil && (f.stream > c.lastAllowed || c.resets.has(f.stream)) {
+		if s == nil && c.streams.ignored(f.stream) {
 			return nil
 		}
 		return reset(f.stream, http2.ErrCodeStreamClosed)
@@ -204,7 +196,7 @@ func (c *Conn) data(f frame) error {
 	}
 	s.received += int64(len(f.payload))
 	if len(f.payload) > 0 {
-		c.lastUse = c.now
+		c.use.last = c.now
 	}
 	c.returnWindow(0, size)
 	if s.length >= 0 && s.received > s.length {
@@ -239,17 +231,17 @@ func (c *Conn) appendBody(s *stream, part []byte) (refuse int) {
 	switch {
 	case s.received > int64(c.srv.config.MaxBody):
 		return http.StatusRequestEntityTooLarge
-	case c.bodyBytes+len(part) > maxBodyBytes || c.srv.config.Bodies.Body(&s.held, s.received) != nil:
+	case !c.load.admitsBody(len(part)) || c.srv.config.Bodies.Body(&s.held, s.received) != nil:
 		return http.StatusServiceUnavailable
 	}
 	s.request.Body = append(s.request.Body, part...)
-	c.bodyBytes += len(part)
+	c.load.bodyBytes += len(part)
 	return 0
 }
 
 // release gives back the memory of a request with a body of n bytes.
 func (c *Conn) release(s *stream, n int) {
-	c.bodyBytes -= n
+	c.load.bodyBytes -= n
 	c.srv.config.Bodies.Release(&s.share)
 	c.srv.config.Bodies.Release(&s.held)
 }
@@ -258,7 +250,7 @@ func (c *Conn) release(s *stream, n int) {
 // bodies.
 func (c *Conn) returnWindow(stream uint32, n int64) {
 	if n > 0 {
-		c.append(appendCode(nil, http2.FrameWindowUpdate, stream, uint32(n)))
+		c.out.append(appendCode(nil, http2.FrameWindowUpdate, stream, uint32(n)))
 	}
 }
 
@@ -292,11 +284,33 @@ func (c *Conn) runHandler(s *stream) error {
 		return c.refuse(s.id)
 	}
 	s.request.Began = c.now
-	c.starting = append(c.starting, starting{s, s.request})
-	c.headBytes -= s.head
+	c.load.begin(s)
 	s.request, s.began = nil, c.now
-	c.handlers++
 	return nil
+}
+
+// A load is what the requests on a connection take, besides the memory in Config.Bodies.
+type load struct {
+	bodyBytes int        // of bodies of requests
+	headBytes int        // of header fields of incomplete requests
+	handlers  int        // running now, or in starting
+	starting  []starting // complete requests whose handlers have not begun
+}
+
+// admits reports whether there is room for a request with head bytes of fields. whole means that it
+// has no body.
+func (l *load) admits(head int, whole bool) bool {
+	return l.handlers < MaxStreams && (whole || l.headBytes+head <= maxHeadBytes)
+}
+
+// admitsBody reports whether there is room for n more bytes of a body.
+func (l *load) admitsBody(n int) bool { return l.bodyBytes+n <= maxBodyBytes }
+
+// begin turns an incomplete request into one whose handler is about to start.
+func (l *load) begin(s *stream) {
+	l.starting = append(l.starting, starting{s, s.request})
+	l.headBytes -= s.head
+	l.handlers++
 }
 
 // A starting is a complete request whose handler has not begun.
@@ -308,16 +322,16 @@ type starting struct {
 // start starts the handlers of the requests that were completed by the frames handled last. A
 // request that its client reset in the same frames needs no handler.
 func (c *Conn) start() {
-	for _, one := range c.starting {
+	for _, one := range c.load.starting {
 		select {
 		case <-one.s.gone:
-			c.handlers--
+			c.load.handlers--
 			c.release(one.s, len(one.r.Body))
 		default:
 			go c.handle(one.s, one.r)
 		}
 	}
-	c.starting = nil
+	c.load.starting = nil
 }
 
 // handle runs the handler of a request.
@@ -327,7 +341,7 @@ func (c *Conn) handle(s *stream, r *Request) {
 		recovered := recover()
 		w.finish(recovered == nil)
 		c.mu.Lock()
-		c.handlers--
+		c.load.handlers--
 		c.release(s, n)
 		c.mu.Unlock()
 		if recovered != nil {
@@ -337,26 +351,16 @@ func (c *Conn) handle(s *stream, r *Request) {
 	c.srv.handler.Handle(w, r)
 }
 
-// enqueue queues the body of a ready response, after those of the same urgency.
-func (c *Conn) enqueue(s *stream) {
-	i, _ := slices.BinarySearchFunc(c.queue, int(s.urgency)+1, func(q *stream, u int) int { return int(q.urgency) - u })
-	c.queue = slices.Insert(c.queue, i, s)
-	c.queuedBytes += len(s.body)
-}
-
 // sendQueued sends as much of the queued bodies as the windows allow.
 func (c *Conn) sendQueued() error {
-	for i := 0; i < len(c.queue) && c.window > 0; {
-		s := c.queue[i]
+	for i := 0; i < len(c.sender.queue) && c.sender.window > 0; {
+		s := c.sender.queue[i]
 		for len(s.body) > 0 {
-			n := int(min(int64(len(s.body)), maxFrame, c.window, s.window))
-			if n <= 0 {
+			part, last := c.sender.next(s)
+			if part == nil {
 				break
 			}
-			c.queuedBytes -= n
-			last := n == len(s.body)
-			c.sendData(s, s.body[:n], last)
-			s.body = s.body[n:]
+			c.sendData(s, part, last)
 		}
 		if len(s.body) == 0 {
 			c.remove(s)
@@ -364,7 +368,7 @@ func (c *Conn) sendQueued() error {
 		}
 		i++
 	}
-	if c.unsent() > maxBatch {
+	if c.out.size() > maxBatch {
 		return c.flush()
 	}
 	return nil
@@ -375,13 +379,10 @@ func (c *Conn) sendData(s *stream, b []byte, last bool) {
 	if last {
 		flags = http2.FlagDataEndStream
 	}
-	n := int64(len(b))
-	c.window -= n
-	s.window -= n
-	s.sent += n
+	c.sender.sent(s, len(b))
 	c.flood.earn(len(b) / bytesPerCredit)
 	var head [frameHead]byte
 	putHead(head[:], len(b), http2.FrameData, flags, s.id)
-	c.append(head[:])
-	c.append(b)
+	c.out.append(head[:])
+	c.out.append(b)
 }

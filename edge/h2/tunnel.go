@@ -10,8 +10,8 @@ import (
 const tunnelWindow = ourWindow / 4
 
 // A Tunnel is the stream of an extended CONNECT (RFC 8441) after a response of 200: bytes in both
-// directions, each of which ends by itself. It holds at most the bytes of one window that its reader
-// has not taken yet. The lock of its connection guards its fields.
+// directions, each of which ends by itself. It holds at most the bytes of one window that its
+// reader has not taken yet. The lock of its connection guards its fields.
 type Tunnel struct {
 	c       *Conn
 	s       *stream
@@ -52,8 +52,8 @@ func (t *Tunnel) Read(p []byte) (int, error) {
 	defer t.c.mu.Unlock()
 	for len(t.in) == 0 {
 		switch {
-		case t.c.dead != nil:
-			return 0, t.c.dead
+		case t.c.phase.dead != nil:
+			return 0, t.c.phase.dead
 		case t.s.whole:
 			return 0, io.EOF
 		}
@@ -122,7 +122,7 @@ func (e TunnelEnd) CloseWrite() error {
 		return err
 	}
 	e.ended = true
-	c.append(appendFrame(nil, http2.FrameData, http2.FlagDataEndStream, e.s.id))
+	c.out.append(appendFrame(nil, http2.FrameData, http2.FlagDataEndStream, e.s.id))
 	return c.flush()
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/iconedge/iconedge/edge/eligible"
 )
 
-// An echo opens a tunnel for each extended CONNECT, and sends back what it reads once ready is closed.
+// An echo opens a tunnel for each extended CONNECT, and sends back what it reads once ready is
+// closed.
 type echo struct{ ready chan struct{} }
 
 func (echo) AnswerH2(dst []byte, _ *eligible.Request, _ *ClientTable) ([]byte, int, bool) {
@@ -65,8 +66,8 @@ func TestMalformedExtendedConnect(t *testing.T) {
 	}
 }
 
-// The client may send as much as its window allows before the tunnel is read, and no more. Its window
-// opens again as the tunnel is read.
+// The client may send as much as its window allows before the tunnel is read, and no more. Its
+// window opens again as the tunnel is read.
 func TestTunnelWindow(t *testing.T) {
 	h := echo{make(chan struct{})}
 	p := connect(t, New(h, h, Config{Tunnels: true}), http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
@@ -110,7 +111,7 @@ func TestTunnelHasNoDeadline(t *testing.T) {
 	for c := range s.conns {
 		c.mu.Lock()
 		c.overdue(c.now.AddDate(1, 0, 0))
-		open := c.streams[id] != nil
+		open := c.streams.open[id] != nil
 		c.mu.Unlock()
 		if !open {
 			t.Error("the sweep has ended the tunnel")
@@ -121,7 +122,7 @@ func TestTunnelHasNoDeadline(t *testing.T) {
 	p.until(func(f http2.Frame) bool { return f.Header().Type == http2.FramePing })
 	for c := range s.conns {
 		c.mu.Lock()
-		open := len(c.streams) > 0
+		open := len(c.streams.open) > 0
 		c.mu.Unlock()
 		if open {
 			t.Error("the reset stream is open")

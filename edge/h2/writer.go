@@ -54,16 +54,16 @@ func (w *Writer) Header(block []byte, end bool) error {
 // headers appends a header block, in as many frames as it needs.
 func (w *Writer) headers(block []byte, flags http2.Flags) {
 	c := w.c
-	if c.tableShrunk {
-		block = append([]byte{0x20}, block...) // RFC 7541, section 4.2
-		c.tableShrunk = false
+	if c.encoder.shrunk {
+		block = append(c.encoder.begin(nil), block...)
+		c.encoder.begun()
 	}
 	kind := http2.FrameHeaders
 	for len(block) > maxFrame {
-		c.append(appendFrame(nil, kind, flags, w.s.id, block[:maxFrame]...))
+		c.out.append(appendFrame(nil, kind, flags, w.s.id, block[:maxFrame]...))
 		kind, flags, block = http2.FrameContinuation, 0, block[maxFrame:]
 	}
-	c.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
+	c.out.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
 }
 
 // Write sends a part of the body as the windows allow. The client gets it when Flush or End is
@@ -77,7 +77,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		if err := w.failed(); err != nil {
 			return written, err
 		}
-		n := int(min(int64(len(p)-written), maxFrame, c.window, w.s.window))
+		n := c.sender.allows(w.s, len(p)-written)
 		if n <= 0 {
 			if err := w.wait(); err != nil {
 				return written, err
@@ -85,7 +85,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			continue
 		}
 		c.sendData(w.s, p[written:written+n], false)
-		if written += n; c.unsent() > maxBatch {
+		if written += n; c.out.size() > maxBatch {
 			if err := c.flush(); err != nil {
 				return written, err
 			}
@@ -135,7 +135,7 @@ func (w *Writer) End() error {
 	if err := w.failed(); err != nil {
 		return err
 	}
-	w.c.append(appendFrame(nil, http2.FrameData, http2.FlagDataEndStream, w.s.id))
+	w.c.out.append(appendFrame(nil, http2.FrameData, http2.FlagDataEndStream, w.s.id))
 	return w.end()
 }
 
@@ -150,11 +150,11 @@ func (w *Writer) end() error {
 	if !w.s.whole {
 		c.sendReset(w.s.id, http2.ErrCodeNo)
 	}
-	c.lastUse = time.Now()
+	c.use.last = time.Now()
 	c.remove(w.s)
 	err := c.flush()
 	c.publishState() // after the flush, because an idle connection may be closed
-	if c.draining && c.lastAllowed < maxWindow && len(c.streams) == 0 {
+	if c.phase.draining && c.streams.lastAllowed < maxWindow && len(c.streams.open) == 0 {
 		c.rw.SetReadDeadline(time.Now()) // interrupts the read, because nothing is left to wait for
 	}
 	return err
@@ -174,8 +174,8 @@ func (w *Writer) finish(well bool) {
 
 func (w *Writer) failed() error {
 	switch {
-	case w.c.dead != nil:
-		return w.c.dead
+	case w.c.phase.dead != nil:
+		return w.c.phase.dead
 	case w.ended:
 		return errClosed
 	}

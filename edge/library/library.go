@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,9 +78,11 @@ type Library struct {
 	Options
 	Negative *NegativeCache
 	Progress *Progress
-	release  atomic.Pointer[string]   // last known release of the origin; nil: none
-	names    atomic.Pointer[nameList] // names of that release; nil: no list, or not yet
-	hints    ratelimit.PerSecond
+	release  atomic.Pointer[string] // last known state of the origin's release; nil: none
+	// withdrawn has the icons and packs that the operator has withdrawn; nil: unknown, or none.
+	withdrawn atomic.Pointer[map[string]bool]
+	names     atomic.Pointer[nameList] // names of that release; nil: no list, or not yet
+	hints     ratelimit.PerSecond
 
 	mu              sync.Mutex    // held during a poll
 	failing         bool          // the last poll failed, and a failure has been logged
@@ -178,20 +181,23 @@ func (l *Library) update() error {
 		l.setNamesSum(told.Names)
 		l.Observer.ReleaseKnown(told, a.ResponseTime)
 	}()
-	if told.Release == known {
+	if told.State == known {
 		return nil
 	}
+	// Before the entries are dropped, because the next request for them must not fetch them again
+	// from a tier that has not dropped its own yet.
+	l.withdrawn.Store(setOf(told.Withdrawn))
 	if told.All || known == "" || told.Since != known {
 		l.Cache.InvalidateAll()
 	} else {
 		l.Cache.Invalidate(append(told.Changed, icon.LibraryKey, ReleaseTag)...)
 	}
 	l.Negative.Clear()
-	l.release.Store(&told.Release)
-	l.Progress.setRelease(told.Release) // so that a restart need not drop the whole disk cache
-	l.Announce(told.Release)
+	l.release.Store(&told.State)
+	l.Progress.setRelease(told.State) // so that a restart need not drop the whole disk cache
+	l.Announce(told.State)
 	l.Observer.ReleaseSwitched()
-	l.Log.Info("release", "id", told.Release, "before", known, "changed", len(told.Changed), "all", told.All)
+	l.Log.Info("release", "id", told.State, "before", known, "changed", len(told.Changed), "all", told.All, "withdrawn", len(told.Withdrawn))
 	return nil
 }
 
@@ -233,6 +239,25 @@ func (l *Library) Known() string {
 	return ""
 }
 
+// setOf returns a set of targets.
+func setOf(targets []string) *map[string]bool {
+	set := make(map[string]bool, len(targets))
+	for _, t := range targets {
+		set[t] = true
+	}
+	return &set
+}
+
+// isWithdrawn reports whether an icon, PACK/NAME, or a pack is withdrawn.
+func (l *Library) isWithdrawn(name string) bool {
+	set := l.withdrawn.Load()
+	if set == nil || len(*set) == 0 {
+		return false
+	}
+	pack, _, _ := strings.Cut(name, "/")
+	return (*set)[name] || (*set)[pack]
+}
+
 // RequestRelease asks the origin for its release. The error is errNoReleases if the origin has
 // none.
 func (l *Library) RequestRelease(key string, header http.Header) (told icon.ReleaseAnswer, a *upstream.WholeResponse, err error) {
@@ -248,7 +273,10 @@ func (l *Library) RequestRelease(key string, header http.Header) (told icon.Rele
 	if err := json.Unmarshal(a.Content, &told); err != nil {
 		return told, a, fmt.Errorf("%w: %w", ErrNoReleases, err) // a page of other software
 	}
-	if !routes.ValidRelease(told.Release) {
+	if told.State == "" { // nothing is withdrawn
+		told.State = told.Release
+	}
+	if !routes.ValidRelease(told.State) {
 		return told, a, fmt.Errorf("%w: the release in its response has no valid id", ErrNoReleases)
 	}
 	return told, a, nil

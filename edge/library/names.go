@@ -43,10 +43,13 @@ func (l *Library) CurrentNames() *nameList {
 // a client that floods the edge with names.
 const mostHints = 1000
 
-// Absent returns the 404 for an icon or a pack that is not in the list of names, the same as the
-// origin's; nil, if the edge has to ask the origin. With --proxy-all the path of an unknown pack
-// may belong to another application.
+// Absent returns the 410 for a withdrawn icon or pack, and the 404 for a name that is not in the
+// list of names, the same as the origin's; nil, if the edge has to ask the origin. With --proxy-all
+// the path of an unknown pack may belong to another application.
 func (l *Library) Absent(name string, now time.Time) *problem.Problem {
+	if name != "" && l.isWithdrawn(name) {
+		return problem.Withdrawn()
+	}
 	n := l.CurrentNames()
 	if name == "" || n == nil {
 		return nil

@@ -131,7 +131,7 @@ func (t *tunnelConn) Read(p []byte) (int, error) {
 // CloseWrite ends the direction to the client.
 func (t *tunnelConn) CloseWrite() error { return t.c.http1().CloseWrite() }
 
-// Close closes the connection. The client still gets what was written before.
+// Close closes the connection. The client still gets the bytes that were written before.
 func (t *tunnelConn) Close() error {
 	now := time.Now()
 	t.Conn.SetDeadline(now.Add(lingerFor)) // ends reads and writes that wait

@@ -33,10 +33,11 @@ type quicServer struct {
 // a client's requests, which count against that client's limits.
 func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	base := &quic.Config{
-		Allow0RTT:             false,
-		HandshakeIdleTimeout:  handshakeTimeout,
-		MaxIdleTimeout:        serve.options.Capacity.IdleTimeout,
-		KeepAlivePeriod:       serve.options.Capacity.IdleTimeout / 2, // for silent tunnels; the listener ends idle connections
+		Allow0RTT:            false,
+		HandshakeIdleTimeout: handshakeTimeout,
+		MaxIdleTimeout:       serve.options.Capacity.IdleTimeout,
+		// For silent tunnels; the listener ends idle connections.
+		KeepAlivePeriod:       serve.options.Capacity.IdleTimeout / 2,
 		MaxIncomingUniStreams: 8,
 	}
 	d := &quicDoor{conns: serve.conns, now: time.Now}

@@ -10,7 +10,7 @@ import (
 )
 
 // Bodies of any length come whole.
-func TestPacedRead(t *testing.T) {
+func TestMinimumRateRead(t *testing.T) {
 	for _, n := range []int{0, 1, pacedPart - 1, pacedPart, pacedPart + 1, 3 * pacedPart} {
 		for _, most := range []int{1, pacedPart, 4 * pacedPart} {
 			p := newMinRate(deadlines{}, time.Second)

@@ -14,7 +14,7 @@ import (
 
 // A connection makes room in the order of the rule: the client that holds most loses a resting
 // connection, else a slow one, and nobody loses a place to a client that holds more.
-func TestRoomOfWhoHoldsMost(t *testing.T) {
+func TestRoomOfLargestHolder(t *testing.T) {
 	client := func(name string) netip.Prefix {
 		if name == "proxy" {
 			return netip.Prefix{}
@@ -70,7 +70,7 @@ func TestRoomOfWhoHoldsMost(t *testing.T) {
 }
 
 // A client that holds many, and more than any other, is refused without a look at all connections.
-func TestRoomForTheForemost(t *testing.T) {
+func TestRoomForLargestHolder(t *testing.T) {
 	a, b := netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
 	for _, tt := range []struct {
 		a, b, all int

@@ -30,7 +30,7 @@ func TestBlocksOfManyPacks(t *testing.T) {
 }
 
 // Each of the three parts of a head has its block.
-func TestBlockIsOfOneHead(t *testing.T) {
+func TestBlockBelongsToOneHead(t *testing.T) {
 	lines := []byte("A: 1\r\nB: 2\r\n")
 	heads := []cache.Head{{Type: lines[:6], Always: lines, WithBody: lines[6:]}, {Always: lines, WithBody: lines[6:]},
 		{Type: lines[:6], Always: lines}, {Type: lines[:6], Always: lines[:6], WithBody: lines[6:]}}

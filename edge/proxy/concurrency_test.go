@@ -24,7 +24,7 @@ type leaver struct{ gone bool }
 func (l *leaver) ClientGone() bool { return l.gone }
 
 // A client that leaves frees its slot; a client that stays keeps it.
-func TestPlaceOfWhoLeft(t *testing.T) {
+func TestSlotOfLeaver(t *testing.T) {
 	w, now, leaves := newConcurrencyLimiter(2), time.Now(), &leaver{}
 	gone, err := w.acquire(leaves, now)
 	must(t, err)

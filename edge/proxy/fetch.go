@@ -318,7 +318,7 @@ func (h *Proxy) fetchRelease(q *fetchRequest, _ *cache.Entry) cache.Result {
 		return cache.Result{Err: err}
 	case a.Status >= http.StatusInternalServerError:
 		return cache.Result{Err: failed(a.Response)}
-	case err == nil && told.Release != h.Options.Library.Known():
+	case err == nil && told.State != h.Options.Library.Known():
 		if err := h.Options.Library.Poll(); err != nil {
 			return cache.Result{Err: err}
 		}

@@ -25,8 +25,9 @@ type fetchRequest struct {
 	client          netip.Addr          // named to the origin; zero: none is
 	body            []byte
 	proto           string
-	passed          map[string]bool        // fields that the operator passes (--pass-field)
-	interim         func(upstream.Interim) // passes interim responses on to the client; nil: they are dropped
+	passed          map[string]bool // fields that the operator passes (--pass-field)
+	// Passes interim responses on to the client; nil: they are dropped.
+	interim func(upstream.Interim)
 
 	traced *traced // the trace of the client's request
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -14,6 +15,7 @@ import (
 
 // Forwarding holds everything that an operator can set about forwarded paths (--proxy-all).
 type Forwarding struct {
+	ProxyAll bool // forward and cache paths that are not the edge's own
 	// StoreCookies leaves responses with Set-Cookie, and those to requests with Cookie, to RFC
 	// 9111 alone.
 	StoreCookies bool
@@ -27,6 +29,7 @@ type Forwarding struct {
 }
 
 func (f *Forwarding) Flags(fs *flag.FlagSet) {
+	fs.BoolVar(&f.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own, by the header fields of its responses (RFC 9111)")
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
 	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
 	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
@@ -55,4 +58,12 @@ func (f *Forwarding) Passed() map[string]bool {
 		set[http.CanonicalHeaderKey(name)] = true
 	}
 	return set
+}
+
+// MaxBody returns the maximum length of a request's body. Our own routes need no long ones.
+func (f *Forwarding) MaxBody() int {
+	if f.ProxyAll {
+		return exchange.MaxForwarded
+	}
+	return exchange.MaxBody
 }

@@ -53,7 +53,8 @@ func (h *Proxy) passUpgrade(r *request, q *fetchRequest) (exchange.Outcome, erro
 		place.Release()
 		if r.Protocol != exchange.H1 && a.Status < http.StatusMultipleChoices {
 			a.Body.Close()
-			return exchange.Failed, notSwitched() // a 2xx would open the tunnel (RFC 8441, section 5)
+			// A 2xx would open the tunnel (RFC 8441, section 5).
+			return exchange.Failed, notSwitched()
 		}
 		q.policy.Directives.NoStore = true // also for a POST, whose response might be stored
 		return h.relay(r, q, a, cachepolicy.ForwardBypass)
@@ -62,8 +63,8 @@ func (h *Proxy) passUpgrade(r *request, q *fetchRequest) (exchange.Outcome, erro
 	return exchange.Passed, nil
 }
 
-// methodOf returns the method of a request to the origin. An extended CONNECT of HTTP/2 or HTTP/3 is
-// a GET with Upgrade in HTTP/1.1.
+// methodOf returns the method of a request to the origin. An extended CONNECT of HTTP/2 or HTTP/3
+// is a GET with Upgrade in HTTP/1.1.
 func methodOf(r *request) string {
 	if r.Upgrade != "" && r.Protocol != exchange.H1 {
 		return http.MethodGet
@@ -71,8 +72,8 @@ func methodOf(r *request) string {
 	return string(r.ctx.Method())
 }
 
-// newWebSocketKey returns a key for the handshake of a WebSocket, which clients of HTTP/2 and HTTP/3
-// leave out (RFC 8441, section 5.1).
+// newWebSocketKey returns a key for the handshake of a WebSocket, which clients of HTTP/2 and
+// HTTP/3 leave out (RFC 8441, section 5.1).
 func newWebSocketKey() string {
 	var key [16]byte
 	rand.Read(key[:])

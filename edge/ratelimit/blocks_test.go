@@ -41,7 +41,7 @@ func TestBlocks(t *testing.T) {
 }
 
 // Taking a block and freeing it again and again allocates nothing.
-func TestBlockInTurn(t *testing.T) {
+func TestBlockIsReused(t *testing.T) {
 	var b blocks
 	if n := testing.AllocsPerRun(100, func() { b.free(b.take()) }); n != 0 {
 		t.Errorf("take and free allocate %v times", n)

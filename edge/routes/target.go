@@ -107,14 +107,20 @@ var (
 	iconParams = append([]string{"format"}, icon.VariantParams...)
 )
 
-// ValidRelease reports whether s has the shape of a release's id.
+// ValidRelease reports whether s has the shape of a release's id, or of its state: the id, followed
+// by a hyphen and 16 digits if icons are withdrawn.
 func ValidRelease(s string) bool {
+	id, withdrawn, some := strings.Cut(s, "-")
+	return isHex(id, 32) && (!some || isHex(withdrawn, 16))
+}
+
+func isHex(s string, digits int) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
 			return false
 		}
 	}
-	return len(s) == 32
+	return len(s) == digits
 }
 
 // parseIcon parses /api/v1/icon/{pack}/{name}. With format=svg the response is that of the CDN

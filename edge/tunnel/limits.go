@@ -41,6 +41,6 @@ func (l Limits) Filled(connections int) Limits {
 	return Limits{cmp.Or(l.MaxTunnels, max(1, min(connections/tunnelPart, mostTunnels))), cmp.Or(l.TunnelIdle, defaultIdle)}
 }
 
-// PerClient returns the number of tunnels that one client may have at a time. The other half is left
-// for all other clients.
+// PerClient returns the number of tunnels that one client may have at a time. The other half is
+// left for all other clients.
 func (l Limits) PerClient() int { return max(1, l.MaxTunnels/2) }

@@ -1,6 +1,6 @@
 // Package tunnel copies bytes between a client and an origin that have switched to another protocol
-// than HTTP, such as WebSocket. It bounds the number of tunnels, of all clients together and of each
-// client, and the time for which a tunnel is silent, and it counts them.
+// than HTTP, such as WebSocket. It bounds the number of tunnels, of all clients together and of
+// each client, and the time for which a tunnel is silent, and it counts them.
 //
 // The package knows nothing of HTTP: both ends of a tunnel are streams of bytes, each direction of
 // which ends by itself.

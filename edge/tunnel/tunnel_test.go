@@ -79,7 +79,8 @@ func TestCopiesBothDirections(t *testing.T) {
 	})
 }
 
-// A tunnel ends when both directions have been silent for too long, and not while one of them moves.
+// A tunnel ends when both directions have been silent for too long, and not while one of them
+// moves.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSet(time.Minute)

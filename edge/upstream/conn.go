@@ -21,7 +21,8 @@ type conn struct {
 	closed func() // called once
 
 	switched atomic.Bool // it carries another protocol, whose bytes are none of HTTP's
-	surplus  bool        // bytes after a body were dropped, so the connection ends; only the reader uses it
+	// Bytes after a body were dropped, so the connection ends; only the reader uses it.
+	surplus bool
 
 	mu              sync.Mutex
 	changed         sync.Cond

@@ -14,7 +14,8 @@ import (
 )
 
 // An origin may speak HTTP/2 (RFC 9113): over TLS (h2), or without it, by prior knowledge (h2c).
-// net/http's Transport multiplexes the requests on few connections. Such an origin gets no upgrades.
+// net/http's Transport multiplexes the requests on few connections. Such an origin gets no
+// upgrades.
 
 // pingAfter is the silence after which the edge asks an origin whether it still lives, because
 // requests would wait for a lost connection until their own deadlines.
@@ -142,8 +143,9 @@ func passableTrailer(h http.Header) http.Header {
 	return passed
 }
 
-// endsWithHead reports whether the header fields of a response over HTTP/2 were also its end. Clients
-// of gRPC read the status of such a response from the header fields only if they end the stream.
+// endsWithHead reports whether the header fields of a response over HTTP/2 were also its end.
+// Clients of gRPC read the status of such a response from the header fields only if they end the
+// stream.
 func endsWithHead(resp *http.Response) bool {
 	return resp.ProtoMajor == 2 && resp.ContentLength == 0 && resp.Header.Get("Content-Length") == ""
 }

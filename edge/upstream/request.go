@@ -23,8 +23,9 @@ type Request struct {
 	TryNextGroup bool            // after a 502, 503 or 504 the next group is tried, once
 	PassedFields map[string]bool // Passable fields to pass on, in canonical spelling
 	StrictLength bool            // bytes after Content-Length are an error, not dropped
-	Interim      func(Interim)   // called for each 1xx but 100 and 101, by another goroutine; nil: they are dropped
-	Upgrade      string          // protocols to switch to, for Upgrade; the response may be a 101
+	// Called for each 1xx but 100 and 101, by another goroutine; nil: they are dropped.
+	Interim func(Interim)
+	Upgrade string // protocols to switch to, for Upgrade; the response may be a 101
 
 	// SendTierSecret sends the tier secret. It is meant for an origin that is, or may be, an edge
 	// or iconedge's own origin, because any other could disclose the secret.

@@ -27,8 +27,8 @@ func switches(resp *http.Response, req *http.Request) bool {
 	return exchange.Switches(strings.Join(req.Header["Upgrade"], ", "), strings.Join(resp.Header["Upgrade"], ", "))
 }
 
-// switchTo makes a the response of an origin that has switched to a protocol. Such a response has no
-// body, and its framing fields mean nothing (RFC 9110, section 8.6).
+// switchTo makes a the response of an origin that has switched to a protocol. Such a response has
+// no body, and its framing fields mean nothing (RFC 9110, section 8.6).
 func (a *Response) switchTo(protocol string, conn io.ReadCloser) {
 	a.Switched = &Switched{conn.(io.ReadWriteCloser), protocol}
 	a.Body, a.Length, a.UntilClose = http.NoBody, 0, false

@@ -111,7 +111,7 @@ func Document(address string) any {
 				OperationID: "drawing", Summary: "An icon as SVG", Tags: []string{"icons"},
 				Parameters: append(append(refParams(), variantParams()...), query("release",
 					"The icon of that release, cacheable for a year; an id that is no longer stored is a 404.", &schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
-				Responses: answers("The icon.", typeSVG, &schema{Type: "string"}, "404"),
+				Responses: answers("The icon.", typeSVG, &schema{Type: "string"}, "404", "410"),
 			}},
 			iconPath.pattern: {Get: &operation{
 				OperationID: "icon", Summary: "An icon and its metadata", Tags: []string{"icons"},
@@ -142,7 +142,7 @@ func Document(address string) any {
 					refParams()[0], query("page", "From 1.", number(1, icon.MaxPage, icon.DefaultPage)),
 					query("per_page", "Icons on a page.", number(1, icon.MaxOnPage, icon.DefaultOnPage)),
 				},
-				Responses: answers("The pack.", typeJSON, refTo(icon.PackAnswer{}), "404"),
+				Responses: answers("The pack.", typeJSON, refTo(icon.PackAnswer{}), "404", "410"),
 			}},
 			verifyPath.pattern: {Post: &operation{
 				OperationID: "verify", Summary: "Whether a licence token is valid", Tags: []string{"licences"},
@@ -156,13 +156,13 @@ func Document(address string) any {
 			releasePath.pattern: {Get: &operation{
 				OperationID: "release", Summary: "The current release, and the changes since another one", Tags: []string{"service"},
 				Description: "For caches in front of this service.",
-				Parameters:  []parameter{query("since", "Id of the release to compare with.", &schema{Type: "string"})},
+				Parameters:  []parameter{query("since", "The `state` to compare with.", &schema{Type: "string"})},
 				Responses:   answers("The release.", typeJSON, refTo(icon.ReleaseAnswer{})),
 			}},
 			namesPath.pattern: {Get: &operation{
 				OperationID: "names", Summary: "Which packs and icons a release has", Tags: []string{"service"},
 				Description: "For caches in front of this service, in a form of its own.",
-				Parameters:  []parameter{query("release", "Id of the current release; another is a 404.", &schema{Type: "string"})},
+				Parameters:  []parameter{query("release", "The current `state`; another is a 404.", &schema{Type: "string"})},
 				Responses:   answers("The names.", typeNames, &schema{Type: "string", Format: "binary"}, "404"),
 			}},
 			healthPath.pattern: {Get: &operation{
@@ -286,7 +286,7 @@ func component(status string) response {
 }
 
 func iconAnswers(s *schema) map[string]response {
-	r := answers("The icon.", typeJSON, s, "404")
+	r := answers("The icon.", typeJSON, s, "404", "410")
 	r["200"].Content[typeSVG] = media{&schema{Type: "string"}}
 	return r
 }
@@ -294,7 +294,7 @@ func iconAnswers(s *schema) map[string]response {
 // shared maps statuses to the names of answers that components describe once for all operations.
 var shared = map[string]string{
 	"206": "PartialContent", "304": "NotModified", "400": "BadRequest", "401": "Unauthorized", "403": "Forbidden", "404": "NotFound", "405": "MethodNotAllowed",
-	"408": "RequestTimeout", "412": "PreconditionFailed", "413": "TooLarge", "414": "URITooLong", "415": "UnsupportedMediaType", "416": "RangeNotSatisfiable",
+	"408": "RequestTimeout", "410": "Gone", "412": "PreconditionFailed", "413": "TooLarge", "414": "URITooLong", "415": "UnsupportedMediaType", "416": "RangeNotSatisfiable",
 	"417": "ExpectationFailed", "421": "MisdirectedRequest", "429": "TooManyRequests", "431": "FieldsTooLarge", "502": "BadGateway", "503": "Unavailable",
 	"504": "GatewayTimeout",
 }

@@ -87,6 +87,8 @@ func unavailable(err error) error {
 func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Icon, error) {
 	ic, err := r.Icon(ctx, ref)
 	switch {
+	case errors.Is(err, catalog.ErrWithdrawn):
+		return ic, problem.Withdrawn()
 	case errors.Is(err, catalog.ErrNoPack):
 		return ic, noPack(r, ref.Pack)
 	case errors.Is(err, catalog.ErrNoIcon) && !icon.ValidKey(ref.Name):

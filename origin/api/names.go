@@ -12,13 +12,13 @@ import (
 
 const typeNames = "application/octet-stream"
 
-// names answers GET /-/names?release=ID. Edges use it to refuse requests for packs and icons that
-// do not exist.
+// names answers GET /-/names?release=STATE. Edges use it to refuse requests for packs and icons
+// that do not exist.
 func (a *API) names(_ http.ResponseWriter, c *call) (*answer, error) {
 	ans := &answer{entity: preparedOf(c.release).names, cacheControl: noStore}
 	id, given := c.params["release"]
 	switch {
-	case given && id != c.release.ID():
+	case given && id != c.release.State():
 		return nil, problem.NotFound("only the names of the current release are available; /-/release returns its id")
 	case given:
 		// Edges need not compress it, because few clients request it.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/problem"
 )
 
 // pack answers GET /api/v1/packs/{pack}, for hidden packs too, because their icons can be fetched
@@ -19,7 +20,10 @@ func (a *API) pack(_ http.ResponseWriter, c *call) (*answer, error) {
 		return nil, err
 	}
 	p, ok := c.release.Pack(c.route.ref.Pack)
-	if !ok {
+	switch {
+	case c.release.IsWithdrawn(c.route.ref.Pack):
+		return nil, problem.Withdrawn()
+	case !ok:
 		return nil, noPack(c.release, c.route.ref.Pack)
 	}
 	return &answer{

@@ -23,6 +23,7 @@ func Prepare(r *catalog.Release) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the search index: %w", err)
 	}
+	index.Hide(r.Withdrawn())
 	p := &prepared{index: index, packs: newEntity(listed(r, func(*icon.Pack) bool { return true }))}
 	p.packs.gzip() // compress it now, while no client waits
 	p.names, p.sum = namesOf(r)

@@ -96,6 +96,7 @@ var described = map[string]string{
 	"version": "The pack's own version.", "category": "The kind of pack.", "samples": "Names of a few icons that show its style.",
 
 	"Pack.name": "Its display name.", "Category.name": "Its name.", "License.url": "The page with its text.", "ReleaseAnswer.since": "The release compared with.", "ReleaseAnswer.names": "SHA-256 of the names of the release, in hex.",
+	"ReleaseAnswer.state": "The id of the release, with that of the set of withdrawn icons if there are any.", "ReleaseAnswer.withdrawn": "Withdrawn packs and icons, aliases included: PACK or PACK/NAME.",
 	"Pack.categories": "Categories of its icons.", "PackAnswer.name": "Its display name.", "PackAnswer.categories": "Categories of its icons.",
 	"Pack.height": "The heights that its icons are designed for, in pixels.", "PackAnswer.height": "The heights that its icons are designed for, in pixels.",
 	"Pack.monochrome": "Whether all of its icons are monochrome.", "PackAnswer.monochrome": "Whether all of its icons are monochrome.",

@@ -35,7 +35,7 @@ func common(h http.Header, r *catalog.Release) {
 		h.Set(icon.FieldReady, "?0")
 		return
 	}
-	h.Set(icon.FieldRelease, r.ID())
+	h.Set(icon.FieldRelease, r.State())
 }
 
 // preflight answers the request that a browser sends before one that is not simple (Fetch standard,

@@ -23,6 +23,7 @@ import (
 
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/release"
+	"github.com/iconedge/iconedge/origin/withdrawal"
 )
 
 // Errors of a look-up. ErrNoRelease means that the store has no release with that id.
@@ -100,21 +101,32 @@ func recoverable(err error) bool {
 
 var errNothingPublished = errors.New("nothing is published in the store yet: run `iconedge publish`")
 
-// follow makes the release that the store names the current one. It does nothing if that is current
-// already.
+// follow makes the release that the store names the current one, without the withdrawn icons. It
+// does nothing if both are current already.
 func (c *Catalog) follow(ctx context.Context) error {
 	id, err := c.mirror.storeCurrent(ctx)
 	if err != nil {
 		return err
 	}
-	if now := c.current.Load(); now != nil && now.ID() == id {
+	withdrawn, list, err := c.mirror.storeWithdrawn(ctx)
+	if err != nil {
+		return err
+	}
+	now := c.current.Load()
+	if now != nil && now.ID() == id && now.withdrawn.Sum() == withdrawn.Sum() {
 		return nil
 	}
 	m, err := c.mirror.manifest(ctx, id)
 	if err != nil {
 		return err
 	}
-	return c.change(ctx, m)
+	if err := c.change(ctx, m, withdrawn, list); err != nil {
+		return err
+	}
+	if now != nil && now.ID() == id {
+		c.opts.Log.Info("list of withdrawn icons", "sum", withdrawn.Sum(), "before", now.withdrawn.Sum())
+	}
+	return nil
 }
 
 // fallBack makes the release in the mirror current.
@@ -123,13 +135,18 @@ func (c *Catalog) fallBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.change(ctx, m)
+	withdrawn, list, err := c.mirror.ownWithdrawn()
+	if err != nil {
+		return err
+	}
+	return c.change(ctx, m, withdrawn, list)
 }
 
-// change opens the release of m and makes it current. The previous release is closed when its last
-// request is done.
-func (c *Catalog) change(ctx context.Context, m *release.Manifest) error {
-	next, err := openWhole(ctx, c.mirror, m)
+// change opens the release of m without the withdrawn icons, and makes it current. List is the
+// content of the object with their list. The previous release is closed when its last request is
+// done.
+func (c *Catalog) change(ctx context.Context, m *release.Manifest, withdrawn *withdrawal.Set, list []byte) error {
+	next, err := openWhole(ctx, c.mirror, m, withdrawn)
 	if err != nil {
 		return err
 	}
@@ -139,7 +156,8 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest) error {
 			return fmt.Errorf("opening %s: %w", release.IndexKey(m.Index.Hash), err)
 		}
 	}
-	if err := c.mirror.setCurrent(m); err != nil {
+	// The list comes first: after a crash between the two, no withdrawn icon is served.
+	if err := errors.Join(c.mirror.setWithdrawn(list), c.mirror.setCurrent(m)); err != nil {
 		next.Done()
 		return err
 	}
@@ -149,6 +167,7 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest) error {
 		c.compare(ctx, before, next)
 	}
 	c.current.Store(next)
+	c.closeEarlier(func(r *Release) bool { return r.withdrawn.Sum() != withdrawn.Sum() })
 	c.counts.switches.Add(1)
 	if before != nil {
 		before.Done()

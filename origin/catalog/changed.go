@@ -7,6 +7,7 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/release"
+	"github.com/iconedge/iconedge/origin/withdrawal"
 )
 
 // Changes lists the surrogate keys of the differences between two releases. All means that they are
@@ -33,13 +34,16 @@ type changes struct {
 // All for a release that the store does not have or can't deliver.
 func (c *Catalog) Since(ctx context.Context, now *Release, id string) Changes {
 	switch {
-	case id == now.ID():
+	case id == now.State():
 		return Changes{}
-	case !release.ValidID(id):
-		return Changes{All: true}
 	}
-	if known, ok := c.cachedChanges(id, now.ID()); ok {
+	if known, ok := c.cachedChanges(id, now.State()); ok {
 		return known
+	}
+	if now.State() != now.ID() || !release.ValidID(id) {
+		// An earlier release is opened with the icons that are withdrawn now, so a comparison would
+		// miss those that were withdrawn since.
+		return Changes{All: true}
 	}
 	before, err := c.Stored(ctx, id)
 	if err != nil {
@@ -71,7 +75,7 @@ func (c *Catalog) compare(ctx context.Context, before, now *Release) Changes {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.changes = slices.Insert(c.changes, 0, changes{before.ID(), now.ID(), found})
+	c.changes = slices.Insert(c.changes, 0, changes{before.State(), now.State(), found})
 	c.changes = c.changes[:min(len(c.changes), maxAnswers)]
 	return found
 }
@@ -101,8 +105,13 @@ func compareReleases(ctx context.Context, before, now *Release) (Changes, error)
 			keys = append(keys, packKey(old))
 		}
 	}
+	// All icons of a pack with another withdrawal, because caches also have icons of earlier
+	// releases, whose aliases the current one may not know.
+	for _, key := range withdrawal.Changed(before.withdrawn, now.withdrawn) {
+		keys = append(keys, "pack/"+key)
+	}
 	slices.Sort(keys)
-	return Changes{Keys: keys}, nil
+	return Changes{Keys: slices.Compact(keys)}, nil
 }
 
 func packKey(p *Pack) string { return "pack/" + p.Pack.Key }
@@ -140,7 +149,8 @@ func changedIcons(ctx context.Context, before, now *Release, pack string) (keys 
 // with the same id in two releases are the same. (The sequence number of the publication would not
 // do, because a rollback causes it to be used again.)
 func (r *Release) epochs(ctx context.Context, pack string) (map[string]string, error) {
-	a, err := r.packs[pack].open(ctx, r.mirror)
+	p := r.packs[pack]
+	a, err := r.open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +160,9 @@ func (r *Release) epochs(ctx context.Context, pack string) (map[string]string, e
 		if err != nil {
 			return nil, err
 		}
-		epochs[m.Name] = r.manifest.Changed(m.Seq).ID
+		if !p.withdrawn[m.Name] {
+			epochs[m.Name] = r.manifest.Changed(m.Seq).ID
+		}
 	}
 	return epochs, nil
 }

@@ -19,17 +19,24 @@ type Icon struct {
 	entry   release.Entry
 }
 
-// Icon finds an icon by its reference, even a hidden one. The error is ErrNoPack or ErrNoIcon. In
+// Icon finds an icon by its reference, even a hidden one. The error is ErrNoPack, ErrNoIcon or
+// ErrWithdrawn, which an icon has in every release, whether the release has the icon or not. In
 // an earlier release, which opens its archives when they are needed, it may also be an error of the
 // store.
 func (r *Release) Icon(ctx context.Context, ref icon.Ref) (Icon, error) {
+	if r.withdrawn.Icon(ref) {
+		return Icon{}, ErrWithdrawn
+	}
 	p, ok := r.packs[ref.Pack]
 	if !ok {
 		return Icon{}, ErrNoPack
 	}
-	a, err := p.open(ctx, r.mirror)
+	a, err := r.open(ctx, p)
 	if err != nil {
 		return Icon{}, err
+	}
+	if p.withdrawn[ref.Name] { // an alias of a withdrawn icon
+		return Icon{}, ErrWithdrawn
 	}
 	e, ok := a.Find(ref.Name)
 	if !ok {
@@ -67,7 +74,7 @@ func (p *Pack) Names(yield func(name string, hidden bool) bool) {
 }
 
 // Icons calls yield with the metadata of each icon of a pack of the current release, sorted by
-// name.
+// name, without the withdrawn ones.
 func (p *Pack) Icons(yield func(m release.Meta) bool) {
 	a := p.archive.Load()
 	for e := range a.All() {
@@ -75,7 +82,7 @@ func (p *Pack) Icons(yield func(m release.Meta) bool) {
 		if err != nil { // OpenArchive has read them all without an error
 			panic(err)
 		}
-		if !yield(m) {
+		if !p.withdrawn[m.Name] && !yield(m) {
 			return
 		}
 	}

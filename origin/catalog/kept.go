@@ -59,7 +59,7 @@ func (c *Catalog) Stored(ctx context.Context, id string) (*Release, error) {
 // one is closed.
 func (c *Catalog) openKept(ctx context.Context, id string) error {
 	man, err := c.mirror.manifest(ctx, id)
-	if errors.Is(err, objectstore.ErrNotExist) {
+	if isMissing(err) {
 		return ErrNoRelease
 	}
 	if err != nil {
@@ -67,16 +67,24 @@ func (c *Catalog) openKept(ctx context.Context, id string) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := c.current.Load()
+	if now == nil {
+		return ErrNoRelease
+	}
+	withdrawn := now.withdrawn // a later change closes the releases of another set
 	if c.closed {
 		return ErrNoRelease
 	}
-	c.earlier = slices.Insert(c.earlier, 0, newRelease(c.mirror, man))
+	c.earlier = slices.Insert(c.earlier, 0, newRelease(c.mirror, man, withdrawn))
 	for len(c.earlier) > maxKept {
 		c.earlier[maxKept].Done()
 		c.earlier = c.earlier[:maxKept]
 	}
 	return nil
 }
+
+// isMissing reports whether the store has no release, as its manifest says.
+func isMissing(err error) bool { return errors.Is(err, objectstore.ErrNotExist) }
 
 // recall returns an open earlier release, and marks it as the most recently used.
 func (c *Catalog) recall(id string) *Release {

@@ -8,6 +8,9 @@ func (p *Pack) Near(name string) []string {
 	if a == nil {
 		return nil
 	}
+	if len(p.withdrawn) > 0 {
+		return icon.Near(shownNames{a, p.withdrawn}, name)
+	}
 	return icon.Near(a, name)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/release"
+	"github.com/iconedge/iconedge/origin/withdrawal"
 )
 
 // A Release is one immutable state of the library. A caller that gets one must call Done after its
@@ -23,13 +24,19 @@ type Release struct {
 	index    []byte  // mapped; nil in an earlier release
 	prepared any
 	users    atomic.Int64
+
+	withdrawn *withdrawal.Set
 }
 
-// newRelease makes a release without open archives. It has one user: the caller.
-func newRelease(m *mirror, man *release.Manifest) *Release {
-	r := &Release{mirror: m, manifest: man, packs: make(map[string]*Pack, len(man.Packs))}
+// newRelease makes a release without open archives and without the withdrawn packs. It has one
+// user: the caller.
+func newRelease(m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) *Release {
+	r := &Release{mirror: m, manifest: man, packs: make(map[string]*Pack, len(man.Packs)), withdrawn: withdrawn}
 	for i := range man.Packs {
 		e := &man.Packs[i]
+		if withdrawn.Pack(e.Pack.Key) {
+			continue
+		}
 		p := &Pack{Pack: &e.Pack, Hidden: e.Hidden, blob: e.Archive}
 		r.packs[e.Pack.Key] = p
 		r.order = append(r.order, p)
@@ -43,8 +50,8 @@ func newRelease(m *mirror, man *release.Manifest) *Release {
 const parallel = 4
 
 // openWhole opens a release with all its objects, so that it needs the store no more.
-func openWhole(ctx context.Context, m *mirror, man *release.Manifest) (*Release, error) {
-	r := newRelease(m, man)
+func openWhole(ctx context.Context, m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) (*Release, error) {
+	r := newRelease(m, man, withdrawn)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	g.Go(func() (err error) {
@@ -53,7 +60,7 @@ func openWhole(ctx context.Context, m *mirror, man *release.Manifest) (*Release,
 	})
 	for _, p := range r.order {
 		g.Go(func() error {
-			_, err := p.open(ctx, m)
+			_, err := r.open(ctx, p)
 			return err
 		})
 	}
@@ -126,10 +133,12 @@ type Pack struct {
 	blob    release.Blob
 	opening sync.Mutex
 	archive atomic.Pointer[archive]
+
+	withdrawn map[string]bool // names, aliases included; set before archive
 }
 
-// open opens the pack's archive, once.
-func (p *Pack) open(ctx context.Context, m *mirror) (*archive, error) {
+// open opens a pack's archive, once.
+func (r *Release) open(ctx context.Context, p *Pack) (*archive, error) {
 	if a := p.archive.Load(); a != nil {
 		return a, nil
 	}
@@ -138,9 +147,15 @@ func (p *Pack) open(ctx context.Context, m *mirror) (*archive, error) {
 	if a := p.archive.Load(); a != nil {
 		return a, nil
 	}
-	a, err := m.acquire(ctx, p.blob)
+	a, err := r.mirror.acquire(ctx, p.blob)
 	if err != nil {
 		return nil, fmt.Errorf("pack %s: %w", p.Pack.Key, err)
+	}
+	if names := r.withdrawn.Names(p.Pack.Key); len(names) > 0 {
+		if err := p.withdraw(a, names); err != nil {
+			r.mirror.putBack(a)
+			return nil, fmt.Errorf("pack %s: %w", p.Pack.Key, err)
+		}
 	}
 	p.archive.Store(a)
 	return a, nil

@@ -9,6 +9,10 @@ import (
 // release: it would not help to fetch a damaged archive once a second.
 const maxBackoff = 16
 
+// checkEarlier is the interval between two checks whether the store still has the open earlier
+// releases: a pruned release is gone from an origin within a minute.
+const checkEarlier = 30 * time.Second
+
 // Watch checks for a new release every Options.Poll, until ctx ends. It counts errors, and logs
 // when they begin and when they end; the current release stays current.
 func (c *Catalog) Watch(ctx context.Context) {
@@ -27,13 +31,18 @@ func (c *Catalog) Watch(ctx context.Context) {
 
 // A watcher is the state of Watch between two checks.
 type watcher struct {
-	skip    int    // number of checks to skip
-	backoff int    // number of checks to skip after the next refusal
-	refused string // id of the last refused release
-	logged  string // the error that was last logged
+	skip    int       // number of checks to skip
+	backoff int       // number of checks to skip after the next refusal
+	refused string    // id of the last refused release
+	logged  string    // the error that was last logged
+	checked time.Time // when the open earlier releases were last looked up in the store
 }
 
 func (w *watcher) look(ctx context.Context, c *Catalog) {
+	if now := time.Now(); now.Sub(w.checked) >= checkEarlier {
+		w.checked = now
+		c.forgetPruned(ctx)
+	}
 	id, err := c.mirror.storeCurrent(ctx)
 	if err == nil {
 		if id != w.refused {

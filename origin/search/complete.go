@@ -103,7 +103,7 @@ func (x *Index) Complete(text string) []string {
 	}
 	var found []string
 	for _, p := range x.completions(typed) {
-		if scope == "" || x.finds(scope+p) {
+		if scope == "" && x.shown == nil || x.finds(scope+p) {
 			found = append(found, scope+p)
 		}
 	}

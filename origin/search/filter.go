@@ -18,10 +18,10 @@ type Filter struct {
 	Commercial bool   // only packs whose licence allows commercial use
 }
 
-// allows returns the docs that pass the filter, or nil for all.
+// allows returns the docs that pass the filter, or nil for all. The caller must not change them.
 func (x *Index) allows(f Filter) *roaring.Bitmap {
 	if f == (Filter{}) {
-		return nil
+		return x.shown
 	}
 	docs := x.docsWhere(func(p *packRecord) bool {
 		return (!f.Commercial || p.Commercial) && (f.License == "" || strings.EqualFold(p.License, f.License))
@@ -36,7 +36,38 @@ func (x *Index) allows(f Filter) *roaring.Bitmap {
 			docs.And(x.listed(x.styles, w))
 		}
 	}
+	if x.shown != nil {
+		docs.And(x.shown)
+	}
 	return docs
+}
+
+// Hide leaves icons out of all results: PACK for those of a whole pack, or PACK/NAME. It must be
+// called before the first query.
+func (x *Index) Hide(targets []string) {
+	if len(targets) == 0 {
+		return
+	}
+	hidden := map[string]bool{}
+	for _, t := range targets {
+		hidden[t] = true
+	}
+	shown := roaring.New()
+	shown.AddRange(0, uint64(x.docs))
+	for i := range x.packs {
+		from, to := x.span(i)
+		if key := x.packs[i].Key; hidden[key] {
+			shown.RemoveRange(uint64(from), uint64(to))
+		} else {
+			for doc := from; doc < to; doc++ {
+				if name, _ := x.names(doc); hidden[key+"/"+string(name)] {
+					shown.Remove(doc)
+				}
+			}
+		}
+	}
+	shown.RunOptimize()
+	x.shown = shown
 }
 
 // listed returns the docs of a key in a dictionary, in place.

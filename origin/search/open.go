@@ -30,7 +30,8 @@ type Index struct {
 	// ends has the end of each pack's docs, and packAt the pack of the first doc of each packBlock.
 	ends    []uint32
 	packAt  []uint16
-	scratch sync.Pool // of *scratch
+	scratch sync.Pool       // of *scratch
+	shown   *roaring.Bitmap // docs that Hide has left; nil: all
 }
 
 // Open makes an Index from a whole file that Build wrote. It uses data in place: data must not

@@ -21,6 +21,7 @@ const (
 	tierGuessedConcept
 	tierWords // the name has all words
 	tierGuessedWords
+	tierMeant  // semantic matches of words that no name has whole, such as those of other languages
 	tierBegins // the last word is incomplete, and the name begins with the query
 	tierGuessedBegins
 	tierBegun // the last word, or otherwise each, may be a prefix of one in the name

@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -26,7 +27,7 @@ func (x *Index) readings(q Query, allowed *roaring.Bitmap) []reading {
 		}
 		pack, scoped = asked, true
 	}
-	terms := x.splitDigits(split(text))
+	terms := x.splitCharacters(x.splitDigits(split(text)))
 	plain := reading{terms: terms, within: allowed, scoped: scoped}
 	if scoped {
 		plain.within = x.docsOf(pack)
@@ -107,6 +108,40 @@ func (x *Index) splitDigits(terms []term) []term {
 	}
 	return terms
 }
+
+// splitCharacters splits unknown words of scripts that put no spaces between words (Chinese,
+// Japanese, Thai) into the longest known ones, from the left.
+func (x *Index) splitCharacters(terms []term) []term {
+	for i := 0; i < len(terms) && len(terms) < maxWords; i++ {
+		typed := []rune(terms[i].typed)
+		if len(typed) < 2 || !unicode.In(typed[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) || x.hasMeaning(terms[i].folded) || x.docsWith(terms[i].folded) != nil {
+			continue
+		}
+		var parts []term
+		for from := 0; from < len(typed) && len(parts) < maxWords; {
+			to := min(len(typed), from+maxCharacters)
+			for to > from && !x.hasMeaning(string(typed[from:to])) {
+				to--
+			}
+			if to == from { // an unknown character, or a particle
+				from++
+				continue
+			}
+			parts = append(parts, term{string(typed[from:to]), string(typed[from:to])})
+			from = to
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		parts = parts[:min(len(parts), maxWords-len(terms)+1)]
+		terms = slices.Replace(terms, i, i+1, parts...)
+		i += len(parts) - 1
+	}
+	return terms
+}
+
+// maxCharacters is the length of the longest word that splitCharacters looks for.
+const maxCharacters = 8
 
 // guess adds the reading in which the user means terms within packs.
 func (x *Index) guess(to []reading, packs []int, terms []term, plain reading) []reading {

@@ -107,19 +107,24 @@ func (x *Index) find(s *scratch, readings []reading) (total int) {
 	if len(readings) == 0 {
 		return 0
 	}
+	whole := false
 	for _, c := range x.sets(readings) {
 		total += x.gather(s, c)
+		whole = whole || !c.begun
 	}
 	plain := readings[0]
 	if len(plain.terms) == 0 {
 		return total
 	}
-	literal := total
+	literal, likely := total, rank(tierSemantic)
+	if !whole && literal < enough && x.isMeant(plain) {
+		likely = tierMeant
+	}
 	if total < few {
 		total += x.gatherTypos(s, readings, false)
 	}
 	if literal < enough {
-		total += x.gatherSemantic(s, plain)
+		total += x.gatherSemantic(s, plain, likely)
 	}
 	if total < few {
 		total += x.gatherTypos(s, readings, true)

@@ -1,7 +1,9 @@
 package search
 
 import (
+	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -50,9 +52,34 @@ type weight struct {
 // wholeName is the value of weight.met after a match of a whole name.
 const wholeName = 16
 
+// leastMeant is the weight of a meaning from which a word that no name has is considered complete:
+// "hund" is then a dog, and not the beginning of "hundred".
+const leastMeant = .4
+
+// isMeant reports whether no name has a word of a reading, and its phrase or each of its words has
+// a certain meaning.
+func (x *Index) isMeant(r reading) bool {
+	words := folded(r.terms)
+	if slices.ContainsFunc(words, func(w string) bool { return x.docsWith(w) != nil }) {
+		return false
+	}
+	return x.certainty(strings.Join(words, " ")) >= leastMeant ||
+		!slices.ContainsFunc(words, func(w string) bool { return x.certainty(w) < leastMeant })
+}
+
+// certainty returns the weight of the most certain meaning of a word or phrase; 0 if it has none.
+func (x *Index) certainty(word string) (weight float32) {
+	at, ok, err := x.meanings.Get([]byte(word))
+	if err != nil || !ok {
+		return 0
+	}
+	_, size := binary.Uvarint(x.body[secTargets][at:])
+	return float32(x.body[secTargets][int(at)+size]) / 255
+}
+
 // gatherSemantic finds the docs that match the meanings of a query's words, the most likely first,
-// and counts their distinct SVGs.
-func (x *Index) gatherSemantic(s *scratch, r reading) (distinct int) {
+// and counts their distinct SVGs. The most likely ones get the tier likeliest.
+func (x *Index) gatherSemantic(s *scratch, r reading, likeliest rank) (distinct int) {
 	m := meaning{x: x, s: s, left: maxWeighed}
 	var whole bool
 	if m.only, whole = spanOf(r.within); !whole {
@@ -68,7 +95,7 @@ func (x *Index) gatherSemantic(s *scratch, r reading) (distinct int) {
 	}
 	s.semantic = x.vary(s, m.best(), s.ranks)
 	for i, r := range s.semantic {
-		tier := rank(tierSemantic)
+		tier := likeliest
 		if i >= likely {
 			tier = tierLessSemantic
 		}

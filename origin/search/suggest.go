@@ -50,7 +50,7 @@ func (x *Index) Suggest(text string) []string {
 
 // finds reports whether a query finds anything, with complete words except the last.
 func (x *Index) finds(text string) bool {
-	for _, r := range x.readings(Query{Text: text}, nil) {
+	for _, r := range x.readings(Query{Text: text}, x.shown) {
 		if _, begun := x.match(r, false); begun != nil || len(r.terms) == 0 {
 			return true
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
@@ -13,12 +15,15 @@ const maxWords = 16
 // A term is one word of a query: as typed, in lower case, and folded, as in names.
 type term struct{ typed, folded string }
 
+// variationSelector follows characters that are to be shown as emoji.
+const variationSelector = '\uFE0F'
+
 // split splits text into words: at every character that is not a letter, mark or digit, and where
-// camelCase begins a new word ("HTMLFile" is html file). It ignores text beyond MaxText characters
-// and words beyond maxWords.
+// camelCase begins a new word ("HTMLFile" is html file). An emoji is a word by itself. It ignores
+// text beyond MaxText characters and words beyond maxWords.
 func split(text string) []term {
 	var terms []term
-	runes := []rune(text)
+	runes := []rune(norm.NFC.String(text))
 	runes = runes[:min(len(runes), MaxText)]
 	start := 0
 	end := func(i int) {
@@ -29,6 +34,14 @@ func split(text string) []term {
 	}
 	for i, r := range runes {
 		switch {
+		case lexicon.IsPictograph(r): // an emoji is a word
+			end(i)
+			start = i
+			end(i + 1)
+			start = i + 1
+		case r == variationSelector:
+			end(i)
+			start = i + 1
 		case !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r):
 			end(i)
 			start = i + 1

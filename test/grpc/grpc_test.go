@@ -1,5 +1,6 @@
-// Package grpc runs the interoperability tests of gRPC through an edge, with grpc-go's own client and
-// server. It is a module of its own, so that the product does not depend on libraries for tests.
+// Package grpc runs the interoperability tests of gRPC through an edge, with grpc-go's own client
+// and server. It is a module of its own, so that the product does not depend on libraries for
+// tests.
 package grpc
 
 import (

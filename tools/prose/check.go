@@ -105,8 +105,10 @@ func check(file, src string, rules []rule) []string {
 func passages(file, src string) []passage {
 	base := path.Base(file)
 	switch ext := path.Ext(file); {
-	case base == "package-lock.json", strings.Contains(file, "testdata/"), strings.Contains(file, "tools/prose/"):
+	case base == "package-lock.json", strings.Contains(file, "tools/prose/"):
 		return nil
+	case ext == ".txt" && strings.Contains(file, "testdata/"):
+		return marked(src, lineComment)
 	case ext == ".go":
 		return append(goComments(src), goMessages(src)...)
 	case ext == ".md":
@@ -121,6 +123,7 @@ func passages(file, src string) []passage {
 
 var (
 	jsComment   = regexp.MustCompile(`(?:^|\s)(?://|/?\*+)\s(.*)$`)
+	lineComment = regexp.MustCompile(`^#+\s+(.*)$`)
 	hashComment = regexp.MustCompile(`(?:^|\s)#+\s(.*)$`)
 )
 

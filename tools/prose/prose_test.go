@@ -65,7 +65,8 @@ func TestCheck(t *testing.T) {
 		{"code in a document", "a.md", "`bad words`\n", nil},
 		{"a script", "a.ts", "// bad words\nconst s = 'bad words'\n", []string{`a.ts:1: "bad words"; good words`}},
 		{"a Makefile", "Makefile", "test: lint ## bad words\n", []string{`Makefile:1: "bad words"; good words`}},
-		{"test data", "testdata/a.md", "bad words\n", nil},
+		{"test data", "testdata/a.txt", "GET /a\n# bad\n# words\nbody == # bad words\n", []string{`testdata/a.txt:2: "bad words"; good words`}},
+		{"another text", "a.txt", "# bad words\n", nil},
 	} {
 		if got := check(row.file, row.src, rules); !slices.Equal(got, row.want) {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)

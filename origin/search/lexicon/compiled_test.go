@@ -168,17 +168,17 @@ func TestShipped(t *testing.T) {
 			t.Errorf("NOTICE does not name %s %s (%s)", s.Package, s.Version, s.License)
 		}
 	}
-	if len(c.Sources) != 4 {
-		t.Errorf("sources %v, want 4", c.Sources)
+	if len(c.Sources) != 5 {
+		t.Errorf("sources %v, want 5", c.Sources)
 	}
 	found := map[string]string{}
 	for key, list := range c.All(nil) {
 		switch key {
-		case "garbage", "lorry":
+		case "garbage", "lorry", "maison", "corazon", "房子", "🏠":
 			found[key] = strings.Join(texts(list), ",") + ","
 		}
 	}
-	for key, want := range map[string]string{"garbage": "=trash,", "lorry": "=truck,"} {
+	for key, want := range map[string]string{"garbage": "=trash,", "lorry": "=truck,", "maison": "=house,", "corazon": "=heart,", "房子": "=house,", "🏠": "=house,"} {
 		if !strings.Contains(found[key], want) {
 			t.Errorf("%q means %.200q, want %q included", key, found[key], want)
 		}

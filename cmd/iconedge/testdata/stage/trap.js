@@ -1,5 +1,5 @@
-// Runs in every frame before anything of its document: what a hostile drawing calls is told to the stage, and once the
-// drawing is shown, everything is done to it that a person could do.
+// This script runs in every frame before its document. It reports the calls of a hostile SVG to the stage, and once the
+// SVG is visible, it does everything to it that a person could do.
 (() => {
 	const tell = what => fetch("http://stage.test/trap?" + new URLSearchParams({ what, at: location.href.slice(0, 80) }), { mode: "no-cors" }).catch(() => {});
 	for (const name of ["alert", "confirm", "prompt", "print", "open"]) window[name] = () => { tell(name) };

@@ -57,14 +57,11 @@ func compile(ctx context.Context, modules string, w io.Writer) error {
 	var sources []lexicon.Source
 	for _, name := range packages {
 		folder := filepath.Join(modules, filepath.FromSlash(name))
-		var about struct{ Version, License string }
-		if err := readJSON(filepath.Join(folder, "package.json"), &about); err != nil {
+		about, err := sourceOf(modules, name)
+		if err != nil {
 			return err
 		}
-		if id := licenses[name]; id != "" {
-			about.License = id
-		}
-		sources = append(sources, lexicon.Source{Package: name, Version: about.Version, License: about.License})
+		sources = append(sources, about)
 		folders = append(folders, lexicon.Folder{Name: folder, Files: os.DirFS(folder)})
 	}
 	lex, err := lexicon.Open(folders, sha256.New())
@@ -79,7 +76,50 @@ func compile(ctx context.Context, modules string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return lexicon.Compile(w, sources, meanings)
+	translated, err := translate(filepath.Join(modules, annotations), known, meanings)
+	if err != nil {
+		return err
+	}
+	for word, list := range translated {
+		meanings[word] = append(meanings[word], list...)
+	}
+	about, err := sourceOf(modules, annotations)
+	if err != nil {
+		return err
+	}
+	return lexicon.Compile(w, append(sources, about), meanings)
+}
+
+// annotations is the package with the names and keywords of emoji in many languages.
+const annotations = "cldr-annotations-full"
+
+func translate(folder string, known []string, meanings map[string][]lexicon.Meaning) (map[string][]lexicon.Meaning, error) {
+	files := os.DirFS(folder)
+	english, err := lexicon.ReadAnnotations(files, "en")
+	if err != nil {
+		return nil, err
+	}
+	var foreign []lexicon.Annotations
+	for _, language := range lexicon.Languages {
+		a, err := lexicon.ReadAnnotations(files, language)
+		if err != nil {
+			return nil, err
+		}
+		foreign = append(foreign, a)
+	}
+	return lexicon.Translate(english, foreign, known, meanings), nil
+}
+
+// sourceOf describes a package.
+func sourceOf(modules, name string) (lexicon.Source, error) {
+	var about struct{ Version, License string }
+	if err := readJSON(filepath.Join(modules, filepath.FromSlash(name), "package.json"), &about); err != nil {
+		return lexicon.Source{}, err
+	}
+	if id := licenses[name]; id != "" {
+		about.License = id
+	}
+	return lexicon.Source{Package: name, Version: about.Version, License: about.License}, nil
 }
 
 // vocabulary returns the words of the names of all icons and aliases that are not hidden.

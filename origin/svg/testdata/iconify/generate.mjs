@@ -1,4 +1,4 @@
-// Makes cases.json: what Iconify's own renderer, @iconify/utils 3.1.7, gives for a handful of drawings, turned and sized.
+// This script makes cases.json: the output of Iconify's own renderer, @iconify/utils 3.1.7, for some icons, rotated and sized.
 //
 //	npm install --no-save @iconify/utils@3.1.7 && node generate.mjs > cases.json
 import { iconToSVG, iconToHTML, getIconData, calculateSize } from "@iconify/utils";

@@ -1,0 +1,62 @@
+package edge
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/proxy"
+)
+
+const (
+	defaultCacheBytes = 256 << 20
+	minCacheBytes     = 1 << 20
+	defaultDiskBytes  = 10 << 30
+	minDiskBytes      = 64 << 20
+)
+
+// Caching configures the cache in memory and on disk.
+type Caching struct {
+	CacheBytes     int64  // limit of the cache: bodies and header fields together
+	CacheDir       string // folder for entries evicted from memory; empty: none
+	CacheDiskBytes int64  // limit of that folder
+}
+
+func (c *Caching) Flags(fs *flag.FlagSet) {
+	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
+	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` for entries evicted from memory; it survives a restart (default none)")
+	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
+}
+
+func (c *Caching) Validate() error {
+	var errs []error
+	if c.CacheBytes != 0 && c.CacheBytes < minCacheBytes {
+		errs = append(errs, fmt.Errorf("--cache-bytes must be at least %d", minCacheBytes))
+	}
+	if c.CacheDir != "" && c.CacheDiskBytes != 0 && c.CacheDiskBytes < minDiskBytes {
+		errs = append(errs, fmt.Errorf("--cache-disk-bytes must be at least %d", minDiskBytes))
+	}
+	return errors.Join(errs...)
+}
+
+// filled returns c with the defaults in place of zero values.
+func (c Caching) filled() Caching {
+	if c.CacheBytes == 0 {
+		c.CacheBytes = defaultCacheBytes
+	}
+	if c.CacheDiskBytes == 0 {
+		c.CacheDiskBytes = defaultDiskBytes
+	}
+	return c
+}
+
+// open opens the cache. Entries that an earlier process left on disk are in it.
+func (c *Caching) open(log *slog.Logger) (*cache.Cache, error) {
+	opened, err := cache.New(cache.Options{MaxBytes: c.CacheBytes, Dir: c.CacheDir, DiskBytes: c.CacheDiskBytes, Log: log.Warn, Restored: proxy.Restored})
+	if err != nil {
+		return nil, fmt.Errorf("making the cache: %w", err)
+	}
+	return opened, nil
+}

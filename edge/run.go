@@ -1,0 +1,146 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/fleet"
+	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+)
+
+// The receivers of the signal that reloads files.
+const (
+	reloadLists = iota
+	reloadCertificates
+	reloadTiers
+	reloadAccessLog
+	reloadAdmin
+	reloads
+)
+
+// Run serves until ctx ends, and then until the requests in flight are answered or cfg.Drain has
+// passed. It returns an error if the edge can't start or a listener fails, but none for draining.
+func Run(ctx context.Context, cfg Config) error {
+	s, err := New(cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Run(ctx)
+}
+
+// Run serves until ctx ends; see the function Run.
+func (s *Server) Run(ctx context.Context) error {
+	log := s.cfg.Log
+	s.peers.Follow(s.purges, s.library, s.warm)
+	go s.upstream.Run(s.life)
+	go s.library.Run(s.life)
+	go s.admission.Sweep(s.life)
+	go s.admission.Lists.Run(s.life, s.reload[reloadLists])
+	go s.listeners.Reload(s.life, s.reload[reloadCertificates])
+	go s.tiers.Run(s.life, s.reload[reloadTiers], log)
+	go s.admin.access.Run(s.life, s.reload[reloadAdmin], log)
+
+	broken := make(chan error, 4)
+	adminServer := newAdmin(s, s.admin.access, s.purges.Handler(s.admin.access, s.peers, log))
+	go func() { broken <- adminServer.Serve(s.admin) }()
+	defer adminServer.Close()
+	s.listeners.Serve(broken)
+	s.admin.announce(log)
+	select {
+	case err := <-broken:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	s.proxy.Drain()
+	s.listeners.Drain(s.cfg.Drain)
+	return nil
+}
+
+// Close ends everything at once.
+func (s *Server) Close() { s.life.end() }
+
+// A lifecycle is a context that ends when end is called.
+type lifecycle struct {
+	context.Context
+	enders []func() // in the order of construction
+}
+
+func newLifecycle() *lifecycle {
+	ctx, end := context.WithCancel(context.Background())
+	return &lifecycle{ctx, []func(){end}}
+}
+
+// onEnd adds a function that end calls, before those that were added earlier.
+func (l *lifecycle) onEnd(f func()) { l.enders = append(l.enders, f) }
+
+// end ends the lifecycle. The context ends last.
+func (l *lifecycle) end() {
+	for _, f := range slices.Backward(l.enders) {
+		f()
+	}
+	l.enders = nil
+}
+
+// ready reports whether the edge can answer requests. A warm edge can serve some icons without an
+// origin, and may need to.
+func (s *Server) ready() bool { return (s.warm || s.state.Reached()) && !s.proxy.Draining() }
+
+// checkToken asks the origin for its verdict on a licence token.
+func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
+	return s.origin.CheckToken(token, s.library.MayGetSecret(true))
+}
+
+// listening returns the options of the listeners.
+func (s *Server) listening() listen.Options {
+	return listen.Options{Capacity: s.cfg.Capacity, Secure: s.cfg.Secure, MaxBody: s.cfg.Forwarding.MaxBody(), Tunnels: s.cfg.ProxyAll, Clients: s.cfg.Clients(),
+		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
+}
+
+// watch adds the metrics that are read from the components at each scrape.
+func (s *Server) watch() {
+	m := s.metrics
+	m.WatchCache(s.cache.Stats, s.cfg.CacheBytes)
+	m.WatchOrigins(s.upstream.Stats)
+	m.WatchConns(s.listeners.Stats)
+	m.WatchStreams(s.listeners.StreamStats)
+	m.WatchTunnels(s.tunnels.Stats)
+	m.WatchReports(s.reports)
+	m.WatchService(func() observe.ServiceStats {
+		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(), LimitClients: s.admission.Windows(),
+			TierRequests: s.tiers.Requests.Load(), TokenInUse: s.admin.access.TokenInUse()}
+	})
+}
+
+// openFleet connects to Redis, if the operator has configured it; otherwise it returns nil.
+func openFleet(cfg Config, m *observe.Metrics) (*fleet.Fleet, error) {
+	if cfg.Redis == "" {
+		return nil, nil
+	}
+	f, err := cfg.Sharing.Connect(cfg.Log, m.RedisChecks())
+	if err == nil {
+		m.WatchFleet(f.Stats)
+	}
+	return f, err
+}
+
+// windows returns the function that shares windows between edges; nil without Redis.
+func windows(f *fleet.Fleet) func(name string, own *ratelimit.Limiter) access.Window {
+	if f == nil {
+		return nil
+	}
+	return func(name string, own *ratelimit.Limiter) access.Window { return f.SharedWindow(name, own) }
+}
+
+// endTunnels cuts the tunnels that are left when the edge has drained, and waits a moment until
+// their ends are logged.
+func (s *Server) endTunnels() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	s.tunnels.Close(ctx)
+}

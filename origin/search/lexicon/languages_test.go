@@ -1,0 +1,123 @@
+package lexicon
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// annotations reads annotations from JSON.
+func annotations(t *testing.T, text string) Annotations {
+	t.Helper()
+	var a Annotations
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestTranslate(t *testing.T) {
+	english := annotations(t, `{"🏠":{"default":["home","building"],"tts":["house"]},"🏥":{"default":["building","doctor"],"tts":["hospital"]},"❤️":{"default":["love"],"tts":["red heart"]},
+		"🥖":{"default":["bread"],"tts":["baguette"]},"🤕":{"default":["pain"],"tts":["hurt face"]}}`)
+	french := annotations(t, `{"🏠":{"default":["bâtiment"],"tts":["maison"]},"🏥":{"default":["bâtiment"],"tts":["hôpital"]},"❤️":{"tts":["cœur rouge"]},"🥖":{"default":["pain","pains longs"],"tts":["baguette"]},
+		"🐴":{"tts":["cheval"]}}`)
+	vocabulary := []string{"house", "home", "building", "hospital", "red", "heart", "love", "bread", "baguette", "face", "pains"}
+	got := Translate(english, []Annotations{french}, vocabulary, map[string][]Meaning{"garbage": {{Text: "trash", Weight: 1}}})
+	for word, want := range map[string]string{
+		"maison": "house", "hôpital": "hospital", "hopital": "hospital", "bâtiment": "building", "batiment": "building",
+		"cœur rouge": "red heart", "🏠": "house", "❤": "red heart", "🥖": "baguette",
+	} {
+		if list := got[word]; len(list) == 0 || list[0].Text != want || !list[0].Whole || list[0].Weight <= 0 || list[0].Weight > 1 {
+			t.Errorf("%q means %v, want %s first", word, list, want)
+		}
+	}
+	// An English word keeps its meaning, and a word whose translation no name has gets none.
+	for _, word := range []string{"pain", "baguette", "cheval", "garbage", "home", "❤️"} {
+		if list := got[word]; list != nil {
+			t.Errorf("%q means %v, want nothing", word, list)
+		}
+	}
+	for word, list := range got {
+		if !slices.IsSortedFunc(list, func(a, b Meaning) int { return int(1e6 * (b.Weight - a.Weight)) }) {
+			t.Errorf("%q means %v, want the most certain first", word, list)
+		}
+	}
+}
+
+func TestPictographs(t *testing.T) {
+	for r, want := range map[rune]bool{'🏠': true, '→': true, '❤': true, '⚙': true, 'a': false, '家': false, '+': false, '\uFFFD': false, '\uFE0F': false} {
+		if IsPictograph(r) != want {
+			t.Errorf("IsPictograph(%q) = %v", r, !want)
+		}
+	}
+}
+
+// TestLibraryLanguages prints, by language, how many keywords that were held back from learning are
+// understood: one pair of an emoji and a keyword in five is left out, if the keyword stands at other
+// emoji too; it is understood if its meanings include an English word of the emoji that was left
+// out. The test is skipped if ICONEDGE_LIBRARY is not set to a folder of @iconify/json.
+func TestLibraryLanguages(t *testing.T) {
+	library := os.Getenv("ICONEDGE_LIBRARY")
+	if library == "" {
+		t.Skip("ICONEDGE_LIBRARY is not set to a folder of @iconify/json")
+	}
+	files := os.DirFS(filepath.Join(filepath.Dir(filepath.Dir(library)), "cldr-annotations-full"))
+	english, err := ReadAnnotations(files, "en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms := termsOf(english)
+	var vocabulary []string
+	for _, of := range terms {
+		for term := range of {
+			vocabulary = append(vocabulary, strings.Fields(term)...)
+		}
+	}
+	for _, language := range Languages {
+		all, err := ReadAnnotations(files, language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type pair struct{ emoji, word string }
+		var held []pair
+		rest, n := Annotations{}, 0
+		for _, emoji := range slices.Sorted(func(yield func(string) bool) {
+			for emoji := range all {
+				if !yield(emoji) {
+					return
+				}
+			}
+		}) {
+			of := all[emoji]
+			of.Keywords = slices.DeleteFunc(slices.Clone(of.Keywords), func(word string) bool {
+				n++
+				if n%5 != 0 || slices.Contains(of.Name, word) {
+					return false
+				}
+				held = append(held, pair{emoji, key(word)})
+				return true
+			})
+			rest[emoji] = of
+		}
+		left := inverted(termsOf(rest))
+		meanings := Translate(english, []Annotations{rest}, vocabulary, nil)
+		asked, understood := 0, 0
+		for _, p := range held {
+			if len(left[p.word]) == 0 || terms[p.emoji] == nil {
+				continue
+			}
+			asked++
+			if slices.ContainsFunc(meanings[p.word], func(m Meaning) bool { return terms[p.emoji][m.Text] > 0 }) {
+				understood++
+			}
+		}
+		recall := float64(understood) / float64(max(1, asked))
+		t.Logf("| %s | %d | %.2f |", language, asked, recall)
+		if asked < 100 || recall < .5 {
+			t.Errorf("%s: %d of %d keywords are understood", language, understood, asked)
+		}
+	}
+}
