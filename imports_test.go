@@ -37,12 +37,21 @@ var rooms = map[string]string{
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
-	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
+	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/tunnel edge/upstream",
 	// The pipeline and its fast path.
 	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/h2 edge/library edge/observe edge/ratelimit " +
 		"edge/recent edge/repeated edge/routes edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
-	"edge/cache": "cachepolicy github.com/dgraph-io/ristretto/v2 github.com/andybalholm/brotli github.com/klauspost/compress",
+	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
+	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation github.com/andybalholm/brotli github.com/klauspost/compress",
+	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
+	"edge/cache/disk":         "cachepolicy edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
+	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation",
+	"edge/cache/invalidation": "edge/cache/batches edge/cache/hashes",
+	"edge/cache/codec":        "cachepolicy",
+	"edge/cache/hashes":       "",
+	"edge/cache/batches":      "",
+	"edge/cache/entrytest":    "cachepolicy edge/cache/entry",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
 	"edge/observe": "icon trace edge/cache edge/eligible edge/exchange edge/fleet edge/h2 edge/routes edge/tunnel edge/upstream " +
@@ -99,7 +108,7 @@ var rooms = map[string]string{
 }
 
 // testPackages may be imported by the tests of any room.
-var testPackages = []string{"certs/certstest", "test/parallel", "logtest", "objectstore/storetest", "test/golden"}
+var testPackages = []string{"certs/certstest", "edge/cache/entrytest", "test/parallel", "logtest", "objectstore/storetest", "test/golden"}
 
 // restricted lists modules that only some files of a room may import: by path, or by a prefix that
 // ends in / or _.
@@ -107,7 +116,7 @@ var restricted = map[string]string{
 	"github.com/minio/minio-go/v7":        "objectstore/s3.go",
 	"github.com/prometheus/client_golang": "edge/observe/ origin/metrics.go",
 	"github.com/prometheus/client_model":  "edge/observe/",
-	"github.com/dgraph-io/ristretto/v2":   "edge/cache/",
+	"github.com/dgraph-io/ristretto/v2":   "edge/cache/cache.go",
 	"github.com/redis/go-redis":           "edge/fleet/",
 	"go.opentelemetry.io":                 "trace/",
 	"github.com/valyala/fasthttp":         "edge/ loadtest/", // bare fasthttp is its upper bound
@@ -116,6 +125,15 @@ var restricted = map[string]string{
 	"github.com/blevesearch/snowballstem": "origin/search/lexicon/",
 	"github.com/modelcontextprotocol":     "mcp/",
 	"github.com/HdrHistogram":             "loadtest/", // a module of its own
+}
+
+// private lists packages that only their room may import, although rows allow the room.
+var private = map[string]string{
+	"edge/cache/memory":  "edge/cache",
+	"edge/cache/disk":    "edge/cache",
+	"edge/cache/codec":   "edge/cache",
+	"edge/cache/hashes":  "edge/cache",
+	"edge/cache/batches": "edge/cache",
 }
 
 func TestImports(t *testing.T) {
@@ -162,6 +180,8 @@ func forbidden(path, imported string) string {
 	test := strings.HasSuffix(path, "_test.go") || strings.HasSuffix(dir, "test") && dir != "loadtest"
 	ours, isOurs := strings.CutPrefix(imported, module)
 	switch first, _, _ := strings.Cut(imported, "/"); {
+	case isOurs && private[ours] != "" && !within(dir, private[ours]):
+		return "only " + private[ours] + " may import it"
 	case isOurs && within(ours, dir), isOurs && test && slices.Contains(testPackages, ours):
 		return ""
 	case !isOurs && (!strings.Contains(first, ".") || test):
@@ -218,6 +238,10 @@ func TestForbidden(t *testing.T) {
 		{"edge/observe/metrics.go", "github.com/prometheus/client_golang/prometheus", true},
 		{"edge/observe/tally.go", "github.com/prometheus/client_golang/prometheus", true},
 		{"edge/cache/cache.go", module + "icon", false},
+		{"edge/cache/cache.go", module + "edge/cache/memory", true},
+		{"edge/cache/memory/slot.go", module + "edge/cache/disk", false},
+		{"edge/proxy/serve.go", module + "edge/cache/entry", true},
+		{"edge/proxy/serve.go", module + "edge/cache/memory", false},
 		{"edge/serve_test.go", module + "origin", false},
 		{"edge/serve_test.go", "github.com/cespare/webtest", true},
 		{"edge/h2/h2_test.go", module + "certs/certstest", true},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/problem"
 )
@@ -59,6 +60,7 @@ func openAdmin(ctx context.Context, address string, given net.Listener) (l *admi
 			return nil, fmt.Errorf("opening the admin listener: %w", err)
 		}
 	}
+	l.Listener = listen.CloseOnce(l.Listener)
 	return l, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,8 +105,9 @@ func TestDrainGreets(t *testing.T) {
 				}
 				return err != nil
 			})
-			looks := s.looked(2 * listen.IdleGrace) // the grace of an idle connection
-			settled(t, "it is looked for idle connections", func() bool { return looks.Load() > 2 })
+			s.later(2 * listen.IdleGrace) // the grace of an idle connection
+			looks := s.clock.looks.Load()
+			settled(t, "it is looked for idle connections", func() bool { return s.clock.looks.Load() > looks+2 })
 			select {
 			case <-stopped:
 				t.Fatal("it ended with a handshake under way")
@@ -128,13 +128,6 @@ func TestDrainGreets(t *testing.T) {
 			<-stopped
 		})
 	}
-}
-
-// looked moves the clock of the connections on, and counts how often it is read.
-func (e *edgeTest) looked(by time.Duration) *atomic.Int64 {
-	looks := new(atomic.Int64)
-	e.listeners.SetClock(func() time.Time { looks.Add(1); return time.Now().Add(by) })
-	return looks
 }
 
 // The last response on a connection says so, also if the connection has had nothing but hits.

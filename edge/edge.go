@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/listen"
@@ -38,8 +39,8 @@ type Server struct {
 	library   *library.Library     // the release of the origin, and its names
 	purges    *purge.Purger        // removes stored responses
 	admission *access.Admission    // decides which requests may proceed
-	tunnels   *tunnel.Set          // connections that have switched to another protocol
 	proxy     *proxy.Proxy         // answers requests from the cache or the origin
+	memory    *bodies.Budget       // bounds the memory that clients take
 	listeners *listen.Server       // serves connections
 }
 
@@ -90,14 +91,14 @@ func (s *Server) build() (err error) {
 	s.admission = access.NewAdmission(access.Options{
 		Rules: cfg.Rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics,
 	})
-	s.tunnels = tunnel.NewSet(cfg.Tunnels)
-	s.life.onEnd(s.endTunnels)
 	s.proxy = proxy.New(proxy.Options{
 		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Policy: cfg.Forwarding.Policy(), Passed: cfg.Forwarding.Passed(),
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
-		Metrics: s.metrics, Reports: s.reports, Tunnels: s.tunnels, Log: log,
+		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,
 	})
+	s.memory = cfg.Memory()
+	s.life.onEnd(s.endTunnels)
 	if s.listeners, err = listen.New(s.listening(), s.sockets, s.proxy); err != nil {
 		return err
 	}

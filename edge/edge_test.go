@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/logtest"
@@ -212,7 +213,7 @@ func TestRevalidatedInBackground(t *testing.T) {
 			t.Fatal(a.StatusCode)
 		}
 	}
-	fetch, began := e.cache.Join(time.Now(), cache.Call{Key: key, Stale: old, Find: func() *cache.Entry { return nil }, Fetch: func() cache.Result { return cache.Result{} }})
+	fetch, began := e.cache.Join(time.Now(), collapse.Call{Key: key, Stale: old, Find: func() *cache.Entry { return nil }, Fetch: func() collapse.Result { return collapse.Result{} }})
 	close(open)
 	if l := fetch.Wait(time.Minute, nil); began || l.Err != nil || !l.Stored {
 		t.Fatalf("no fetch was in flight (began %v), or it failed: %+v", began, l)

@@ -43,7 +43,7 @@ func TestNotFoundBySameSoftware(t *testing.T) {
 			e.get(t, key)
 			e.age(t, key, 25*time.Hour)
 			e.get(t, key) // a stale response, which the edge revalidates in the background
-			settled(t, "the revalidation ends", func() bool { return requests.Load() == 2 && e.Server.origin.Fetches() == 0 })
+			settled(t, "the revalidation ends", func() bool { return requests.Load() == 2 && e.cache.Callers() == 0 })
 			if !row.gone {
 				if stored := e.cache.Get(key); stored == nil || stored.Status != http.StatusOK {
 					t.Errorf("the stored entry is %+v", stored)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
 // idleBytes is how much memory an idle HTTP/2 connection without TLS may take, whatever happened on
@@ -166,7 +167,7 @@ func TestShareOfMemory(t *testing.T) {
 	third, err := w.dialFrom(t, "127.0.0.2")
 	if err == nil && answersTo(third, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
 		settled(t, "the first has gone", func() bool {
-			return w.listeners.Held(netip.MustParseAddr("127.0.0.2")) == 2*listen.ConnBytes
+			return w.memory.Held(ratelimit.ClientKey(netip.MustParseAddr("127.0.0.2"))) == 2*listen.ConnBytes
 		})
 	}
 	fourth, err := w.dialFrom(t, "127.0.0.2")
@@ -178,7 +179,7 @@ func TestShareOfMemory(t *testing.T) {
 			c.Close()
 		}
 	}
-	settled(t, "all is given back", func() bool { return w.listeners.Held(netip.MustParseAddr("127.0.0.2")) == 0 })
+	settled(t, "all is given back", func() bool { return w.memory.Held(ratelimit.ClientKey(netip.MustParseAddr("127.0.0.2"))) == 0 })
 }
 
 // answersTo reports whether the response to a request has that status.

@@ -41,6 +41,13 @@ func newRecorder(t *testing.T) *recorder {
 	return o
 }
 
+// requests returns the number of requests since the last take.
+func (o *recorder) requests() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.seen)
+}
+
 func (o *recorder) serve(c net.Conn) {
 	defer c.Close()
 	for r := bufio.NewReader(c); ; {

@@ -29,7 +29,7 @@ func TestPanics(t *testing.T) {
 			{"an icon", false, func(h *proxy.Proxy) { h.Options.Cache = nil }, "GET", "/mdi/home.svg?token=hidden", "cdn", "/mdi/home.svg?token=REDACTED"},
 			{"a search", false, func(h *proxy.Proxy) { h.Options.Cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
 			{"a forwarded path", true, func(h *proxy.Proxy) { h.Options.Cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
-			{"a forwarded path of two segments", true, func(h *proxy.Proxy) { h.Options.Origin.Client = nil }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
+			{"a forwarded path of two segments", true, func(h *proxy.Proxy) { h.Options.Origin = brokenFetcher() }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
 			{"before its route is known", false, func(h *proxy.Proxy) { h.Options.Tiers = nil }, "GET", "/mdi/home.svg", "unknown", "/mdi/home.svg"},
 		} {
 			t.Run(way+"/"+row.name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestPanics(t *testing.T) {
 func TestPanicWhileFetching(t *testing.T) {
 	var log logtest.Log
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
-	e.Options.Origin.Client = nil
+	e.Options.Origin = brokenFetcher()
 	r, err := http.NewRequest(http.MethodGet, "http://edge.test/api/v1/search?q=iel_0123456789012345678901234567890123456789", nil)
 	must(t, err)
 	resp, err := e.send(r) // the API's description has no 500
@@ -109,6 +109,9 @@ func TestPanicWhileFetching(t *testing.T) {
 		t.Errorf("%d error lines, want 1: %s", n, log.String())
 	}
 }
+
+// brokenFetcher returns a fetcher whose every fetch panics.
+func brokenFetcher() *proxy.Fetcher { return proxy.NewFetcher(proxy.FetcherOptions{MaxWaiting: 1}) }
 
 // exported returns the text of the edge's metrics.
 func exported(t *testing.T, h *proxy.Proxy) string {

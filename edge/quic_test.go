@@ -13,6 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
 // silent opens a QUIC connection that sends no requests and ignores what the edge sends.
@@ -184,7 +185,7 @@ func TestClientsOfQUIC(t *testing.T) {
 		from(address)
 		settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == int64(i+1) })
 	}
-	held := func(address string) int64 { return s.listeners.Held(netip.MustParseAddr(address)) }
+	held := func(address string) int64 { return s.memory.Held(ratelimit.ClientKey(netip.MustParseAddr(address))) }
 	if each := int64(listen.QUICConnBytes + listen.QUICStreamBytes*h2.MaxStreams); held("127.0.0.2") != 2*each || held("127.0.0.3") != each {
 		t.Errorf("%d and %d bytes are held, want %d and %d", held("127.0.0.2"), held("127.0.0.3"), 2*each, each)
 	}

@@ -98,7 +98,7 @@ func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
-	return listen.Options{Capacity: s.cfg.Capacity, Secure: s.cfg.Secure, MaxBody: s.cfg.Forwarding.MaxBody(), Tunnels: s.cfg.ProxyAll, Clients: s.cfg.Clients(),
+	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: s.cfg.Forwarding.MaxBody(), Tunnels: s.cfg.ProxyAll, Clients: s.cfg.Clients(),
 		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 
@@ -109,7 +109,7 @@ func (s *Server) watch() {
 	m.WatchOrigins(s.upstream.Stats)
 	m.WatchConns(s.listeners.Stats)
 	m.WatchStreams(s.listeners.StreamStats)
-	m.WatchTunnels(s.tunnels.Stats)
+	m.WatchTunnels(s.proxy.Options.Tunnels.Stats)
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
 		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(), LimitClients: s.admission.Windows(),
@@ -142,5 +142,5 @@ func windows(f *fleet.Fleet) func(name string, own *ratelimit.Limiter) access.Wi
 func (s *Server) endTunnels() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	s.tunnels.Close(ctx)
+	s.proxy.Options.Tunnels.Close(ctx)
 }

@@ -41,6 +41,7 @@ type edgeTest struct {
 	*Server
 	*proxy.Proxy
 	follows *purge.Follower
+	clock   *testClock // of the connections
 	ln      *fasthttputil.InmemoryListener
 	via     http.RoundTripper // replaces ln; nil: use ln
 	of      testing.TB
@@ -56,6 +57,8 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
 	patient(&cfg)
 	cfg.Log, cfg.Version = slog.New(slog.DiscardHandler), "test"
+	clock := new(testClock)
+	cfg.Now = clock.now
 	ln := fasthttputil.NewInmemoryListener()
 	cfg.Listener, cfg.AdminListener = fasthttputil.NewInmemoryListener(), fasthttputil.NewInmemoryListener()
 	for _, f := range change {
@@ -64,7 +67,7 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	s, err := New(cfg)
 	must(t, err)
 	t.Cleanup(s.Close)
-	return &edgeTest{Server: s, Proxy: s.proxy, follows: s.peers.Follow(s.purges, s.library, false), ln: ln, of: t}
+	return &edgeTest{Server: s, Proxy: s.proxy, follows: s.peers.Follow(s.purges, s.library, false), clock: clock, ln: ln, of: t}
 }
 
 func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -179,6 +180,41 @@ func (s *securedTest) onlyBy(t testing.TB, p exchange.Protocol) {
 	for q, n := range s.counted(t) {
 		if (n > 0) != (exchange.Protocol(q) == p) {
 			t.Errorf("%d requests were counted as %s", n, exchange.Protocol(q))
+		}
+	}
+}
+
+// A closeCount counts how often a socket is closed.
+type closeCount struct {
+	net.Listener
+	closes atomic.Int64
+}
+
+func (c *closeCount) Close() error {
+	c.closes.Add(1)
+	return c.Listener.Close()
+}
+
+// An edge closes each of its listeners once, whether it has drained or not. A listener of an
+// embedder need not bear a second Close.
+func TestListenersAreClosedOnce(t *testing.T) {
+	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
+	for _, drains := range []bool{false, true} {
+		all := map[string]*closeCount{"public": {Listener: listenTest(t)}, "TLS": {Listener: listenTest(t)}, "admin": {Listener: listenTest(t)}}
+		e := newTestServer(t, func(c *Config) {
+			c.Listener, c.TLSListener, c.AdminListener = all["public"], all["TLS"], all["admin"]
+			c.TLSCerts, c.TLSKeys = []string{cert}, []string{key}
+		})
+		if drains {
+			ended, end := context.WithCancel(t.Context())
+			end()
+			must(t, e.Server.Run(ended))
+		}
+		e.Server.Close()
+		for name, l := range all {
+			if n := l.closes.Load(); n != 1 {
+				t.Errorf("after draining (%v) the %s listener is closed %d times, want once", drains, name, n)
+			}
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestExtendedConnect(t *testing.T) {
 			if h := *u.header.Load(); h.Get("Upgrade") != "websocket" || h.Get("Connection") != "Upgrade" || len(h.Get("Sec-Websocket-Key")) != 24 {
 				t.Errorf("the origin got %v", h)
 			}
-			settled(t, "the tunnels have ended", func() bool { return u.open.Load() == 0 && s.tunnels.Stats().Open == 0 })
+			settled(t, "the tunnels have ended", func() bool { return u.open.Load() == 0 && s.Options.Tunnels.Stats().Open == 0 })
 			for target, want := range map[string]int{"/refused": 403, "/other": 502, "/socket?wrong": 502, "/healthz": 405} {
 				resp, w := connect(t, target, "websocket")
 				w.Close()
@@ -116,7 +116,7 @@ func TestExtendedConnect(t *testing.T) {
 			} else {
 				w.Close()
 			}
-			settled(t, "no place is taken", func() bool { return s.tunnels.Stats().Open == 0 })
+			settled(t, "no place is taken", func() bool { return s.Options.Tunnels.Stats().Open == 0 })
 		})
 	}
 }
@@ -136,6 +136,6 @@ func TestResetEndsTunnel(t *testing.T) {
 		}
 		resp.Body.Close()
 		settled(t, name+": the origin's end is closed", func() bool { return u.open.Load() == 0 })
-		settled(t, name+": the place is free", func() bool { return s.tunnels.Stats().Open == 0 })
+		settled(t, name+": the place is free", func() bool { return s.Options.Tunnels.Stats().Open == 0 })
 	}
 }

@@ -114,8 +114,8 @@ func TestTunnel(t *testing.T) {
 	if h := *e.origin.header.Load(); h.Get("Upgrade") != "echo/1" || h.Get("Connection") != "Upgrade" || h.Get("Sec-Websocket-Key") != "abc" || h.Get("Via") == "" {
 		t.Errorf("the origin got %v", h)
 	}
-	settled(t, "the tunnel has ended at both ends", func() bool { return e.origin.open.Load() == 0 && e.tunnels.Stats().Open == 0 })
-	if s := e.tunnels.Stats(); s.Opened != 1 || s.FromClient != 10 || s.FromOrigin != 16 {
+	settled(t, "the tunnel has ended at both ends", func() bool { return e.origin.open.Load() == 0 && e.Options.Tunnels.Stats().Open == 0 })
+	if s := e.Options.Tunnels.Stats(); s.Opened != 1 || s.FromClient != 10 || s.FromOrigin != 16 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -232,8 +232,8 @@ func TestUnwantedSwitch(t *testing.T) {
 			_, r := e.connect(t, upgradeTo)
 			resp, err := http.ReadResponse(r, nil)
 			must(t, err)
-			if resp.StatusCode != http.StatusBadGateway || e.tunnels.Stats().Open != 0 {
-				t.Errorf("%d, %d tunnels; want 502 and none", resp.StatusCode, e.tunnels.Stats().Open)
+			if resp.StatusCode != http.StatusBadGateway || e.Options.Tunnels.Stats().Open != 0 {
+				t.Errorf("%d, %d tunnels; want 502 and none", resp.StatusCode, e.Options.Tunnels.Stats().Open)
 			}
 		})
 	}
@@ -254,7 +254,7 @@ func TestRefusedUpgradeIsPassedOn(t *testing.T) {
 			t.Errorf("the origin got %d requests, want %d", n, 2+i)
 		}
 	}
-	if n := e.tunnels.Stats().Open; n != 0 {
+	if n := e.Options.Tunnels.Stats().Open; n != 0 {
 		t.Errorf("%d places are taken after refused upgrades", n)
 	}
 }
@@ -284,9 +284,9 @@ func TestTooManyTunnels(t *testing.T) {
 	e.tunnel(t, of("192.0.2.3"))
 	refused("192.0.2.4")
 	first.Close()
-	settled(t, "the place is free", func() bool { return e.tunnels.Stats().Open == 3 })
+	settled(t, "the place is free", func() bool { return e.Options.Tunnels.Stats().Open == 3 })
 	e.tunnel(t, of("192.0.2.4"))
-	if n := e.tunnels.Stats().Refused; n != 2 {
+	if n := e.Options.Tunnels.Stats().Refused; n != 2 {
 		t.Errorf("%d were refused, want 2", n)
 	}
 }
@@ -301,7 +301,7 @@ func TestTunnelIsLoggedOnce(t *testing.T) {
 	io.ReadFull(r, make([]byte, len("some bytes")))
 	c.CloseWrite()
 	io.ReadAll(r)
-	settled(t, "the place is free", func() bool { return e.tunnels.Stats().Open == 0 })
+	settled(t, "the place is free", func() bool { return e.Options.Tunnels.Stats().Open == 0 })
 	e.Server.Close()
 	lines := linesIn(t, text())
 	if len(lines) != 1 || lines[0].Status != 101 || lines[0].Bytes != 16 || lines[0].Path != "/socket" || lines[0].Cache != "passed" || lines[0].Protocol != "h1" {
@@ -328,7 +328,7 @@ func TestDrainCutsTunnels(t *testing.T) {
 	if _, err := io.ReadAll(r); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Errorf("the tunnel is open after the drain: %v", err)
 	}
-	if n := e.tunnels.Stats().Open; n != 0 {
+	if n := e.Options.Tunnels.Stats().Open; n != 0 {
 		t.Errorf("%d tunnels are open after the drain", n)
 	}
 }
@@ -339,7 +339,7 @@ func TestNoTunnelOnOwnRoutes(t *testing.T) {
 	_, r := e.connect(t, strings.Replace(upgradeTo, "/socket", "/healthz", 1))
 	resp, err := http.ReadResponse(r, nil)
 	must(t, err)
-	if resp.StatusCode != 200 || e.tunnels.Stats().Opened != 0 {
+	if resp.StatusCode != 200 || e.Options.Tunnels.Stats().Opened != 0 {
 		t.Errorf("%d", resp.StatusCode)
 	}
 }

@@ -1,5 +1,10 @@
 package cache
 
+import (
+	"github.com/iconedge/iconedge/edge/cache/batches"
+	"github.com/iconedge/iconedge/edge/cache/memory"
+)
+
 // Ristretto decides which entries stay. A goroutine of its own takes them from a queue, and may
 // reject them. Calls about one hash reach it in order, because each caller holds the update lock of
 // the shard. Its callbacks run on that goroutine. They take the lock of a shard, which no caller
@@ -15,9 +20,9 @@ func lruItemOf(id uint64, cost uint32) lruItem {
 	return lruItem(id<<costBits) | lruItem(min(cost, 1<<costBits-1))
 }
 
-func (t lruItem) bytes() int64 { return int64(t&(1<<costBits-1)) * costUnit }
+func (t lruItem) bytes() int64 { return int64(t&(1<<costBits-1)) * memory.CostUnit }
 
-func (t lruItem) is(l *slot) bool { return l != nil && t == lruItemOf(l.id, l.cost) }
+func (t lruItem) is(l *memory.Slot) bool { return l != nil && t == lruItemOf(l.ID, l.Cost) }
 
 // admit passes an entry to ristretto and removes the entries that it replaces. It removes an older
 // value of the same hash too, because an update in place would not evict others. If too many bytes
@@ -50,7 +55,7 @@ func (c *Cache) admit(hash uint64, t lruItem, replaced []uint64) {
 
 // capacity returns the bytes that ristretto may use: free slots in the arena and interned headers
 // reduce them.
-func (c *Cache) capacity() int64 { return max(1, c.most-c.arena.waste.Load()-c.interned.bytes.Load()) }
+func (c *Cache) capacity() int64 { return max(1, c.most-c.arena.Wasted()-c.interned.Bytes()) }
 
 // admissionCost is called when ristretto takes an entry from its queue, and returns the entry's
 // cost.
@@ -69,7 +74,7 @@ func (c *Cache) onEvicted(hash uint64, t lruItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.at(hash); !s.closed && t.is(l) {
-		l.state &^= stateAdmitted
+		l.State &^= memory.Admitted
 		c.evictUnreferenced(s, hash)
 	}
 }
@@ -81,9 +86,9 @@ func (c *Cache) removeFromLRU(gone []uint64) {
 		if !c.removeOneFromLRU(hash) {
 			return
 		}
-		if (n+1)%batch == 0 {
+		if (n+1)%batches.Size == 0 {
 			c.waitForLRU()
-			pause((n + 1) / batch)
+			batches.Pause((n + 1) / batches.Size)
 		}
 	}
 }

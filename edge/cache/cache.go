@@ -1,26 +1,33 @@
 // Package cache stores complete responses, ready to send: status, header fields and the body in
-// every content coding.
+// every content coding. It decides which entries are stored and found; its packages decide how.
 //
 // Each response is in one slot of an arena that the garbage collector does not scan, and header
-// text that many responses share is interned. A View reads a response in place; an Entry is a copy.
-// Shards index the slots by key and variant. Ristretto counts requests and decides evictions,
-// except for a small recency window, which keeps a newly stored entry available for the next
-// request. Evicted entries may go to a log on disk, from which they return, also after a restart.
-// Callers of one key share a collapsed fetch, and a Spool lets them read a body while it arrives.
-// Invalidations remove all entries with a surrogate key at once, and responses that are in flight
-// at that moment are not stored.
+// text that many responses share is interned (package memory). A View reads a response in place; an
+// Entry is a copy (package entry). Shards index the slots by key and variant. Ristretto counts
+// requests and decides evictions, except for a small recency window, which keeps a newly stored
+// entry available for the next request. Evicted entries may go to a log on disk, from which they
+// return, also after a restart (package disk). Callers of one key share a collapsed fetch, and a
+// Spool lets them read a body while it arrives (package collapse). Invalidations remove all entries
+// with a surrogate key at once, and responses that are in flight at that moment are not stored
+// (package invalidation).
 //
 // The package makes no decision that HTTP makes: package cachepolicy decides whether a response may
 // be reused, and the server consults it.
 package cache
 
 import (
-	"hash/maphash"
 	"math/bits"
 	"sync"
 	"sync/atomic"
 
 	"github.com/dgraph-io/ristretto/v2"
+
+	"github.com/iconedge/iconedge/edge/cache/collapse"
+	"github.com/iconedge/iconedge/edge/cache/disk"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 const (
@@ -41,25 +48,26 @@ type Options struct {
 
 	// Restored is called with each entry that was read from disk before any other caller gets it,
 	// because Head is not stored on disk. It may be nil.
-	Restored func(*Entry)
+	Restored func(*entry.Entry)
 	// Log receives failures of the disk tier, with arguments as for slog. It may be nil.
 	Log func(msg string, args ...any)
 }
 
 // A Cache is safe for concurrent use.
 type Cache struct {
-	seeds         seeds
+	*collapse.Fetches // collapsed fetches
+
+	seeds         hashes.Seeds
 	ids           atomic.Uint64 // the number of the newest entry
-	arena         arena
-	interned      internTable
-	shards        [shards]shard
+	arena         memory.Arena
+	interned      memory.Interned
+	shards        [hashes.Shards]shard
 	lru           *ristretto.Cache[uint64, lruItem]
 	most          int64 // bytes that ristretto may use if none are wasted
 	loss          int64 // bytes of holes in the arena above which it is compacted
 	window        recencyWindow
-	disk          *disk // nil: none
-	invalidations invalidations
-	fetches       fetches
+	disk          *disk.Tier // nil: none
+	invalidations invalidation.Table
 	janitor       janitor
 
 	compacting sync.Mutex // taken before the lock of a shard
@@ -77,16 +85,16 @@ type counts struct {
 
 // New opens a cache, with the entries in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
-	c := &Cache{seeds: newSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart}
-	c.fetches.init()
-	c.interned.init(o.MaxBytes)
-	c.arena.init(o.MaxBytes)
+	c := &Cache{seeds: hashes.NewSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart}
+	c.Fetches = collapse.New(&c.seeds, &c.invalidations)
+	c.interned.Init(o.MaxBytes)
+	c.arena.Init(o.MaxBytes)
 	recent := decodedPerShard(o.MaxBytes)
 	for i := range c.shards {
 		c.shards[i].init(&c.arena, recent)
 	}
 	counters := countersFor(o.MaxBytes)
-	c.most = o.MaxBytes - 3*c.window.max - c.loss - shards*decodedMost*int64(recent) - countersSize(counters)
+	c.most = o.MaxBytes - 3*c.window.max - c.loss - hashes.Shards*decodedMost*int64(recent) - countersSize(counters)
 	lru, err := ristretto.NewCache(&ristretto.Config[uint64, lruItem]{
 		NumCounters:        counters,
 		MaxCost:            c.capacity(),
@@ -137,13 +145,13 @@ func (c *Cache) Close() {
 		c.shards[i].close()
 	}
 	if c.disk != nil {
-		c.disk.close(c.all())
+		c.disk.Close(c.all())
 	}
 	c.lru.Close()
 	for i := range c.shards {
 		c.shards[i].clear()
 	}
-	c.arena.close()
+	c.arena.Close()
 }
 
 // Stats are counts for metrics.
@@ -167,44 +175,12 @@ type Stats struct {
 func (c *Cache) Stats() Stats {
 	s := Stats{
 		Entries: c.counts.entries.Load(), Evicted: c.counts.evicted.Load(),
-		Bytes: c.counts.bytes.Load() + c.arena.waste.Load() + c.interned.bytes.Load(),
+		Bytes: c.counts.bytes.Load() + c.arena.Wasted() + c.interned.Bytes(),
 		Drops: c.counts.drops.Load(), Purged: c.counts.purged.Load(),
 	}
-	if d := c.disk; d != nil {
-		d.mu.RLock()
-		defer d.mu.RUnlock()
-		s.DiskBytes, s.DiskEntries = d.bytes, d.index.live
-		s.DiskHits, s.DiskErrors, s.DiskDropped = d.hits.Load(), d.errors.Load(), d.dropped.Load()
+	if c.disk != nil {
+		d := c.disk.Stats()
+		s.DiskBytes, s.DiskEntries, s.DiskHits, s.DiskErrors, s.DiskDropped = d.Bytes, d.Entries, d.Hits, d.Errors, d.Dropped
 	}
 	return s
-}
-
-// seeds are the seeds of the hashes of keys and surrogate keys. They differ between processes, so
-// that no client can choose names that collide.
-type seeds struct{ url, secondary, tag maphash.Seed }
-
-func newSeeds() seeds { return seeds{maphash.MakeSeed(), maphash.MakeSeed(), maphash.MakeSeed()} }
-
-// labelOfKey returns the label of a key. Every entry has it besides the labels of its surrogate
-// keys.
-func (s *seeds) labelOfKey(key string) uint64 { return maphash.String(s.url, key) }
-
-func (s *seeds) labelOfTag(tag string) uint64 { return maphash.String(s.tag, tag) }
-
-// labelsOf appends the labels of an entry: that of its key, and those of its surrogate keys.
-func (s *seeds) labelsOf(labels []uint64, key string, tags []string) []uint64 {
-	labels = append(labels, s.labelOfKey(key))
-	for _, t := range tags {
-		labels = append(labels, s.labelOfTag(t))
-	}
-	return labels
-}
-
-// hashOf returns the hash of a variant, which is in the same shard as other variants of its key.
-// The hash of a response without variants is the label of its key.
-func (s *seeds) hashOf(label uint64, secondary string) uint64 {
-	if secondary == "" {
-		return label
-	}
-	return label ^ maphash.String(s.secondary, secondary)&^shardBits
 }

@@ -3,12 +3,16 @@ package cache
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 func newTest(t *testing.T, maxBytes int64) *Cache {
@@ -21,17 +25,11 @@ func newTest(t *testing.T, maxBytes int64) *Cache {
 	return c
 }
 
-func entry(key, body string, tags ...string) *Entry {
-	e := &Entry{Key: key, Status: 200, ContentType: []byte("image/svg+xml"), Tags: tags, Validator: `"tag"`}
-	e.SetIdentity([]byte(body), `"tag"`)
-	return e
-}
-
 func TestPutIsVisibleAtOnce(t *testing.T) {
 	c := newTest(t, 64<<20)
 	for i := range 5000 {
 		key := fmt.Sprint("/mdi/icon-", i, ".svg")
-		e := entry(key, strings.Repeat("x", i%3000))
+		e := entrytest.New(key, strings.Repeat("x", i%3000))
 		if !c.Put(e, c.Generation()) {
 			t.Fatalf("Put(%s) = false", key)
 		}
@@ -39,7 +37,7 @@ func TestPutIsVisibleAtOnce(t *testing.T) {
 			t.Fatalf("Get(%s) right after Put = %v, want the entry", key, got)
 		}
 	}
-	e := entry("/large", strings.Repeat("y", 8<<20)) // larger than the whole recency window
+	e := entrytest.New("/large", strings.Repeat("y", 8<<20)) // larger than the whole recency window
 	c.Put(e, c.Generation())
 	if !c.Get("/large").SameStored(e) {
 		t.Error("an entry larger than the recency window is not stored right after Put")
@@ -52,7 +50,7 @@ func TestPutIsVisibleAtOnce(t *testing.T) {
 func TestNewerReplacesOlder(t *testing.T) {
 	c := newTest(t, 8<<20)
 	for i := range 100 {
-		e := entry("/a", fmt.Sprint(i))
+		e := entrytest.New("/a", fmt.Sprint(i))
 		c.Put(e, c.Generation())
 		if got := c.Get("/a"); !got.SameStored(e) {
 			t.Fatalf("after %d stores Get returns %s", i+1, got.Identity().Body)
@@ -65,7 +63,7 @@ func TestCeilingHolds(t *testing.T) {
 	c := newTest(t, ceiling)
 	body := strings.Repeat("<path d='M0 0h24v24z'/>", 200)
 	for i := range 3000 {
-		e := entry(fmt.Sprint("/", i), body[:len(body)-i])
+		e := entrytest.New(fmt.Sprint("/", i), body[:len(body)-i])
 		e.AddCodings()
 		c.Put(e, c.Generation())
 		if s := c.Stats(); s.Bytes > ceiling {
@@ -94,18 +92,18 @@ func consistent(t *testing.T, c *Cache) {
 		for hash, at := range s.index {
 			l := s.at(hash)
 			entries++
-			bytes += l.bytesTaken()
+			bytes += l.Bytes()
 			if at != onHeap {
-				slots += int64(c.arena.size(at))
+				slots += int64(c.arena.Size(at))
 			}
-			if l.is(stateAdmitted) {
-				items[lruItemOf(l.id, l.cost)] = hash
+			if l.Is(memory.Admitted) {
+				items[lruItemOf(l.ID, l.Cost)] = hash
 			}
-			if l.is(stateRecent) {
-				window += l.bytesTaken()
+			if l.Is(memory.Recent) {
+				window += l.Bytes()
 			}
-			if other, _ := s.find(c, l.keyText(), l.label, l.secondaryText()); !l.is(stateLive) || l.state&(stateRecent|stateAdmitted) == 0 || other != l {
-				t.Errorf("%s %q has the state %+v in its shard", l.keyText(), l.secondaryText(), l.state)
+			if other, _ := s.find(c, l.Key(), l.Label, l.Secondary()); !l.Is(memory.Live) || l.State&(memory.Recent|memory.Admitted) == 0 || other != l {
+				t.Errorf("%s %q has the state %+v in its shard", l.Key(), l.Secondary(), l.State)
 			}
 		}
 		s.consistent(t)
@@ -121,13 +119,13 @@ func consistent(t *testing.T, c *Cache) {
 	for is, hash := range items {
 		t.Errorf("ristretto lacks the item %x with the hash %x", is, hash)
 	}
-	if used := c.arena.taken.Load() - c.arena.waste.Load(); used != slots {
+	if used := c.arena.Used(); used != slots {
 		t.Errorf("%d bytes of the arena are in use, but the slots of all entries have %d", used, slots)
 	}
 	if c.disk != nil {
-		locationsConsistent(t, c.disk)
+		onDiskConsistent(t, c)
 	}
-	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.waste.Load()+c.interned.bytes.Load() || c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
+	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.Wasted()+c.interned.Bytes() || c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
 		t.Errorf("%d entries with %d bytes are stored, %d bytes in the recency window, none pending; the counts are %+v, %d, %d",
 			entries, bytes, window, s, c.window.used.Load(), c.pendingBytes.Load())
 	}
@@ -137,13 +135,13 @@ func consistent(t *testing.T, c *Cache) {
 func (s *shard) consistent(t *testing.T) {
 	t.Helper()
 	for label, v := range s.variants {
-		if len(v.members) > maxVariants {
+		if len(v.members) > entry.MaxVariants {
 			t.Errorf("%s has %d variants", v.key, len(v.members))
 		}
 		var hashes []uint64
 		for _, m := range v.members {
 			hashes = append(hashes, m.hash)
-			if l := s.at(m.hash); l == nil || l.label != label || l.secondaryText() == "" {
+			if l := s.at(m.hash); l == nil || l.Label != label || l.Secondary() == "" {
 				t.Errorf("%s has a variant that is not stored", v.key)
 			}
 		}
@@ -179,21 +177,21 @@ func concurrentUse(t *testing.T, c *Cache) {
 			random := rand.New(rand.NewPCG(1, uint64(worker)))
 			for i := range 2000 {
 				key := fmt.Sprint("/", random.IntN(300))
-				e := variant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
+				e := entrytest.Variant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
 				switch random.IntN(40) {
 				case 0:
-					c.Purge(Purge{Tags: e.Tags, Soft: i%2 == 0}, time.Now())
+					c.Purge(invalidation.Purge{Tags: e.Tags, Soft: i%2 == 0}, time.Now())
 				case 1:
-					c.Purge(Purge{Keys: []string{key}}, time.Now())
+					c.Purge(invalidation.Purge{Keys: []string{key}}, time.Now())
 				case 2:
 					c.Invalidate(e.Tags...)
 				case 3:
-					c.Purge(Purge{Prefixes: []string{key[:2]}}, time.Now())
+					c.Purge(invalidation.Purge{Prefixes: []string{key[:2]}}, time.Now())
 				case 4, 5, 6, 7, 8, 9, 10, 11:
 					c.Put(e, c.Generation())
 					c.Alias(e, "alias")
 				case 12, 13, 14, 15, 16, 17, 18, 19:
-					c.Put(entry(key, "plain"), c.Generation())
+					c.Put(entrytest.New(key, "plain"), c.Generation())
 				case 20:
 					if old := c.Get(key); old != nil {
 						c.Replace(old, old.CopyConfirmed(), c.Generation())
@@ -219,12 +217,6 @@ func lookUp(t *testing.T, c *Cache, key string, secondary ...string) {
 	}
 }
 
-func variant(key, secondary, body string, tags ...string) *Entry {
-	e := entry(key, body, tags...)
-	e.Secondary, e.Vary = secondary, []string{"Accept-Language"}
-	return e
-}
-
 func TestVariants(t *testing.T) {
 	c := newTest(t, 8<<20)
 	find := func(keys ...string) string {
@@ -239,9 +231,9 @@ func TestVariants(t *testing.T) {
 		}
 		return "nothing"
 	}
-	put := func(e *Entry) *Entry { c.Put(e, c.Generation()); return e }
-	other := func(secondary string) *Entry {
-		e := variant("/a", secondary, secondary)
+	put := func(e *entry.Entry) *entry.Entry { c.Put(e, c.Generation()); return e }
+	other := func(secondary string) *entry.Entry {
+		e := entrytest.Variant("/a", secondary, secondary)
 		e.Vary = []string{"Origin"}
 		return e
 	}
@@ -252,20 +244,20 @@ func TestVariants(t *testing.T) {
 		want string
 	}{
 		{"nothing is stored", func() {}, []string{"en"}, "nothing"},
-		{"a variant", func() { put(variant("/a", "en", "english")) }, []string{"en"}, "english"},
+		{"a variant", func() { put(entrytest.Variant("/a", "en", "english")) }, []string{"en"}, "english"},
 		{"a request of another kind", func() {}, []string{"de"}, "varies"},
-		{"a second variant", func() { put(variant("/a", "de", "german")) }, []string{"de"}, "german"},
+		{"a second variant", func() { put(entrytest.Variant("/a", "de", "german")) }, []string{"de"}, "german"},
 		{"the first is still stored", func() {}, []string{"en"}, "english"},
 		{"keys are tried in their order", func() {}, []string{"fr", "de", "en"}, "german"},
-		{"a newer one with the same keys", func() { put(variant("/a", "en", "british")) }, []string{"en"}, "british"},
-		{"an alias", func() { c.Alias(put(variant("/a", "it", "italian")), "it;q=1") }, []string{"it;q=1"}, "italian"},
-		{"an alias does not replace an entry's own key", func() { c.Alias(put(variant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
-		{"an entry replaces an alias", func() { put(variant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
-		{"Find passes the names in Vary", func() { put(variant("/a", "Accept-Language", "named")) }, nil, "named"},
+		{"a newer one with the same keys", func() { put(entrytest.Variant("/a", "en", "british")) }, []string{"en"}, "british"},
+		{"an alias", func() { c.Alias(put(entrytest.Variant("/a", "it", "italian")), "it;q=1") }, []string{"it;q=1"}, "italian"},
+		{"an alias does not replace an entry's own key", func() { c.Alias(put(entrytest.Variant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
+		{"an entry replaces an alias", func() { put(entrytest.Variant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
+		{"Find passes the names in Vary", func() { put(entrytest.Variant("/a", "Accept-Language", "named")) }, nil, "named"},
 		{"a Vary with other names", func() { put(other("example")) }, []string{"en"}, "varies"},
 		{"the variant with the new names", func() {}, []string{"example"}, "example"},
-		{"an entry without Vary replaces all variants", func() { put(entry("/a", "answer")) }, []string{"example"}, "plain answer"},
-		{"a variant replaces an entry without Vary", func() { put(variant("/a", "en", "english")) }, []string{"example"}, "varies"},
+		{"an entry without Vary replaces all variants", func() { put(entrytest.New("/a", "answer")) }, []string{"example"}, "plain answer"},
+		{"a variant replaces an entry without Vary", func() { put(entrytest.Variant("/a", "en", "english")) }, []string{"example"}, "varies"},
 	}
 	for _, step := range steps {
 		step.do()
@@ -281,15 +273,15 @@ func TestVariants(t *testing.T) {
 
 func TestAliasGoesWithItsEntry(t *testing.T) {
 	c := newTest(t, 8<<20)
-	e := variant("/a", "en", "english")
+	e := entrytest.Variant("/a", "en", "english")
 	c.Put(e, c.Generation())
 	for i := range 2 * maxAliases {
 		c.Alias(e, fmt.Sprint(i))
 	}
-	if n := len(c.shard(e.hash).variants[e.labels[0]].aliases); n != maxAliases {
+	if n := len(c.shard(e.Hash).variants[e.Labels[0]].aliases); n != maxAliases {
 		t.Errorf("the entry has %d aliases, more than %d", n, maxAliases)
 	}
-	c.Put(variant("/a", "en", "newer"), c.Generation())
+	c.Put(entrytest.Variant("/a", "en", "newer"), c.Generation())
 	c.Alias(e, "late")
 	for _, key := range []string{"0", "late"} {
 		if got, _ := c.Find("/a", func([]string) []string { return []string{key} }); got != nil {
@@ -301,63 +293,18 @@ func TestAliasGoesWithItsEntry(t *testing.T) {
 
 func TestReplace(t *testing.T) {
 	c := newTest(t, 8<<20)
-	old, newer := entry("/a", "old"), entry("/a", "newer")
+	old, newer := entrytest.New("/a", "old"), entrytest.New("/a", "newer")
 	c.Put(old, c.Generation())
-	if c.Replace(newer, entry("/a", "wrong"), c.Generation()) || !c.Get("/a").SameStored(old) {
+	if c.Replace(newer, entrytest.New("/a", "wrong"), c.Generation()) || !c.Get("/a").SameStored(old) {
 		t.Error("Replace of an entry that is not stored succeeded")
 	}
 	if !c.Replace(old, newer, c.Generation()) || !c.Get("/a").SameStored(newer) {
 		t.Error("Replace of a stored entry failed")
 	}
 	before := c.Generation()
-	c.Purge(Purge{Keys: []string{"/a"}}, time.Now())
-	if c.Replace(newer, entry("/a", "late"), before) || c.Get("/a") != nil {
+	c.Purge(invalidation.Purge{Keys: []string{"/a"}}, time.Now())
+	if c.Replace(newer, entrytest.New("/a", "late"), before) || c.Get("/a") != nil {
 		t.Error("Replace of a purged entry succeeded")
-	}
-}
-
-func TestConfirmed(t *testing.T) {
-	e := variant("/a", "en", "body", "tag")
-	e.Date, e.LastModified, e.Validator, e.Monochrome, e.Release = []byte("today"), time.Unix(1, 0), `"tag"`, "?1", "r"
-	e.Fields, e.FieldsWithBody, e.Policy.Lifetime = []Field{{}}, []Field{{}}, time.Hour
-	e.expire(time.Unix(10, 0), 1)
-	if n := e.Hit(); n != 1 {
-		t.Errorf("Hit() = %d, want 1", n)
-	}
-	n := e.CopyConfirmed()
-	if hits := n.Hit(); hits != 2 {
-		t.Errorf("Hit() of the copy = %d, want 2", hits)
-	}
-	if n.Freshness() != e.Policy {
-		t.Error("the purge of the old entry made the confirmed one stale")
-	}
-	exported := reflect.ValueOf(e).Elem()
-	for i := range exported.NumField() {
-		if f := exported.Type().Field(i); f.IsExported() && !reflect.DeepEqual(exported.Field(i).Interface(), reflect.ValueOf(n).Elem().Field(i).Interface()) {
-			t.Errorf("%s is not copied", f.Name)
-		}
-	}
-	if n.Identity() != e.Identity() {
-		t.Error("the body is not shared")
-	}
-}
-
-func TestCostCountsEverything(t *testing.T) {
-	long := strings.Repeat("x", 10_000)
-	base := entry("/a", "").Cost()
-	for name, fill := range map[string]func(e *Entry){
-		"Key": func(e *Entry) { e.Key = long }, "Secondary": func(e *Entry) { e.Secondary = long },
-		"Vary": func(e *Entry) { e.Vary = []string{long} }, "ContentType": func(e *Entry) { e.ContentType = []byte(long) },
-		"Date": func(e *Entry) { e.Date = []byte(long) }, "Fields": func(e *Entry) { e.Fields = []Field{{Value: []byte(long)}} },
-		"Missing": func(e *Entry) { e.FieldsWithBody = []Field{{Name: []byte(long)}} }, "Tags": func(e *Entry) { e.Tags = []string{long} },
-		"Validator": func(e *Entry) { e.Validator = long }, "Monochrome": func(e *Entry) { e.Monochrome = long },
-		"Release": func(e *Entry) { e.Release = long }, "body": func(e *Entry) { e.SetIdentity([]byte(long), "") },
-		"entity tag": func(e *Entry) { e.SetIdentity(nil, long) },
-	} {
-		e := entry("/a", "")
-		if fill(e); e.Cost() < base+9_900 {
-			t.Errorf("%s of %d bytes costs %d", name, len(long), e.Cost()-base)
-		}
 	}
 }
 
@@ -366,12 +313,12 @@ func TestClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Put(entry("/a", "body"), c.Generation())
+	c.Put(entrytest.New("/a", "body"), c.Generation())
 	c.Close()
 	c.Get("/a")
 	c.Invalidate("tag")
-	c.Purge(Purge{All: true}, time.Now())
-	if c.Put(entry("/b", "body"), c.Generation()) {
+	c.Purge(invalidation.Purge{All: true}, time.Now())
+	if c.Put(entrytest.New("/b", "body"), c.Generation()) {
 		t.Error("Put succeeded after Close")
 	}
 }
@@ -382,7 +329,7 @@ func BenchmarkGet(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	c.Put(entry("/mdi/home.svg", "body", "icon/mdi/home", "pack/mdi"), c.Generation())
+	c.Put(entrytest.New("/mdi/home.svg", "body", "icon/mdi/home", "pack/mdi"), c.Generation())
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

@@ -1,64 +1,15 @@
 package cache
 
 import (
-	"cmp"
 	"maps"
-	"slices"
-	"unsafe"
+
+	"github.com/iconedge/iconedge/edge/cache/batches"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
-
-// evacuate selects the slabs to empty, those with the fewest slots in use first, and returns which
-// they are, by number, or nil if there are none. They get no new slots.
-func (a *arena) evacuate() (evacuating []bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for class, holes := range a.holes {
-		if holes == 0 || holes < a.slabSize/classSize(class) {
-			continue
-		}
-		var sparse []*slab
-		for s := a.open[class]; s != nil; s = s.next {
-			sparse = append(sparse, s)
-		}
-		slices.SortFunc(sparse, func(s, o *slab) int { return cmp.Compare(s.live, o.live) })
-		for _, s := range sparse[:min(len(sparse), holes/sparse[0].room)] {
-			if evacuating == nil {
-				evacuating = make([]bool, len(a.slabs))
-			}
-			a.unlist(s)
-			s.evacuating, evacuating[s.number] = true, true
-		}
-	}
-	return evacuating
-}
-
-// move copies a slot to another slab, and frees it. Without memory the slot stays.
-func (a *arena) move(r ref) ref {
-	size := a.size(r)
-	to, ok := a.alloc(size)
-	if !ok {
-		return r
-	}
-	copy(unsafe.Slice((*byte)(a.at(to)), size), unsafe.Slice((*byte)(a.at(r)), size))
-	a.free(r)
-	return to
-}
-
-// endEvacuation returns slabs that could not be emptied to use.
-func (a *arena) endEvacuation() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, s := range a.slabs {
-		if s != nil && s.evacuating {
-			s.evacuating = false
-			a.list(s)
-		}
-	}
-}
 
 // compactIfWasteful compacts if that releases enough memory.
 func (c *Cache) compactIfWasteful() {
-	if c.arena.compactable.Load() > c.loss {
+	if c.arena.Reclaimable() > c.loss {
 		c.compact()
 	}
 }
@@ -71,7 +22,7 @@ const smallCache = 4 << 10
 // janitor, so that no request waits for it.
 func (c *Cache) requestCompaction() {
 	switch {
-	case c.arena.compactable.Load() <= c.loss:
+	case c.arena.Reclaimable() <= c.loss:
 	case c.counts.entries.Load() <= smallCache:
 		c.compact()
 	default:
@@ -84,22 +35,22 @@ func (c *Cache) requestCompaction() {
 func (c *Cache) compact() {
 	c.compacting.Lock()
 	defer c.compacting.Unlock()
-	evacuating := c.arena.evacuate()
+	evacuating := c.arena.Evacuate()
 	if evacuating == nil {
 		return
 	}
 	for i := range c.shards {
 		c.shards[i].evacuate(&c.arena, evacuating)
 	}
-	c.arena.endEvacuation()
+	c.arena.EndEvacuation()
 }
 
 // evacuate moves the slots of a shard that are in slabs to be emptied. Only its index refers to
 // them.
-func (s *shard) evacuate(a *arena, evacuating []bool) {
-	inBatches(&s.mu, maps.Keys(s.index), func(hash uint64) {
-		if r, ok := s.index[hash]; ok && r != onHeap && int(r.slab()) < len(evacuating) && evacuating[r.slab()] {
-			s.index[hash] = a.move(r)
+func (s *shard) evacuate(a *memory.Arena, evacuating []bool) {
+	batches.Each(&s.mu, maps.Keys(s.index), func(hash uint64) {
+		if r, ok := s.index[hash]; ok && r != onHeap && int(r.Slab()) < len(evacuating) && evacuating[r.Slab()] {
+			s.index[hash] = a.Move(r)
 		}
 	})
 }

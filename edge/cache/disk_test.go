@@ -1,18 +1,18 @@
 package cache
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 const roomOnDisk = 64 << 20
@@ -34,7 +34,7 @@ func openTest(t *testing.T, dir string, o Options) *Cache {
 func reopened(t *testing.T, c *Cache) *Cache {
 	t.Helper()
 	c.Close()
-	next := openTest(t, c.disk.dir, Options{DiskBytes: c.disk.most})
+	next := openTest(t, c.disk.Dir, Options{DiskBytes: c.disk.MaxBytes})
 	t.Cleanup(next.Close)
 	return next
 }
@@ -42,12 +42,12 @@ func reopened(t *testing.T, c *Cache) *Cache {
 // crashed opens a cache in a copy of the folder of a cache that was not closed.
 func crashed(t *testing.T, c *Cache) *Cache {
 	t.Helper()
-	c.disk.flush()
+	c.disk.Flush()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(c.disk.dir)); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(c.disk.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	next := openTest(t, dir, Options{DiskBytes: c.disk.most})
+	next := openTest(t, dir, Options{DiskBytes: c.disk.MaxBytes})
 	t.Cleanup(next.Close)
 	return next
 }
@@ -63,79 +63,29 @@ func evict(c *Cache) {
 		}
 		s.mu.Unlock()
 	}
-	c.disk.flush()
+	c.disk.Flush()
 }
 
 // evictOne evicts an entry. The caller holds the lock of the shard.
 func evictOne(c *Cache, s *shard, hash uint64) {
 	l := s.at(hash)
 	c.window.remove(s, l)
-	l.state &^= stateAdmitted
+	l.State &^= memory.Admitted
 	c.evictUnreferenced(s, hash)
 }
 
-// locationsConsistent checks that the counts of the disk tier are correct.
-func locationsConsistent(t *testing.T, d *disk) {
+// onDiskConsistent checks the disk tier.
+func onDiskConsistent(t *testing.T, c *Cache) {
 	t.Helper()
-	d.flush()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var there, bytes int64
-	locations := map[*location]bool{}
-	for _, s := range d.segments {
-		bytes += s.size
-		for _, p := range s.locations {
-			locations[p] = true
-			if !p.gone {
-				there++
-			}
-		}
-	}
-	for hash, s := range d.index.at {
-		if !locations[s.location] {
-			t.Errorf("the location under %x is in no segment", hash)
-		}
-	}
-	if there != d.index.live || bytes != d.bytes {
-		t.Errorf("%d locations with %d bytes are counted, but there are %d with %d", d.index.live, d.bytes, there, bytes)
+	if err := c.disk.Check(); err != nil {
+		t.Error(err)
 	}
 }
 
 // waitForDisk waits until evicted entries are on disk.
 func waitForDisk(c *Cache) {
 	c.waitForLRU()
-	c.disk.flush()
-}
-
-// fullEntry returns an entry with a value in every field.
-func fullEntry() *Entry {
-	e := variant("/page?q=1", "Accept-Language=2:en;", strings.Repeat("<p>text</p>", 100), "tag", "other tag")
-	e.Vary = []string{"Accept-Language", "Origin"}
-	e.Date, e.Validator, e.Monochrome, e.Release = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), `W/"x"`, "?1", "r1"
-	e.Fields = []Field{{[]byte("Cache-Control"), []byte("max-age=60")}, {[]byte("Set-Cookie"), []byte("b=2\xff")}, {[]byte("X"), nil}}
-	e.FieldsWithBody = []Field{{[]byte("Link"), []byte("<x>")}}
-	e.LastModified = t0.Add(time.Nanosecond)
-	e.Policy = cachepolicy.Entry{
-		Stored: t0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true, Heuristic: true, SetsCookie: true,
-	}
-	e.AddCodings()
-	e.Hit()
-	return e
-}
-
-// same reports whether an entry that was read from disk equals the written one.
-func same(a, b *Entry) bool {
-	one, other := a.CopyConfirmed(), b.CopyConfirmed()
-	for _, e := range []*Entry{one, other} {
-		e.Policy.Stored, e.LastModified = e.Policy.Stored.UTC(), e.LastModified.UTC()
-		for _, list := range [][]Field{e.Fields, e.FieldsWithBody} {
-			for i := range list {
-				list[i] = Field{bytes.Clone(list[i].Name), append([]byte{}, list[i].Value...)}
-			}
-		}
-		e.ContentType, e.Date = append([]byte{}, e.ContentType...), append([]byte{}, e.Date...)
-	}
-	return reflect.DeepEqual(one, other)
+	c.disk.Flush()
 }
 
 func TestWarmAfterRestart(t *testing.T) {
@@ -149,7 +99,7 @@ func TestWarmAfterRestart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
-			all := append(purgeTestEntries(), fullEntry())
+			all := append(purgeTestEntries(), entrytest.Full())
 			for _, e := range all {
 				c.Put(e, c.Generation())
 			}
@@ -164,7 +114,7 @@ func TestWarmAfterRestart(t *testing.T) {
 			}
 			for range 2 { // from disk, then from memory
 				for _, e := range all {
-					if got := there(c, e); got == nil || !same(got, e) {
+					if got := there(c, e); got == nil || !entrytest.Same(got, e) {
 						t.Errorf("%s differs after a restart: %v", label(e), got)
 					}
 				}
@@ -183,38 +133,11 @@ func TestWarmAfterRestart(t *testing.T) {
 	}
 }
 
-// Every field of an entry is written and read back, except Head, which is made again, and Ended,
-// because a soft purge is written separately. The test fails for a new field that is not set here.
-func TestEncodingIsComplete(t *testing.T) {
-	e := fullEntry()
-	for _, v := range []reflect.Value{reflect.ValueOf(e).Elem(), reflect.ValueOf(&e.Policy).Elem()} {
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Name != "Head" && f.Name != "SoftPurged" && v.Field(i).IsZero() {
-				t.Errorf("%s is not set in the entry that this test writes", f.Name)
-			}
-		}
-	}
-	head, body := encodeEntry(e, []string{"alias"})
-	got, aliases, err := decodeEntry(head, bytes.Join(body, nil))
-	if err != nil || !same(got, e) || !slices.Equal(aliases, []string{"alias"}) {
-		t.Errorf("%+v is read as %+v with aliases %q and the error %v", e, got, aliases, err)
-	}
-	if got != nil && got.Hit() != 2 {
-		t.Error("the count of hits is lost")
-	}
-	e.DisableCodings()
-	e.expire(t0.Add(time.Hour), 1)
-	head, body = encodeEntry(e, nil)
-	if got, _, _ = decodeEntry(head, bytes.Join(body, nil)); got == nil || !got.plain || got.Freshness().Lifetime != time.Hour+1 || !got.Freshness().SoftPurged {
-		t.Errorf("%+v with a soft purge is read as %+v", e, got)
-	}
-}
-
 // Restored may set fields again that are not on disk.
 func TestRestored(t *testing.T) {
-	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Restored: func(e *Entry) { e.Head = &Head{Own: []byte(e.Key)} }})
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Restored: func(e *entry.Entry) { e.Head = &entry.Head{Own: []byte(e.Key)} }})
 	t.Cleanup(c.Close)
-	c.Put(entry("/a", "body"), c.Generation())
+	c.Put(entrytest.New("/a", "body"), c.Generation())
 	if e := c.Get("/a"); e.Head != nil {
 		t.Error("Restored was called with an entry that was not read from disk")
 	}
@@ -230,7 +153,7 @@ func TestEvictedToDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	for version := range 2 {
 		for i := range entries {
-			c.Put(entry(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)), fmt.Sprint("tag ", i%10)), c.Generation())
+			c.Put(entrytest.New(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)), fmt.Sprint("tag ", i%10)), c.Generation())
 			if i%10 == 0 {
 				waitForDisk(c)
 			}
@@ -262,13 +185,13 @@ func TestEvictedToDisk(t *testing.T) {
 func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 	tests := []struct {
 		name         string
-		older, newer *Entry
+		older, newer *entry.Entry
 		want         bool // the older one is found when the newer is gone
 	}{
-		{"the same key", entry("/a", "old"), entry("/a", "new"), false},
-		{"a variant in place of an entry without Vary", entry("/a", "old"), variant("/a", "en", "new"), false},
-		{"the same variant", variant("/a", "en", "old"), variant("/a", "en", "new"), false},
-		{"another key", entry("/b", "old"), entry("/a", "new"), true},
+		{"the same key", entrytest.New("/a", "old"), entrytest.New("/a", "new"), false},
+		{"a variant in place of an entry without Vary", entrytest.New("/a", "old"), entrytest.Variant("/a", "en", "new"), false},
+		{"the same variant", entrytest.Variant("/a", "en", "old"), entrytest.Variant("/a", "en", "new"), false},
+		{"another key", entrytest.New("/b", "old"), entrytest.New("/a", "new"), true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -280,9 +203,9 @@ func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 			if got := there(c, tt.newer); !got.SameStored(tt.newer) {
 				t.Errorf("Get returns %+v, not the newer entry", got)
 			}
-			s := c.shard(tt.newer.labels[0])
+			s := c.shard(tt.newer.Labels[0])
 			s.mu.Lock()
-			c.remove(s, tt.newer.hash) // the newer entry is lost, as if the queue were full
+			c.remove(s, tt.newer.Hash) // the newer entry is lost, as if the queue were full
 			s.mu.Unlock()
 			if got := there(c, tt.older); (got != nil) != tt.want {
 				t.Errorf("after the newer entry was lost, Get returns %+v", got)
@@ -296,19 +219,25 @@ func TestNewerInMemoryHidesOlderOnDisk(t *testing.T) {
 func TestLateEviction(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
-	older, newer := entry("/a", "old"), entry("/a", "new")
+	older, newer := entrytest.New("/a", "old"), entrytest.New("/a", "new")
 	c.Put(older, c.Generation())
+	s, other := c.shard(older.Labels[0]), entrytest.New("/other", "body")
+	for i := 0; c.shard(c.seeds.LabelOfKey(other.Key)) == s; i++ {
+		other = entrytest.New(fmt.Sprint("/other/", i), "body")
+	}
+	c.Put(other, c.Generation())
 	c.waitForLRU()
-	c.disk.writing.Lock() // the writer is slow
-	s := c.shard(older.labels[0])
+	slow := c.shard(other.Labels[0])
+	slow.mu.Lock() // the writer waits for this shard after it has written other
+	evictOne(c, slow, other.Hash)
 	s.mu.Lock()
-	evictOne(c, s, older.hash)
+	evictOne(c, s, older.Hash)
 	s.mu.Unlock()
 	c.Put(newer, c.Generation())
-	c.disk.writing.Unlock()
-	c.disk.flush()
+	slow.mu.Unlock()
+	c.disk.Flush()
 	s.mu.Lock()
-	c.remove(s, newer.hash)
+	c.remove(s, newer.Hash)
 	s.mu.Unlock()
 	if got := c.Get("/a"); got != nil {
 		t.Errorf("%s is found", got.Identity().Body)
@@ -320,12 +249,12 @@ func TestLateEviction(t *testing.T) {
 func TestVariantsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
-	first, last := variant("/a", "en", "first"), variant("/a", "de", "last", "tag")
-	for _, e := range []*Entry{first, last} {
+	first, last := entrytest.Variant("/a", "en", "first"), entrytest.Variant("/a", "de", "last", "tag")
+	for _, e := range []*entry.Entry{first, last} {
 		c.Put(e, c.Generation())
 		evict(c)
 	}
-	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 || there(c, last) != nil {
+	if n := c.Purge(invalidation.Purge{Tags: []string{"tag"}}, t0); n != 1 || there(c, last) != nil {
 		t.Errorf("Purge = %d, want 1", n)
 	}
 	for _, c := range []*Cache{c, crashed(t, c)} {
@@ -333,7 +262,7 @@ func TestVariantsOnDisk(t *testing.T) {
 			t.Errorf("%v is found, want the first variant", got)
 		}
 		evict(c)
-		if n := c.Purge(Purge{Keys: []string{"/a"}}, t0); n != 1 {
+		if n := c.Purge(invalidation.Purge{Keys: []string{"/a"}}, t0); n != 1 {
 			t.Errorf("Purge of the address = %d, want 1", n)
 		}
 		if _, varies := c.Find("/a", func([]string) []string { return nil }); varies {
@@ -345,7 +274,7 @@ func TestVariantsOnDisk(t *testing.T) {
 // An entry that was read from disk, and is still there, is not written again.
 func TestWrittenOnce(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
-	c.Put(entry("/a", "body"), c.Generation())
+	c.Put(entrytest.New("/a", "body"), c.Generation())
 	evict(c)
 	want := c.Stats().DiskBytes
 	for range 3 {
@@ -413,13 +342,13 @@ func TestPurgeOnDisk(t *testing.T) {
 func TestDropOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
-	var tags []string
-	for i := range 3 * tagsInRecord {
+	var tags []string // the log has a record for each 4,096 of them
+	for i := range 12 << 10 {
 		tags = append(tags, fmt.Sprint("tag ", i))
 	}
-	c.Put(entry("/first", "a", tags[0]), c.Generation())
-	c.Put(entry("/last", "b", tags[len(tags)-1]), c.Generation())
-	c.Put(entry("/kept", "c", "other"), c.Generation())
+	c.Put(entrytest.New("/first", "a", tags[0]), c.Generation())
+	c.Put(entrytest.New("/last", "b", tags[len(tags)-1]), c.Generation())
+	c.Put(entrytest.New("/kept", "c", "other"), c.Generation())
 	evict(c)
 	c.Invalidate(tags...)
 	for _, c := range []*Cache{c, crashed(t, c)} {
@@ -437,17 +366,17 @@ func TestDropOnDisk(t *testing.T) {
 func TestDiscardedInvalidationsOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	t.Cleanup(c.Close)
-	c.Put(entry("/dropped", "a", "tag 1"), c.Generation())
-	c.Put(entry("/kept", "b", "tag"), c.Generation())
+	c.Put(entrytest.New("/dropped", "a", "tag 1"), c.Generation())
+	c.Put(entrytest.New("/kept", "b", "tag"), c.Generation())
 	evict(c)
-	tags := make([]string, maxLabels+1)
+	tags := make([]string, invalidation.MaxLabels+1)
 	for i := range tags {
 		tags[i] = fmt.Sprint("tag ", i)
 	}
 	c.Invalidate(tags...)
 	c.tidy()
-	if len(c.invalidations.labels) > 0 || c.Stats().DiskEntries != 1 {
-		t.Errorf("%d invalidations are left, Stats() = %+v", len(c.invalidations.labels), c.Stats())
+	if labels, _ := c.invalidations.Count(); labels > 0 || c.Stats().DiskEntries != 1 {
+		t.Errorf("%d invalidations are left, Stats() = %+v", labels, c.Stats())
 	}
 	if c.Get("/dropped") != nil || c.Get("/kept") == nil {
 		t.Error("a dropped entry is found, or another one is not")
@@ -460,7 +389,7 @@ func TestFullDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: most})
 	t.Cleanup(c.Close)
 	size := func() (n int64) {
-		files, _ := filepath.Glob(filepath.Join(c.disk.dir, "*.segment"))
+		files, _ := filepath.Glob(filepath.Join(c.disk.Dir, "*.segment"))
 		for _, f := range files {
 			if info, err := os.Stat(f); err == nil {
 				n += info.Size()
@@ -469,13 +398,13 @@ func TestFullDisk(t *testing.T) {
 		return n
 	}
 	for i := range 1000 {
-		c.Put(entry(fmt.Sprint("/", i), strings.Repeat("x", 2000)), c.Generation())
+		c.Put(entrytest.New(fmt.Sprint("/", i), strings.Repeat("x", 2000)), c.Generation())
 		evict(c)
 		if n := size(); n > most || n != c.Stats().DiskBytes {
 			t.Fatalf("after %d entries the tier has %d bytes on disk, counts %d, and has a limit of %d", i+1, n, c.Stats().DiskBytes, most)
 		}
 	}
-	c.Put(entry("/huge", strings.Repeat("x", most/minSegments)), c.Generation())
+	c.Put(entrytest.New("/huge", strings.Repeat("x", most/8)), c.Generation())
 	evict(c)
 	if c.Get("/huge") != nil || c.Get("/0") != nil || c.Get("/999") == nil || c.Get("/900") == nil {
 		t.Error("an entry that is too large or old is found, or a new one is not")
@@ -489,7 +418,7 @@ func TestFullDisk(t *testing.T) {
 func TestOneProcessPerFolder(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{})
 	t.Cleanup(c.Close)
-	if other, err := New(Options{MaxBytes: 1 << 20, Dir: c.disk.dir, DiskBytes: 1 << 20}); err == nil {
+	if other, err := New(Options{MaxBytes: 1 << 20, Dir: c.disk.Dir, DiskBytes: 1 << 20}); err == nil {
 		other.Close()
 		t.Error("a second cache uses the same folder")
 	}
@@ -499,70 +428,32 @@ func TestOneProcessPerFolder(t *testing.T) {
 // removed when a purge cannot be recorded.
 func TestDiskFails(t *testing.T) {
 	logged := 0
-	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Log: func(string, ...any) { logged++ }})
+	c := openTest(t, t.TempDir(), Options{DiskBytes: 1 << 16, Log: func(string, ...any) { logged++ }})
 	t.Cleanup(c.Close)
-	c.Put(entry("/written", "a", "tag"), c.Generation())
+	c.Put(entrytest.New("/written", "a", "tag"), c.Generation())
 	evict(c)
-	readOnly, err := os.Open(c.disk.segments[0].file.Name())
-	if err != nil {
+	if err := os.Rename(c.disk.Dir, c.disk.Dir+".away"); err != nil { // no segment can be created
 		t.Fatal(err)
 	}
-	c.disk.segments[0].file.Close()
-	c.disk.segments[0].file = readOnly
 	for i := range 3 {
-		c.Put(entry(fmt.Sprint("/", i), "b"), c.Generation())
+		c.Put(entrytest.New(fmt.Sprint("/", i), strings.Repeat("b", 7<<10)), c.Generation())
 	}
 	evict(c)
+	if err := os.Rename(c.disk.Dir+".away", c.disk.Dir); err != nil {
+		t.Fatal(err)
+	}
 	c.SetLabel("label")
 	if s := c.Stats(); logged != 1 || s.DiskErrors == 0 || c.Label() != "" {
 		t.Errorf("%d messages logged, want 1; Stats() = %+v, label %q", logged, s, c.Label())
 	}
-	if c.Get("/written") == nil || !c.Put(entry("/memory", "c"), c.Generation()) || c.Get("/memory") == nil {
+	if c.Get("/written") == nil || !c.Put(entrytest.New("/memory", "c"), c.Generation()) || c.Get("/memory") == nil {
 		t.Error("an entry on disk, or one in memory, is not found")
 	}
-	if n := c.Purge(Purge{Tags: []string{"tag"}}, t0); n != 1 {
+	if n := c.Purge(invalidation.Purge{Tags: []string{"tag"}}, t0); n != 1 {
 		t.Errorf("Purge = %d, want 1", n)
 	}
 	if next := crashed(t, c); next.Stats().DiskEntries != 0 || c.Get("/written") != nil {
 		t.Error("the purged entry is found")
-	}
-}
-
-func TestReusable(t *testing.T) {
-	policy := cachepolicy.Entry{Stored: t0, Lifetime: time.Minute}
-	stale := policy
-	stale.StaleWhenLost = time.Hour
-	for _, row := range []struct {
-		name string
-		e    *Entry
-		at   time.Duration
-		want bool
-	}{
-		{"fresh", &Entry{Policy: policy}, 59 * time.Second, true},
-		{"stale", &Entry{Policy: policy}, time.Minute, false},
-		{"stale, origin lost", &Entry{Policy: stale}, time.Hour, true},
-		{"too stale", &Entry{Policy: stale}, 2 * time.Hour, false},
-		{"stale, with an entity tag", &Entry{Policy: policy, Validator: `"x"`}, time.Hour, true},
-		{"stale, with a date", &Entry{Policy: policy, LastModified: t0}, time.Hour, true},
-	} {
-		if got := reusable(row.e, t0.Add(row.at)); got != row.want {
-			t.Errorf("%s: reusable %v, want %v", row.name, got, row.want)
-		}
-	}
-}
-
-func TestReplaceFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "label")
-	for _, content := range []string{"first", "second", ""} {
-		if err := replaceFile(path, content); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := os.ReadFile(path); err != nil || string(b) != content {
-			t.Errorf("the file contains %q, error %v; want %q", b, err, content)
-		}
-	}
-	if err := replaceFile(filepath.Join(path, "below a file"), "x"); err == nil || errors.Is(err, os.ErrNotExist) {
-		t.Errorf("writing below a file: error %v", err)
 	}
 }
 
@@ -576,7 +467,7 @@ func BenchmarkOpen(b *testing.B) {
 	const entries = 200_000
 	body := strings.Repeat("x", 2000)
 	for i := range entries {
-		c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), body, fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
+		c.Put(entrytest.New(fmt.Sprint("/mdi/icon-", i, ".svg"), body, fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
 	}
 	c.Close()
 	for b.Loop() {

@@ -10,11 +10,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 )
 
 // icons are entries of typical icon sizes: bodies of 156 to 900 bytes, in all codings. Many share a
 // body, so that it is encoded once.
-type icons struct{ bodies []*Entry }
+type icons struct{ bodies []*entry.Entry }
 
 func newIcons() *icons {
 	random := rand.New(rand.NewPCG(5, 6))
@@ -24,21 +27,21 @@ func newIcons() *icons {
 		for size := 140 + random.IntN(740); len(b) < size; {
 			b = fmt.Appendf(b, "%c%d.%d", "lhvcsqa "[random.IntN(8)], random.IntN(20), random.IntN(100))
 		}
-		list.bodies = append(list.bodies, withCodings(ownEntry("/", string(append(b, `"/></svg>`...)))))
+		list.bodies = append(list.bodies, entrytest.WithCodings(entrytest.Own("/", string(append(b, `"/></svg>`...)))))
 	}
 	return list
 }
 
-func (i *icons) at(n int) *Entry {
-	e := ownEntry(fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), "")
+func (i *icons) at(n int) *entry.Entry {
+	e := entrytest.Own(fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), "")
 	body := i.bodies[n%len(i.bodies)]
-	e.variants, e.Head.ColourUses = body.variants, 1
+	e.Variants, e.Head.ColourUses = body.Variants, 1
 	return e
 }
 
 // payload returns the bytes of an entry that clients get: bodies, and its own part of the head.
-func payload(e *Entry) (n int64) {
-	for _, v := range e.variants {
+func payload(e *entry.Entry) (n int64) {
+	for _, v := range e.Variants {
 		if v != nil {
 			n += int64(len(v.Body))
 		}
@@ -96,7 +99,7 @@ func TestCeilingHoldsForAllSizes(t *testing.T) {
 			if random.IntN(50) == 0 {
 				size = random.IntN(len(body))
 			}
-			c.Put(ownEntry(fmt.Sprintf("/%d/%d.svg", era, i), string(body[:size])), c.Generation())
+			c.Put(entrytest.Own(fmt.Sprintf("/%d/%d.svg", era, i), string(body[:size])), c.Generation())
 			if taken := c.Stats().Bytes; taken > ceiling {
 				t.Fatalf("after %d entries of size %d the cache has %d bytes, above its ceiling of %d", i+1, size, taken, ceiling)
 			}
@@ -162,7 +165,7 @@ func (v *View) look(c *Cache, key string, out []byte) []byte {
 		return nil
 	}
 	h := v.Head()
-	out = append(append(append(append(append(out[:0], h.Type...), h.Always...), v.ETag(Identity)...), h.Own...), v.Body(Identity)...)
+	out = append(append(append(append(append(out[:0], h.Type...), h.Always...), v.ETag(entry.Identity)...), h.Own...), v.Body(entry.Identity)...)
 	v.Hit()
 	v.Release()
 	return out
@@ -210,7 +213,7 @@ func BenchmarkPut(b *testing.B) {
 			}
 			defer c.Close()
 			list, i := newIcons(), 0
-			ready := make([]*Entry, 1<<12)
+			ready := make([]*entry.Entry, 1<<12)
 			b.ReportAllocs()
 			for b.Loop() {
 				if i%len(ready) == 0 {

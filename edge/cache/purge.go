@@ -3,35 +3,29 @@ package cache
 import (
 	"slices"
 	"time"
-)
 
-// A Purge specifies entries: all to which any of its fields applies.
-type Purge struct {
-	Keys     []string // exact keys; all variants of a key are included
-	Prefixes []string // of keys
-	Tags     []string // surrogate keys
-	All      bool
-	Soft     bool // make the entries stale, instead of removing them
-}
+	"github.com/iconedge/iconedge/edge/cache/disk"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
+)
 
 // Purge removes entries, or makes them stale, and returns how many. Each variant counts, but an
 // entry that was stale by an earlier purge does not count again. Responses that are in flight are
 // not stored as fresh. When Purge returns, the disk tier has recorded the purge; a purge of
 // prefixes takes longer there, because it reads keys from disk.
-func (c *Cache) Purge(p Purge, now time.Time) int {
+func (c *Cache) Purge(p invalidation.Purge, now time.Time) int {
 	p.Keys = slices.Compact(slices.Sorted(slices.Values(p.Keys)))
 	c.janitor.mu.Lock()
 	defer c.janitor.mu.Unlock()
-	if p.scans() {
-		c.onDisk((*disk).flush) // entries in the queue are counted on disk
-		c.sweep()               // dropped entries do not count as purged
+	if p.Scans() {
+		c.onDisk((*disk.Tier).Flush) // entries in the queue are counted on disk
+		c.sweep()                    // dropped entries do not count as purged
 	}
-	s := specOf(&c.seeds, &p, now)
-	generation := c.invalidations.apply(s)
+	s := invalidation.SpecOf(&c.seeds, &p, now)
+	generation := c.invalidations.Apply(s)
 	run := &purger{cache: c, generation: generation, soft: p.Soft, when: now}
-	c.onDisk(func(d *disk) { d.recordPurge(&p, generation, now, true) })
+	c.onDisk(func(d *disk.Tier) { d.RecordPurge(&p, generation, now, true) })
 	run.purgeMemory(&p, s)
-	c.onDisk(func(d *disk) { run.n += d.purge(&p, s, generation, run.origins) })
+	c.onDisk(func(d *disk.Tier) { run.n += d.Purge(&p, s, generation, run.origins) })
 	if c.janitor.swept == generation-1 {
 		c.janitor.swept = generation
 	}
@@ -42,6 +36,3 @@ func (c *Cache) Purge(p Purge, now time.Time) int {
 	c.janitor.trigger()
 	return run.n
 }
-
-// scans reports whether a purge has to check all entries. Only keys lead directly to their entries.
-func (p *Purge) scans() bool { return p.All || len(p.Prefixes)+len(p.Tags) > 0 }

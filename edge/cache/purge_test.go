@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
-var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var t0 = entrytest.T0
 
 // purgeTestCache returns a cache with entries of several kinds, each fresh for an hour from t0.
 func purgeTestCache(t *testing.T) *Cache {
@@ -20,14 +23,14 @@ func purgeTestCache(t *testing.T) *Cache {
 	return c
 }
 
-func purgeTestEntries() []*Entry {
-	list := []*Entry{
-		entry("/mdi/home.svg", "a", "icon/mdi/home", "pack/mdi"),
-		entry("/mdi/home.svg?size=32", "b", "icon/mdi/home", "pack/mdi"),
-		entry("/mdi/account.svg", "c", "icon/mdi/account", "pack/mdi"),
-		entry("/tabler/home.svg", "d", "icon/tabler/home", "pack/tabler"),
-		variant("/page", "en", "e", "page"), variant("/page", "de", "f", "page"), variant("/page", "fr", "g"),
-		entry("/none", "h"),
+func purgeTestEntries() []*entry.Entry {
+	list := []*entry.Entry{
+		entrytest.New("/mdi/home.svg", "a", "icon/mdi/home", "pack/mdi"),
+		entrytest.New("/mdi/home.svg?size=32", "b", "icon/mdi/home", "pack/mdi"),
+		entrytest.New("/mdi/account.svg", "c", "icon/mdi/account", "pack/mdi"),
+		entrytest.New("/tabler/home.svg", "d", "icon/tabler/home", "pack/tabler"),
+		entrytest.Variant("/page", "en", "e", "page"), entrytest.Variant("/page", "de", "f", "page"), entrytest.Variant("/page", "fr", "g"),
+		entrytest.New("/none", "h"),
 	}
 	for _, e := range list {
 		e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: time.Hour, StaleWhileRevalidate: time.Hour}
@@ -37,25 +40,25 @@ func purgeTestEntries() []*Entry {
 
 var purges = []struct {
 	name  string
-	purge Purge
+	purge invalidation.Purge
 	want  []string // keys with secondary keys
 }{
-	{"a key", Purge{Keys: []string{"/mdi/home.svg"}}, []string{"/mdi/home.svg"}},
-	{"a key that is not stored", Purge{Keys: []string{"/mdi"}}, nil},
-	{"a key with variants", Purge{Keys: []string{"/page"}}, []string{"/page de", "/page en", "/page fr"}},
-	{"a key twice", Purge{Keys: []string{"/none", "/none"}}, []string{"/none"}},
-	{"a prefix", Purge{Prefixes: []string{"/mdi/home"}}, []string{"/mdi/home.svg", "/mdi/home.svg?size=32"}},
-	{"a prefix of variants", Purge{Prefixes: []string{"/pa"}}, []string{"/page de", "/page en", "/page fr"}},
-	{"a surrogate key", Purge{Tags: []string{"pack/mdi"}}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32"}},
-	{"a surrogate key of some variants", Purge{Tags: []string{"page"}}, []string{"/page de", "/page en"}},
-	{"a surrogate key that is a key of another entry", Purge{Tags: []string{"/none"}}, nil},
-	{"a key that is a surrogate key", Purge{Keys: []string{"pack/mdi"}}, nil},
-	{"entries that match twice", Purge{Keys: []string{"/none"}, Prefixes: []string{"/n", "/tabler"}, Tags: []string{"pack/tabler"}}, []string{"/none", "/tabler/home.svg"}},
-	{"nothing", Purge{}, nil},
-	{"everything", Purge{All: true}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32", "/none", "/page de", "/page en", "/page fr", "/tabler/home.svg"}},
+	{"a key", invalidation.Purge{Keys: []string{"/mdi/home.svg"}}, []string{"/mdi/home.svg"}},
+	{"a key that is not stored", invalidation.Purge{Keys: []string{"/mdi"}}, nil},
+	{"a key with variants", invalidation.Purge{Keys: []string{"/page"}}, []string{"/page de", "/page en", "/page fr"}},
+	{"a key twice", invalidation.Purge{Keys: []string{"/none", "/none"}}, []string{"/none"}},
+	{"a prefix", invalidation.Purge{Prefixes: []string{"/mdi/home"}}, []string{"/mdi/home.svg", "/mdi/home.svg?size=32"}},
+	{"a prefix of variants", invalidation.Purge{Prefixes: []string{"/pa"}}, []string{"/page de", "/page en", "/page fr"}},
+	{"a surrogate key", invalidation.Purge{Tags: []string{"pack/mdi"}}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32"}},
+	{"a surrogate key of some variants", invalidation.Purge{Tags: []string{"page"}}, []string{"/page de", "/page en"}},
+	{"a surrogate key that is a key of another entry", invalidation.Purge{Tags: []string{"/none"}}, nil},
+	{"a key that is a surrogate key", invalidation.Purge{Keys: []string{"pack/mdi"}}, nil},
+	{"entries that match twice", invalidation.Purge{Keys: []string{"/none"}, Prefixes: []string{"/n", "/tabler"}, Tags: []string{"pack/tabler"}}, []string{"/none", "/tabler/home.svg"}},
+	{"nothing", invalidation.Purge{}, nil},
+	{"everything", invalidation.Purge{All: true}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32", "/none", "/page de", "/page en", "/page fr", "/tabler/home.svg"}},
 }
 
-func label(e *Entry) string {
+func label(e *entry.Entry) string {
 	if e.Secondary == "" {
 		return e.Key
 	}
@@ -63,7 +66,7 @@ func label(e *Entry) string {
 }
 
 // there returns the stored entry with the keys of e.
-func there(c *Cache, e *Entry) *Entry {
+func there(c *Cache, e *entry.Entry) *entry.Entry {
 	got, _ := c.Find(e.Key, func([]string) []string { return []string{e.Secondary} })
 	return got
 }
@@ -138,15 +141,15 @@ func TestSoftPurge(t *testing.T) {
 func TestPurgeCountsStoredEntries(t *testing.T) {
 	c := purgeTestCache(t)
 	c.Invalidate("icon/mdi/home")
-	if n := c.Purge(Purge{Tags: []string{"pack/mdi"}}, t0); n != 1 {
+	if n := c.Purge(invalidation.Purge{Tags: []string{"pack/mdi"}}, t0); n != 1 {
 		t.Errorf("Purge after two of three were dropped = %d, want 1", n)
 	}
-	c.Purge(Purge{Tags: []string{"page"}, Soft: true}, t0)
-	if n := c.Purge(Purge{Tags: []string{"page"}}, t0); n != 2 {
+	c.Purge(invalidation.Purge{Tags: []string{"page"}, Soft: true}, t0)
+	if n := c.Purge(invalidation.Purge{Tags: []string{"page"}}, t0); n != 2 {
 		t.Errorf("Purge of stale entries = %d, want 2", n)
 	}
 	c.InvalidateAll()
-	if n := c.Purge(Purge{All: true}, t0); n != 0 {
+	if n := c.Purge(invalidation.Purge{All: true}, t0); n != 0 {
 		t.Errorf("Purge after everything was dropped = %d, want 0", n)
 	}
 	consistent(t, c)
@@ -154,20 +157,20 @@ func TestPurgeCountsStoredEntries(t *testing.T) {
 
 func TestPrefixesAreDiscarded(t *testing.T) {
 	c := newTest(t, 8<<20)
-	c.Put(entry("/kept", "a"), c.Generation())
+	c.Put(entrytest.New("/kept", "a"), c.Generation())
 	before := c.Generation()
 	for i := range 10 {
-		p := Purge{}
-		for k := range maxPrefixes/10 + 1 {
+		p := invalidation.Purge{}
+		for k := range invalidation.MaxPrefixes/10 + 1 {
 			p.Prefixes = append(p.Prefixes, fmt.Sprint("/", k, "-", i))
 		}
 		c.Purge(p, t0)
 	}
 	c.tidy()
-	if n := c.invalidations.prefixes.n; n > maxPrefixes || c.Get("/kept") == nil {
+	if _, n := c.invalidations.Count(); n > invalidation.MaxPrefixes || c.Get("/kept") == nil {
 		t.Errorf("%d prefixes are left, the entry without a purged prefix is found: %v", n, c.Get("/kept") != nil)
 	}
-	if c.Put(entry("/7-3", "b"), before) {
+	if c.Put(entrytest.New("/7-3", "b"), before) {
 		t.Error("a response requested before a purge of its prefix is stored")
 	}
 }
@@ -184,12 +187,12 @@ func BenchmarkPurge(b *testing.B) {
 			b.Fatal(err)
 		}
 		for i := range entries {
-			c.Put(entry(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
+			c.Put(entrytest.New(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
 		}
 		c.waitForLRU()
 		b.StartTimer()
 		start := time.Now()
-		if n := c.Purge(Purge{Tags: []string{"pack/mdi"}}, start); n != entries {
+		if n := c.Purge(invalidation.Purge{Tags: []string{"pack/mdi"}}, start); n != entries {
 			b.Fatalf("%d entries were purged, want %d", n, entries)
 		}
 		took += time.Since(start)

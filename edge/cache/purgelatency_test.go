@@ -6,6 +6,10 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // A latency is a list of request durations.
@@ -31,12 +35,12 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 					b.Fatal(err)
 				}
 				for i := range entries {
-					e := entry(key(i), "<svg/>", fmt.Sprint("pack/", i%(2*items)))
-					e.Head = &Head{Own: []byte("a: b\r\n")}
+					e := entrytest.New(key(i), "<svg/>", fmt.Sprint("pack/", i%(2*items)))
+					e.Head = &entry.Head{Own: []byte("a: b\r\n")}
 					c.Put(e, c.Generation())
 				}
 				c.waitForLRU()
-				p := Purge{Soft: kind == "soft_prefixes"}
+				p := invalidation.Purge{Soft: kind == "soft_prefixes"}
 				for i := range items {
 					switch kind {
 					case "urls":
@@ -62,7 +66,7 @@ func BenchmarkPurgeWhileServing(b *testing.B) {
 						}
 						i := r.IntN(entries)
 						k := key(i)
-						e := entry(fmt.Sprint("/new/", i), "body")
+						e := entrytest.New(fmt.Sprint("/new/", i), "body")
 						start := time.Now()
 						if i%20 == 0 {
 							c.Put(e, c.Generation())

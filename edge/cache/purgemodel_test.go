@@ -10,7 +10,19 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
+
+// text returns a short string of few letters, so that many strings have a common prefix.
+func text(r *rand.Rand, most int) string {
+	var b strings.Builder
+	b.WriteByte('/')
+	for range r.IntN(most) {
+		b.WriteByte("ab/"[r.IntN(3)])
+	}
+	return b.String()
+}
 
 // A shadow is the model's state of a stored entry.
 type shadow struct {
@@ -18,9 +30,9 @@ type shadow struct {
 	stale bool
 }
 
-// matches reports whether a purge applies to an entry, by comparing everything that the purge
+// applies reports whether a purge applies to an entry, by comparing everything that the purge
 // specifies.
-func (p *Purge) matching(key string, tags []string) bool {
+func applies(p *invalidation.Purge, key string, tags []string) bool {
 	return p.All || slices.Contains(p.Keys, key) ||
 		slices.ContainsFunc(p.Prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) ||
 		slices.ContainsFunc(p.Tags, func(tag string) bool { return slices.Contains(tags, tag) })
@@ -53,26 +65,26 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 		}
 		return list
 	}
-	key := func() string { return word(r, 7) }
+	key := func() string { return text(r, 7) }
 	for i := range 1500 {
 		now := t0.Add(time.Duration(i) * time.Second)
 		switch r.IntN(10) {
 		case 0: // a purge
-			p := Purge{Soft: r.IntN(2) == 0}
+			p := invalidation.Purge{Soft: r.IntN(2) == 0}
 			switch r.IntN(4) {
 			case 0:
 				p.Keys = words(5, key)
 			case 1:
 				p.Tags = words(4, tag)
 			case 2:
-				p.Prefixes = words(4, func() string { return word(r, 6) + "/" })
+				p.Prefixes = words(4, func() string { return text(r, 6) + "/" })
 			default:
-				p.Keys, p.Tags, p.Prefixes = words(200, key), words(2, tag), words(200, func() string { return word(r, 9) + "b" })
+				p.Keys, p.Tags, p.Prefixes = words(200, key), words(2, tag), words(200, func() string { return text(r, 9) + "b" })
 			}
 			want := 0
 			for k, s := range maps.Clone(model) {
 				switch {
-				case !p.matching(k, s.tags) || p.Soft && s.stale:
+				case !applies(&p, k, s.tags) || p.Soft && s.stale:
 				case p.Soft:
 					s.stale = true
 					want++
@@ -98,11 +110,11 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 				c.janitor.mu.Lock() // as tidy does if there are too many invalidations
 				c.janitor.swept = 0
 				c.sweep()
-				c.invalidations.discard(c.janitor.swept)
+				c.invalidations.Discard(c.janitor.swept)
 				c.janitor.mu.Unlock()
 			}
 		default:
-			e := entry(key(), strings.Repeat("x", r.IntN(300)), words(4, tag)...)
+			e := entrytest.New(key(), strings.Repeat("x", r.IntN(300)), words(4, tag)...)
 			e.Policy = cachepolicy.Entry{Stored: t0, Lifetime: 100 * time.Hour, StaleWhileRevalidate: 100 * time.Hour}
 			if !c.Put(e, c.Generation()) {
 				t.Fatalf("%d: %s is not stored", i, e.Key)
@@ -122,7 +134,7 @@ func purgeModel(t *testing.T, c *Cache, seed uint64, onDisk bool) {
 		}
 	}
 	if onDisk { // evict does not call ristretto
-		locationsConsistent(t, c.disk)
+		onDiskConsistent(t, c)
 	} else {
 		consistent(t, c)
 	}

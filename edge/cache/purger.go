@@ -5,29 +5,35 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/batches"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/hashes"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 // A purger applies one purge to the entries in memory.
 type purger struct {
 	cache         *Cache
-	generation    Generation
+	generation    invalidation.Generation
 	soft          bool
 	when          time.Time
 	n             int
-	removed       []uint64    // hashes of entries that were removed from their shards
-	origins       []*location // locations of affected entries that are on disk too
-	purged, bytes int64       // entries in place that no longer count, and their bytes
+	removed       []uint64       // hashes of entries that were removed from their shards
+	origins       []entry.Origin // locations of affected entries that are on disk too
+	purged, bytes int64          // entries in place that no longer count, and their bytes
 }
 
-func (h *purger) purgeMemory(p *Purge, s *purgeSpec) {
-	if p.scans() {
+func (h *purger) purgeMemory(p *invalidation.Purge, s *invalidation.Spec) {
+	if p.Scans() {
 		h.scan(s)
 		h.cache.janitor.purged = h.cache.janitor.purged || !p.Soft
 		return
 	}
 	for i, key := range p.Keys {
-		if h.purgeKey(key, s.labels[i]); (i+1)%batch == 0 {
-			pause((i + 1) / batch)
+		if h.purgeKey(key, s.Labels[i]); (i+1)%batches.Size == 0 {
+			batches.Pause((i + 1) / batches.Size)
 		}
 	}
 }
@@ -41,7 +47,7 @@ func (h *purger) purgeKey(key string, label uint64) {
 		l := s.at(hash)
 		switch {
 		// Another purge has removed it, or its request began after this purge.
-		case !l.is(stateLive) || l.generation >= h.generation:
+		case !l.Is(memory.Live) || l.Generation >= h.generation:
 		case h.soft:
 			h.expire(s, l, hash)
 		default:
@@ -55,14 +61,14 @@ func (h *purger) purgeKey(key string, label uint64) {
 // scan applies the purge to all matching entries, on half of the processors: most of the time is
 // spent waiting for memory, and requests need the other processors. The janitor removes the
 // entries.
-func (h *purger) scan(spec *purgeSpec) {
-	parts := make([]purger, min(max(1, runtime.GOMAXPROCS(0)/2), shards))
-	matches := spec.matches()
+func (h *purger) scan(spec *invalidation.Spec) {
+	parts := make([]purger, min(max(1, runtime.GOMAXPROCS(0)/2), hashes.Shards))
+	matches := matcher(spec)
 	var wg sync.WaitGroup
 	for p := range parts {
 		parts[p] = *h
 		wg.Go(func() {
-			for i := p; i < shards; i += len(parts) {
+			for i := p; i < hashes.Shards; i += len(parts) {
 				parts[p].scanShard(&h.cache.shards[i], matches)
 			}
 		})
@@ -76,27 +82,36 @@ func (h *purger) scan(spec *purgeSpec) {
 	}
 }
 
-func (h *purger) scanShard(s *shard, matches func(*slot) bool) {
-	inBatches(&s.mu, maps.Keys(s.index), func(hash uint64) { h.purgeMatching(s, hash, matches) })
+// matcher returns a function that reports whether a purge concerns the entry in a slot.
+func matcher(s *invalidation.Spec) func(*memory.Slot) bool {
+	labelsMatch, keyMatches := s.MatchesLabels(), s.MatchesPrefixes()
+	if s.All || len(s.Prefixes) == 0 {
+		return func(l *memory.Slot) bool { return labelsMatch(l.Labels()) }
+	}
+	return func(l *memory.Slot) bool { return labelsMatch(l.Labels()) || keyMatches(l.Key()) }
+}
+
+func (h *purger) scanShard(s *shard, matches func(*memory.Slot) bool) {
+	batches.Each(&s.mu, maps.Keys(s.index), func(hash uint64) { h.purgeMatching(s, hash, matches) })
 }
 
 // purgeMatching purges an entry that matches: it is no longer found, and no longer counted.
-func (h *purger) purgeMatching(s *shard, hash uint64, matches func(*slot) bool) {
+func (h *purger) purgeMatching(s *shard, hash uint64, matches func(*memory.Slot) bool) {
 	l := s.at(hash)
 	switch {
-	case l == nil || !l.is(stateLive) || l.generation >= h.generation || !matches(l):
+	case l == nil || !l.Is(memory.Live) || l.Generation >= h.generation || !matches(l):
 	case h.soft:
 		h.expire(s, l, hash)
 	default:
-		l.state &^= stateLive
+		l.State &^= memory.Live
 		h.purged++
-		h.bytes += l.bytesTaken()
+		h.bytes += l.Bytes()
 		h.count(s, hash)
 	}
 }
 
-func (h *purger) expire(s *shard, l *slot, hash uint64) {
-	if l.expire(h.when, h.generation) {
+func (h *purger) expire(s *shard, l *memory.Slot, hash uint64) {
+	if l.Expire(h.when, h.generation) {
 		h.count(s, hash)
 	}
 }

@@ -1,17 +1,30 @@
 package cache
 
+import (
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/memory"
+)
+
+const (
+	// perIndex is the size of an entry's part of the maps of a shard and of ristretto, which are
+	// half to nearly full.
+	perIndex   = 160
+	perVariant = 320 // size of an entry's part of a variant set
+)
+
 // Get returns the entry under a key without variants, fresh or not, or nil. It does not return
 // dropped entries.
-func (c *Cache) Get(key string) *Entry {
-	e, _ := c.lookup(key, c.seeds.labelOfKey(key))
+func (c *Cache) Get(key string) *entry.Entry {
+	e, _ := c.lookup(key, c.seeds.LabelOfKey(key))
 	return e
 }
 
 // Find returns the entry under a key for a request. If the key has variants, Find calls secondary
 // with the names in Vary for the secondary keys of the request, and returns the first entry under
 // one of them. varies is then true, whether an entry was found or not.
-func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Entry, varies bool) {
-	label := c.seeds.labelOfKey(key)
+func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *entry.Entry, varies bool) {
+	label := c.seeds.LabelOfKey(key)
 	e, names := c.lookup(key, label)
 	if names == nil {
 		return e, false
@@ -25,16 +38,16 @@ func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *Ent
 }
 
 // lookup returns the entry under a key, or the names by which the entries of the key vary.
-func (c *Cache) lookup(key string, label uint64) (e *Entry, names []string) {
+func (c *Cache) lookup(key string, label uint64) (e *entry.Entry, names []string) {
 	e, names, there := c.inMemory(key, label)
-	if !there && names == nil && c.disk != nil && c.disk.hasKey(label) {
+	if !there && names == nil && c.disk != nil && c.disk.HasKey(label) {
 		return c.fromDisk(key, label)
 	}
 	return e, names
 }
 
 // inMemory is lookup in memory. If the entry there was dropped, there is true and e is nil.
-func (c *Cache) inMemory(key string, label uint64) (e *Entry, names []string, there bool) {
+func (c *Cache) inMemory(key string, label uint64) (e *entry.Entry, names []string, there bool) {
 	s := c.shard(label)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -47,16 +60,16 @@ func (c *Cache) inMemory(key string, label uint64) (e *Entry, names []string, th
 	return c.liveEntry(s, l, hash), names, l != nil
 }
 
-func (c *Cache) variant(key string, label uint64, secondary string, names []string) *Entry {
-	hash := c.seeds.hashOf(label, secondary)
+func (c *Cache) variant(key string, label uint64, secondary string, names []string) *entry.Entry {
+	hash := c.seeds.HashOf(label, secondary)
 	e, there := c.variantInMemory(key, label, secondary)
-	if !there && c.disk != nil && c.disk.hasVariant(hash) {
+	if !there && c.disk != nil && c.disk.HasVariant(hash) {
 		return c.variantFromDisk(key, label, secondary, names, hash)
 	}
 	return e
 }
 
-func (c *Cache) variantInMemory(key string, label uint64, secondary string) (e *Entry, there bool) {
+func (c *Cache) variantInMemory(key string, label uint64, secondary string) (e *entry.Entry, there bool) {
 	s := c.shard(label)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -77,8 +90,8 @@ func (s *shard) count(c *Cache, hash uint64) {
 }
 
 // liveEntry returns the entry of a slot, or nil if it was dropped. The janitor removes it then.
-func (c *Cache) liveEntry(s *shard, l *slot, hash uint64) *Entry {
-	if l == nil || !c.invalidations.checkSlot(l) {
+func (c *Cache) liveEntry(s *shard, l *memory.Slot, hash uint64) *entry.Entry {
+	if l == nil || !l.Check(&c.invalidations) {
 		return nil
 	}
 	return c.entryOf(s, l, hash)
@@ -90,38 +103,38 @@ func (c *Cache) liveEntry(s *shard, l *slot, hash uint64) *Entry {
 //
 // An entry with Vary joins those of its key that vary by the same names, and replaces any others.
 // An entry without Vary replaces them all.
-func (c *Cache) Put(e *Entry, generation Generation) bool {
+func (c *Cache) Put(e *entry.Entry, generation invalidation.Generation) bool {
 	return c.put(e, generation, func(*shard) bool { return true })
 }
 
 // Replace stores an entry made from an older one, as Put does, if the older one is still stored.
-func (c *Cache) Replace(old, e *Entry, generation Generation) bool {
+func (c *Cache) Replace(old, e *entry.Entry, generation invalidation.Generation) bool {
 	return c.put(e, generation, func(s *shard) bool {
-		l, _ := s.find(c, e.Key, e.labels[0], e.Secondary)
-		return l != nil && l.id == old.id
+		l, _ := s.find(c, e.Key, e.Labels[0], e.Secondary)
+		return l != nil && l.ID == old.ID
 	})
 }
 
 // Alias makes a stored entry available under another secondary key too, until it is replaced. It
 // does nothing if that key has an entry of its own.
-func (c *Cache) Alias(e *Entry, secondary string) {
-	s := c.shard(c.seeds.labelOfKey(e.Key))
+func (c *Cache) Alias(e *entry.Entry, secondary string) {
+	s := c.shard(c.seeds.LabelOfKey(e.Key))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alias(c, e, secondary)
 }
 
-func (c *Cache) put(e *Entry, generation Generation, fits func(*shard) bool) bool {
-	e.generation = generation
-	c.prepare(e)
-	p := slotEncoders.Get().(*slotEncoder)
-	defer slotEncoders.Put(p)
-	compact := p.encode(e, c.arena.largest())
-	s := c.shard(e.hash)
+func (c *Cache) put(e *entry.Entry, generation invalidation.Generation, fits func(*shard) bool) bool {
+	e.Generation = generation
+	e.SetHashes(&c.seeds)
+	p := memory.NewEncoder()
+	defer p.Release()
+	compact := p.Encode(e, c.arena.Largest())
+	s := c.shard(e.Hash)
 	s.update.Lock()
 	defer s.update.Unlock()
 	s.mu.Lock()
-	if s.closed || !fits(s) || !c.invalidations.checkEntry(e) {
+	if s.closed || !fits(s) || !e.Check(&c.invalidations) {
 		s.mu.Unlock()
 		return false
 	}
@@ -135,86 +148,79 @@ func (c *Cache) put(e *Entry, generation Generation, fits func(*shard) bool) boo
 	}
 	t, ok := c.insert(s, e, p, compact)
 	s.mu.Unlock()
-	if c.disk != nil && e.origin == nil {
-		c.disk.hide(e)
+	if c.disk != nil && e.Origin == nil {
+		c.disk.Hide(e)
 	}
 	c.requestCompaction() // before ristretto evicts entries because of the holes
-	c.admit(e.hash, t, conflicts)
+	c.admit(e.Hash, t, conflicts)
 	return ok && c.has(e) // ristretto may reject an entry that is too large for the recency window
-}
-
-// prepare computes the labels and the hash of an entry.
-func (c *Cache) prepare(e *Entry) {
-	e.labels = c.seeds.labelsOf(e.few[:0], e.Key, e.Tags)
-	e.hash = c.seeds.hashOf(e.labels[0], e.Secondary)
 }
 
 // insert adds an entry to its shard and to the recency window. ok is false if there is no memory.
 // The caller holds the lock of the shard.
-func (c *Cache) insert(s *shard, e *Entry, p *slotEncoder, compact bool) (t lruItem, ok bool) {
+func (c *Cache) insert(s *shard, e *entry.Entry, p *memory.Encoder, compact bool) (t lruItem, ok bool) {
 	at, ok := onHeap, true
 	if compact {
-		p.intern(&c.interned)
-		at, ok = c.arena.alloc(p.slot.end())
+		p.Intern(&c.interned)
+		at, ok = c.arena.Alloc(p.Size())
 	}
 	if !ok {
-		c.interned.release(p.slot.interned)
+		c.interned.Release(p.Number())
 		return 0, false
 	}
-	e.id, e.home, e.cost = c.ids.Add(1), c, c.costOf(e, at)
+	e.ID, e.Home, e.Charged = c.ids.Add(1), (*hitCounter)(c), c.costOf(e, at)
 	if compact {
-		p.slot.setStored(e)
-		p.writeTo((*slot)(c.arena.at(at)))
+		p.WriteTo(c.arena.Slot(at), e)
 	} else {
-		s.large[e.hash] = newHeapSlot(e)
+		s.large[e.Hash] = memory.NewHeapSlot(e)
 	}
 	l := s.add(e, at)
 	c.counts.entries.Add(1)
-	c.counts.bytes.Add(e.cost)
-	for _, old := range c.window.push(s, l, e.hash) {
+	c.counts.bytes.Add(e.Charged)
+	for _, old := range c.window.push(s, l, e.Hash) {
 		c.evictUnreferenced(s, old)
 	}
-	return lruItemOf(e.id, l.cost), true
+	return lruItemOf(e.ID, l.Cost), true
 }
 
 // costOf returns the cost of an entry: all memory that it takes, rounded up as the arena does.
-func (c *Cache) costOf(e *Entry, at ref) int64 {
+func (c *Cache) costOf(e *entry.Entry, at memory.Ref) int64 {
 	n := int64(perIndex)
 	if at == onHeap {
 		n += e.Cost()
 	} else {
-		n += int64(c.arena.size(at))
+		n += int64(c.arena.Size(at))
 	}
 	if e.Secondary != "" {
 		n += perVariant
 	}
-	return (n + costUnit - 1) / costUnit * costUnit
+	return (n + memory.CostUnit - 1) / memory.CostUnit * memory.CostUnit
 }
 
 // has reports whether an entry is still stored.
-func (c *Cache) has(e *Entry) bool {
-	s := c.shard(e.hash)
+func (c *Cache) has(e *entry.Entry) bool {
+	s := c.shard(e.Hash)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	l := s.at(e.hash)
-	return l != nil && l.id == e.id && l.is(stateLive)
+	l := s.at(e.Hash)
+	return l != nil && l.ID == e.ID && l.Is(memory.Live)
 }
 
 // remove removes an entry from its shard. It returns false if the entry was purged before. The
 // caller holds the lock of the shard.
 func (c *Cache) remove(s *shard, hash uint64) bool {
 	l := s.at(hash)
-	was := l.is(stateLive)
+	was := l.Is(memory.Live)
 	if was {
 		c.counts.entries.Add(-1)
-		c.counts.bytes.Add(-l.bytesTaken())
+		c.counts.bytes.Add(-l.Bytes())
 	}
 	c.window.remove(s, l)
-	interned := l.interned
+	interned := l.Interned
 	if at := s.remove(hash, l); at != onHeap {
-		c.arena.free(at)
+		c.arena.Free(at)
 	}
-	c.interned.release(interned)
+	c.interned.Release(interned)
 	return was
 }
 
@@ -222,7 +228,7 @@ func (c *Cache) remove(s *shard, hash uint64) bool {
 // holds the lock of the shard.
 func (c *Cache) evictUnreferenced(s *shard, hash uint64) {
 	l := s.at(hash)
-	if l.state&(stateRecent|stateAdmitted) == 0 {
+	if l.State&(memory.Recent|memory.Admitted) == 0 {
 		c.evict(s, hash)
 	}
 }
@@ -231,14 +237,14 @@ func (c *Cache) evictUnreferenced(s *shard, hash uint64) {
 // of the shard.
 func (c *Cache) evict(s *shard, hash uint64) {
 	l := s.at(hash)
-	var e *Entry
-	if c.disk != nil && l.is(stateLive) {
+	var e *entry.Entry
+	if c.disk != nil && l.Is(memory.Live) {
 		e = c.toEvict(s, l, hash)
 	}
 	if c.remove(s, hash) {
 		c.counts.evicted.Add(1)
 		if e != nil {
-			c.disk.enqueue(e)
+			c.disk.Enqueue(e)
 		}
 	}
 }

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"slices"
 	"sync/atomic"
+
+	"github.com/iconedge/iconedge/edge/cache/entry"
 )
 
 // maxAliases is the maximum number of aliases of an entry.
 const maxAliases = 4
-
-// maxVariants is the maximum number of entries of a key, in memory and on disk each. The least
-// recently used one is evicted first.
-const maxVariants = 256
 
 // A variantSet lists the entries of a key whose responses have Vary (RFC 9111, section 4.1). All of
 // its members are in the shard.
@@ -30,14 +28,14 @@ type member struct {
 }
 
 // addVariant adds an entry to the set of its key.
-func (s *shard) addVariant(e *Entry) {
-	v := s.variants[e.labels[0]]
+func (s *shard) addVariant(e *entry.Entry) {
+	v := s.variants[e.Labels[0]]
 	if v == nil {
 		v = &variantSet{key: e.Key, names: e.Vary}
-		s.variants[e.labels[0]] = v
+		s.variants[e.Labels[0]] = v
 	}
 	delete(v.aliases, e.Secondary) // the key has an entry of its own now
-	v.members = append(v.members, member{e.hash, v.clock.Add(1)})
+	v.members = append(v.members, member{e.Hash, v.clock.Add(1)})
 }
 
 // removeVariant removes an entry and its aliases from the set of its key.
@@ -64,9 +62,9 @@ func (v *variantSet) use(hash uint64) {
 
 // excessVariant returns the least recently used variant, if it must be evicted to make room for e.
 // The caller holds the lock of the shard.
-func (s *shard) excessVariant(e *Entry) (hash uint64, ok bool) {
-	v := s.variantsAt(e.Key, e.labels[0])
-	if e.Secondary == "" || v == nil || len(v.members) < maxVariants {
+func (s *shard) excessVariant(e *entry.Entry) (hash uint64, ok bool) {
+	v := s.variantsAt(e.Key, e.Labels[0])
+	if e.Secondary == "" || v == nil || len(v.members) < entry.MaxVariants {
 		return 0, false
 	}
 	return slices.MinFunc(v.members, func(a, b member) int { return cmp.Compare(a.used, b.used) }).hash, true
@@ -99,14 +97,14 @@ func (s *shard) aliased(key string, label uint64, secondary string) (hash uint64
 
 // alias makes an entry available under another secondary key, unless that key has an entry of its
 // own.
-func (s *shard) alias(c *Cache, e *Entry, secondary string) {
-	label := c.seeds.labelOfKey(e.Key)
+func (s *shard) alias(c *Cache, e *entry.Entry, secondary string) {
+	label := c.seeds.LabelOfKey(e.Key)
 	l, hash := s.find(c, e.Key, label, e.Secondary)
 	v := s.variantsAt(e.Key, label)
-	if s.closed || l == nil || l.id != e.id || v == nil || len(v.aliasesOf(hash)) >= maxAliases {
+	if s.closed || l == nil || l.ID != e.ID || v == nil || len(v.aliasesOf(hash)) >= maxAliases {
 		return
 	}
-	if own := s.at(c.seeds.hashOf(label, secondary)); own != nil && own.secondaryText() == secondary && own.keyText() == e.Key {
+	if own := s.at(c.seeds.HashOf(label, secondary)); own != nil && own.Secondary() == secondary && own.Key() == e.Key {
 		return
 	}
 	if v.aliases == nil {

@@ -5,16 +5,20 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // get finds a variant as a request does.
-func get(c *Cache, key, secondary string) *Entry {
+func get(c *Cache, key, secondary string) *entry.Entry {
 	e, _ := c.Find(key, func([]string) []string { return []string{secondary} })
 	return e
 }
 
-// A key has at most maxVariants variants, those that were used last, in any sequence of stores,
-// lookups and purges.
+// A key has at most entry.MaxVariants variants, those that were used last, in any sequence of
+// stores, lookups and purges.
 func TestVariantsModel(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -24,14 +28,14 @@ func TestVariantsModel(t *testing.T) {
 			used = append(slices.DeleteFunc(used, func(o string) bool { return o == name }), name)
 		}
 		for i := range 4000 {
-			name := fmt.Sprint("v", r.IntN(2*maxVariants))
+			name := fmt.Sprint("v", r.IntN(2*entry.MaxVariants))
 			switch r.IntN(3) {
 			case 0:
-				if !c.Put(variant("/a", name, "body"), c.Generation()) {
+				if !c.Put(entrytest.Variant("/a", name, "body"), c.Generation()) {
 					t.Fatalf("seed %d, %d: Put = false", seed, i)
 				}
 				touch(name)
-				used = used[max(0, len(used)-maxVariants):]
+				used = used[max(0, len(used)-entry.MaxVariants):]
 			case 1:
 				known := slices.Contains(used, name)
 				if got := get(c, "/a", name) != nil; got != known {
@@ -42,7 +46,7 @@ func TestVariantsModel(t *testing.T) {
 				}
 			default:
 				if r.IntN(1000) == 0 {
-					c.Purge(Purge{Keys: []string{"/a"}}, t0)
+					c.Purge(invalidation.Purge{Keys: []string{"/a"}}, t0)
 					used = nil
 				}
 			}
@@ -58,34 +62,32 @@ func TestVariantsModel(t *testing.T) {
 // The limit of one key does not affect other keys.
 func TestVariantLimitPerKey(t *testing.T) {
 	c := newTest(t, 64<<20)
-	c.Put(entry("/plain", "a"), c.Generation())
-	c.Put(variant("/b", "en", "b"), c.Generation())
-	for i := range 2 * maxVariants {
-		c.Put(variant("/a", fmt.Sprint(i), "body"), c.Generation())
+	c.Put(entrytest.New("/plain", "a"), c.Generation())
+	c.Put(entrytest.Variant("/b", "en", "b"), c.Generation())
+	for i := range 2 * entry.MaxVariants {
+		c.Put(entrytest.Variant("/a", fmt.Sprint(i), "body"), c.Generation())
 	}
 	if c.Get("/plain") == nil || get(c, "/b", "en") == nil {
 		t.Error("an entry of another key was evicted")
 	}
-	if s := c.Stats(); s.Entries != maxVariants+2 || s.Evicted != maxVariants {
-		t.Errorf("Stats() = %+v, want %d entries and %d evicted", s, maxVariants+2, maxVariants)
+	if s := c.Stats(); s.Entries != entry.MaxVariants+2 || s.Evicted != entry.MaxVariants {
+		t.Errorf("Stats() = %+v, want %d entries and %d evicted", s, entry.MaxVariants+2, entry.MaxVariants)
 	}
 }
 
 // The same limit holds on disk, also after a restart.
 func TestVariantsBoundOnDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{MaxBytes: 64 << 20, DiskBytes: 64 << 20})
-	const n = 3 * maxVariants
+	const n = 3 * entry.MaxVariants
 	for i := range n {
-		e := variant("/a", fmt.Sprint(i), "body")
+		e := entrytest.Variant("/a", fmt.Sprint(i), "body")
 		c.Put(e, c.Generation())
 		waitForDisk(c)
 	}
 	onDisk := func(c *Cache) (list []int) {
-		locationsConsistent(t, c.disk)
-		c.disk.mu.RLock()
-		defer c.disk.mu.RUnlock()
+		onDiskConsistent(t, c)
 		for i := range n {
-			if label := c.seeds.labelOfKey("/a"); c.disk.index.find(c.seeds.hashOf(label, fmt.Sprint(i))) != nil {
+			if label := c.seeds.LabelOfKey("/a"); c.disk.HasVariant(c.seeds.HashOf(label, fmt.Sprint(i))) {
 				list = append(list, i)
 			}
 		}
@@ -97,21 +99,21 @@ func TestVariantsBoundOnDisk(t *testing.T) {
 		}
 		return list
 	}
-	if got, want := onDisk(c), between(maxVariants, 2*maxVariants); !slices.Equal(got, want) {
+	if got, want := onDisk(c), between(entry.MaxVariants, 2*entry.MaxVariants); !slices.Equal(got, want) {
 		t.Fatalf("variants on disk: %d, want them from %d", got, want[0])
 	}
 	// A variant that was used stays.
-	if get(c, "/a", fmt.Sprint(maxVariants)) == nil {
+	if get(c, "/a", fmt.Sprint(entry.MaxVariants)) == nil {
 		t.Fatal("the oldest variant on disk is not found")
 	}
-	c.Put(variant("/a", "new", "body"), c.Generation())
+	c.Put(entrytest.Variant("/a", "new", "body"), c.Generation())
 	waitForDisk(c)
-	if got := onDisk(c); len(got) > maxVariants || !slices.Contains(got, maxVariants) {
-		t.Errorf("%d variants are on disk, the used one among them: %v", len(got), slices.Contains(got, maxVariants))
+	if got := onDisk(c); len(got) > entry.MaxVariants || !slices.Contains(got, entry.MaxVariants) {
+		t.Errorf("%d variants are on disk, the used one among them: %v", len(got), slices.Contains(got, entry.MaxVariants))
 	}
 	consistent(t, c)
 	c = reopened(t, c) // writes the entries in memory
-	if got := onDisk(c); len(got) < maxVariants-2 || len(got) > maxVariants || got[len(got)-1] != n-1 {
+	if got := onDisk(c); len(got) < entry.MaxVariants-2 || len(got) > entry.MaxVariants || got[len(got)-1] != n-1 {
 		t.Errorf("after a restart %d variants are on disk: %v", len(got), got)
 	}
 }

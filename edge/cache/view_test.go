@@ -8,22 +8,27 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // A view shows the entry that Get returns.
 func TestView(t *testing.T) {
 	c := newTest(t, 8<<20)
 	body := strings.Repeat("<path fill='currentColor'/>", 30)
-	varies := ownEntry("/varies", body)
+	varies := entrytest.Own("/varies", body)
 	varies.Secondary, varies.Vary = "en", []string{"Accept-Language"}
-	soft, dropped := ownEntry("/soft", body), ownEntry("/dropped", body)
+	soft, dropped := entrytest.Own("/soft", body), entrytest.Own("/dropped", body)
 	dropped.Tags = []string{"dropped"}
-	for _, e := range []*Entry{
-		withCodings(ownEntry("/mdi/home.svg", body)), ownEntry("/short", "x"), ownEntry("/large", strings.Repeat("x", maxSlab)), soft, dropped, varies, entry("/forwarded", body),
+	for _, e := range []*entry.Entry{
+		entrytest.WithCodings(entrytest.Own("/mdi/home.svg", body)), entrytest.Own("/short", "x"), entrytest.Own("/large", strings.Repeat("x", 1<<20)), soft, dropped, varies, entrytest.New("/forwarded", body),
 	} {
 		c.Put(e, c.Generation())
 	}
-	c.Purge(Purge{Keys: []string{"/soft"}, Soft: true}, t0.Add(time.Minute))
+	c.Purge(invalidation.Purge{Keys: []string{"/soft"}, Soft: true}, t0.Add(time.Minute))
 	c.Invalidate("dropped")
 	for key, want := range map[string]bool{
 		"/mdi/home.svg": true, "/short": true, "/large": true, "/soft": true, "/dropped": false, "/varies": false, "/forwarded": false, "/none": false,
@@ -44,7 +49,7 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 	t.Helper()
 	freshness, head, hits := v.Freshness(), *v.Head(), v.Hit()
 	var bodies, tags [3]string
-	for coding := range Brotli + 1 {
+	for coding := range entry.Brotli + 1 {
 		if v.Has(coding) {
 			bodies[coding], tags[coding] = string(v.Body(coding)), string(v.ETag(coding))
 		}
@@ -52,10 +57,10 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 	head.Own, head.OwnBody = []byte(string(head.Own)), []byte(string(head.OwnBody))
 	v.Release()
 	e := c.Get(key)
-	if freshness != e.Freshness() || !sameHead(&Entry{Head: &head}, e) || e.Hit() != hits+1 {
+	if freshness != e.Freshness() || !entrytest.SameHead(&entry.Entry{Head: &head}, e) || e.Hit() != hits+1 {
 		t.Errorf("the view of %s shows freshness %+v, head %+v, %d hits", key, freshness, head, hits)
 	}
-	for coding := range Brotli + 1 {
+	for coding := range entry.Brotli + 1 {
 		if w := e.Variant(coding); w == nil && tags[coding] != "" || w != nil && (string(w.Body) != bodies[coding] || w.ETag != tags[coding]) {
 			t.Errorf("the view of %s shows %d bytes of %s with the tag %s", key, len(bodies[coding]), coding, tags[coding])
 		}
@@ -65,7 +70,7 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 // Hits are counted in the store, whichever copy or view counts them.
 func TestHitsAreKept(t *testing.T) {
 	c := newTest(t, 8<<20)
-	stored := ownEntry("/a", "body")
+	stored := entrytest.Own("/a", "body")
 	c.Put(stored, c.Generation())
 	first, second := c.Get("/a"), c.Get("/a")
 	var v View
@@ -74,7 +79,7 @@ func TestHitsAreKept(t *testing.T) {
 		t.Errorf("hits count %d, %d, %d", a, b, d)
 	}
 	v.Release()
-	c.Put(ownEntry("/a", "newer"), c.Generation())
+	c.Put(entrytest.Own("/a", "newer"), c.Generation())
 	if n := second.Hit(); n < 1 || c.Get("/a").Hit() != 1 {
 		t.Errorf("a hit of a replaced entry was lost, or counted for the newer one: %d", n)
 	}
@@ -82,8 +87,8 @@ func TestHitsAreKept(t *testing.T) {
 
 func TestSameStored(t *testing.T) {
 	c := newTest(t, 8<<20)
-	e := ownEntry("/a", "body")
-	if e.SameStored(ownEntry("/a", "body")) || e.SameStored(nil) || !e.SameStored(e) || (*Entry)(nil).SameStored(e) {
+	e := entrytest.Own("/a", "body")
+	if e.SameStored(entrytest.Own("/a", "body")) || e.SameStored(nil) || !e.SameStored(e) || (*entry.Entry)(nil).SameStored(e) {
 		t.Error("an entry that was never stored is the same as another, or differs from itself")
 	}
 	c.Put(e, c.Generation())
@@ -96,16 +101,16 @@ func TestSameStored(t *testing.T) {
 
 func TestViewDoesNotAllocate(t *testing.T) {
 	c := newTest(t, 64<<20)
-	e := withCodings(ownEntry("/mdi/home.svg", strings.Repeat("<path/>", 100)))
+	e := entrytest.WithCodings(entrytest.Own("/mdi/home.svg", strings.Repeat("<path/>", 100)))
 	c.Put(e, c.Generation())
 	key, out := []byte("/mdi/home.svg"), make([]byte, 0, 8<<10)
 	n := testing.AllocsPerRun(1000, func() {
 		var v View
-		if !c.View(asString(key), &v) {
+		if !c.View(codec.AsString(key), &v) {
 			t.Fatal("the entry is not found")
 		}
 		if v.Freshness().Fresh(t0) {
-			out = append(append(append(out[:0], v.Head().Own...), v.ETag(Brotli)...), v.Body(Brotli)...)
+			out = append(append(append(out[:0], v.Head().Own...), v.ETag(entry.Brotli)...), v.Body(entry.Brotli)...)
 		}
 		v.Hit()
 		v.Release()
@@ -117,13 +122,13 @@ func TestViewDoesNotAllocate(t *testing.T) {
 
 // checksummedEntry returns an entry whose body has a checksum, so that a reader notices a torn or
 // wrong body.
-func checksummedEntry(random *rand.Rand, key string, size int) *Entry {
+func checksummedEntry(random *rand.Rand, key string, size int) *entry.Entry {
 	b := []byte(key + " " + strings.Repeat("x", size))
 	for i := len(key) + 1; i < len(b); i++ {
 		b[i] = byte('a' + random.IntN(26))
 	}
 	b = fmt.Appendf(b, " %08x", crc32.ChecksumIEEE(b))
-	e := ownEntry(key, string(b))
+	e := entrytest.Own(key, string(b))
 	e.Tags = append(e.Tags, fmt.Sprint("size/", size%7))
 	return e
 }
@@ -144,7 +149,7 @@ func TestConcurrentViews(t *testing.T) {
 				key := fmt.Sprint("/", random.IntN(400), ".svg")
 				switch n := random.IntN(30); {
 				case n == 0:
-					c.Purge(Purge{Tags: []string{fmt.Sprint("size/", random.IntN(7))}}, time.Now())
+					c.Purge(invalidation.Purge{Tags: []string{fmt.Sprint("size/", random.IntN(7))}}, time.Now())
 				case n == 1:
 					c.compact()
 				case n < 12:
@@ -158,8 +163,8 @@ func TestConcurrentViews(t *testing.T) {
 					if !c.View(key, &v) {
 						continue
 					}
-					if !intact(v.Body(Identity), key) || !strings.Contains(string(v.Head().Own), strings.TrimSuffix(key, ".svg")) {
-						t.Errorf("the view of %s is torn: %q", key, v.Body(Identity))
+					if !intact(v.Body(entry.Identity), key) || !strings.Contains(string(v.Head().Own), strings.TrimSuffix(key, ".svg")) {
+						t.Errorf("the view of %s is torn: %q", key, v.Body(entry.Identity))
 					}
 					v.Hit()
 					v.Release()

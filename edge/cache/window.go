@@ -1,6 +1,10 @@
 package cache
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/iconedge/iconedge/edge/cache/memory"
+)
 
 // A recencyWindow limits the bytes of all entries that stay because they were stored recently.
 type recencyWindow struct {
@@ -11,14 +15,14 @@ type recencyWindow struct {
 // push makes a slot the newest in its shard's ring, and returns the hashes that had to leave the
 // ring. If all rings together exceed the limit, older slots of this ring leave, the oldest first,
 // and finally the new one. The caller holds the lock of the shard.
-func (b *recencyWindow) push(s *shard, l *slot, hash uint64) (left []uint64) {
+func (b *recencyWindow) push(s *shard, l *memory.Slot, hash uint64) (left []uint64) {
 	if old := s.ring[s.next]; b.remove(s, s.recentSlot(s.next)) {
 		left = append(left, old)
 	}
 	s.ring[s.next] = hash
-	l.ringIndex, l.state = uint8(s.next), l.state|stateRecent
+	l.RingIndex, l.State = uint8(s.next), l.State|memory.Recent
 	s.next = (s.next + 1) % windowSlots
-	b.used.Add(l.bytesTaken())
+	b.used.Add(l.Bytes())
 	for i := 0; i < windowSlots && b.used.Load() > b.max; i++ {
 		ringIndex := (s.next + i) % windowSlots
 		// The oldest slots leave first, and l last.
@@ -30,8 +34,8 @@ func (b *recencyWindow) push(s *shard, l *slot, hash uint64) (left []uint64) {
 }
 
 // recentSlot returns the slot at an index of the ring, or nil.
-func (s *shard) recentSlot(ringIndex int) *slot {
-	if l := s.at(s.ring[ringIndex]); l != nil && l.is(stateRecent) && int(l.ringIndex) == ringIndex {
+func (s *shard) recentSlot(ringIndex int) *memory.Slot {
+	if l := s.at(s.ring[ringIndex]); l != nil && l.Is(memory.Recent) && int(l.RingIndex) == ringIndex {
 		return l
 	}
 	return nil
@@ -39,11 +43,11 @@ func (s *shard) recentSlot(ringIndex int) *slot {
 
 // remove takes a slot out of its shard's ring, if it is there. The caller holds the lock of the
 // shard.
-func (b *recencyWindow) remove(s *shard, l *slot) bool {
-	if l == nil || !l.is(stateRecent) {
+func (b *recencyWindow) remove(s *shard, l *memory.Slot) bool {
+	if l == nil || !l.Is(memory.Recent) {
 		return false
 	}
-	l.state &^= stateRecent
-	b.used.Add(-l.bytesTaken())
+	l.State &^= memory.Recent
+	b.used.Add(-l.Bytes())
 	return true
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/bodies"
 )
 
 // Capacity bounds the connections, the time and the places before the origin that clients may take
@@ -23,6 +25,9 @@ type Capacity struct {
 	// Limits without flags; 0: the default.
 	MaxBodies   int64 // bytes of long request bodies in memory at a time
 	ClientBytes int64 // bytes of memory that one client may hold
+
+	// Now is the clock by which the idle times of connections are measured; nil: time.Now.
+	Now func() time.Time
 }
 
 const (
@@ -74,7 +79,15 @@ func (c Capacity) Filled() Capacity {
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
 	c.MaxConnectionsPerClient = cmp.Or(c.MaxConnectionsPerClient, halfOf(min(c.MaxConnections, places)))
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, defaultWaiting)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	return c
+}
+
+// Memory returns the budget of the memory that clients may hold. c must be filled.
+func (c *Capacity) Memory() *bodies.Budget {
+	return &bodies.Budget{Max: c.MaxBodies, Each: c.ClientBytes}
 }
 
 // shareOf returns the default maximum of connections for a number of descriptors; 0: that number is

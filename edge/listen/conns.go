@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/access"
-	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
@@ -93,10 +92,10 @@ func (s search) vain(now time.Time, held int) bool {
 func newConns(o Options) *conns {
 	cfg := o.Capacity
 	s := &conns{
-		now: time.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: o.Clients,
+		now: cfg.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: o.Clients,
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Bodies: &bodies.Budget{Max: cfg.MaxBodies, Each: cfg.ClientBytes}, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Bodies: o.Memory, Overdue: &s.overdue}
 	return s
 }
 
@@ -189,13 +188,6 @@ func below(c net.Conn) net.Conn {
 		return struct{ net.Conn }{p}
 	}
 	return c
-}
-
-// present returns the time of the clock, which mu guards.
-func (s *conns) present() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now()
 }
 
 // enter adds c to the set if there is room for it or room can be made.
@@ -325,23 +317,6 @@ func (s *conns) phases() (n [h1.Writing + 1]int) {
 	for c := range s.open {
 		phase, _ := c.phase()
 		n[phase]++
-	}
-	return n
-}
-
-// setClock replaces the clock.
-func (s *conns) setClock(now func() time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = now
-}
-
-// unread returns how many bytes of responses wait in the system's buffers.
-func (s *conns) unread() (n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.open {
-		n += c.unread()
 	}
 	return n
 }

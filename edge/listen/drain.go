@@ -67,9 +67,7 @@ func together(ctx context.Context, log *slog.Logger, endings ...ending) {
 // shutdown closes idle connections repeatedly until none is open or ctx ends. The HTTP/2 server
 // closes its own connections.
 func (s *conns) shutdown(ctx context.Context) error {
-	s.mu.Lock()
 	began := s.now()
-	s.mu.Unlock()
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
 	for s.endIdle(began) > 0 {
@@ -109,13 +107,15 @@ func (c *lingeringConn) closable(began, now time.Time) bool {
 	return phase == h1.Idle && now.Sub(since) >= IdleGrace && !c.http1().Waiting()
 }
 
-// A publicListener may be closed twice: by the server and by drain.
-type publicListener struct {
-	net.Listener
-	once *sync.Once
+// CloseOnce returns a listener whose Close may be called again, because Drain, the server and the
+// owner of the sockets each close it. It closes l once.
+func CloseOnce(l net.Listener) net.Listener {
+	return &onceListener{l, sync.OnceValue(l.Close)}
 }
 
-func (l publicListener) Close() (err error) {
-	l.once.Do(func() { err = l.Listener.Close() })
-	return err
+type onceListener struct {
+	net.Listener
+	close func() error
 }
+
+func (l *onceListener) Close() error { return l.close() }

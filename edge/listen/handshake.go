@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -22,7 +21,7 @@ type secureListener struct {
 }
 
 func newSecureListener(l net.Listener, s *Server, config *tls.Config) *secureListener {
-	return &secureListener{listener{publicListener{l, new(sync.Once)}, s, config}, nil}
+	return &secureListener{listener{l, s, config}, nil}
 }
 
 // serve accepts connections until the listener is closed.

@@ -50,7 +50,7 @@ func (l *quicListener) Accept(ctx context.Context) (*quic.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		q := &quicConn{Conn: c, used: l.conns.present()}
+		q := &quicConn{Conn: c, used: l.conns.now()}
 		if peer := exchange.Address(c.RemoteAddr()); !l.conns.clients.Trusts(peer) {
 			q.client = ratelimit.ClientKey(peer)
 		}
@@ -77,7 +77,7 @@ func (l *quicListener) enter(q *quicConn) (refusal, bool) {
 		if l.of.foremost(q.client, l.conns.max) {
 			return refusedTotal, false
 		}
-		spare := choose(l.holdings(l.conns.present()), l.of, q.client, l.conns.max)
+		spare := choose(l.holdings(l.conns.now()), l.of, q.client, l.conns.max)
 		if len(spare) == 0 {
 			return refusedTotal, false
 		}

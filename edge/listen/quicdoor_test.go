@@ -16,7 +16,8 @@ import (
 // A client that holds much gets connections with fewer streams, its address is validated, and in
 // the end it is refused.
 func TestQUICDoor(t *testing.T) {
-	conns := newConns(Options{Capacity: Capacity{}.Filled()})
+	capacity := Capacity{}.Filled()
+	conns := newConns(Options{Capacity: capacity, Memory: capacity.Memory()})
 	room := conns.limits.Bodies
 	d := &quicDoor{conns: conns, now: time.Now}
 	a := &net.UDPAddr{IP: net.ParseIP("192.0.2.7")}

@@ -89,7 +89,8 @@ func TestRoomForLargestHolder(t *testing.T) {
 // room.
 func TestLastPlaces(t *testing.T) {
 	const all = 2 * roomPart
-	s := newConns(Options{Capacity: Capacity{MaxConnections: all, MaxConnectionsPerClient: all}.Filled()})
+	capacity := Capacity{MaxConnections: all, MaxConnectionsPerClient: all}.Filled()
+	s := newConns(Options{Capacity: capacity, Memory: capacity.Memory()})
 	enter := func(address string) bool {
 		ours, theirs := net.Pipe()
 		t.Cleanup(func() { ours.Close(); theirs.Close() })

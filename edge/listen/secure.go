@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/iconedge/iconedge/certs"
@@ -100,12 +99,15 @@ func (c *Secure) Open(ctx context.Context, address string, given net.Listener) (
 			return nil, fmt.Errorf("opening the public listener: %w", err)
 		}
 	}
-	s.Public = publicListener{s.Public, new(sync.Once)}
+	s.Public = CloseOnce(s.Public)
 	if c.Enabled() && s.TLS == nil {
 		if s.TLS, s.QUIC, err = listenBoth(ctx, c.TLSListen); err != nil {
 			s.Public.Close()
 			return nil, fmt.Errorf("listening for TLS: %w", err)
 		}
+	}
+	if s.TLS != nil {
+		s.TLS = CloseOnce(s.TLS)
 	}
 	return s, nil
 }

@@ -9,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"os"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
@@ -48,6 +48,7 @@ type Observer interface {
 // Options configures a Server.
 type Options struct {
 	Capacity Capacity
+	Memory   *bodies.Budget // of the clients; see Capacity.Memory
 	Secure   Secure
 	MaxBody  int  // bytes of a request's body
 	Tunnels  bool // announce extended CONNECT
@@ -100,18 +101,6 @@ func New(o Options, sockets *Sockets, h Handler) (*Server, error) {
 
 // Stats returns the state of the listeners, for metrics.
 func (s *Server) Stats() observe.ConnStats { return s.conns.stats() }
-
-// Held returns the bytes of memory that count against the share of a client.
-func (s *Server) Held(client netip.Addr) int64 {
-	return s.conns.limits.Bodies.Held(s.conns.owner(client))
-}
-
-// Unread returns the bytes of responses that clients have not acknowledged yet. It asks the system
-// about each connection.
-func (s *Server) Unread() int64 { return s.conns.unread() }
-
-// SetClock replaces the clock by which the idle times of connections are measured.
-func (s *Server) SetClock(now func() time.Time) { s.conns.setClock(now) }
 
 // StreamStats returns the counts of the HTTP/2 server.
 func (s *Server) StreamStats() h2.Stats { return s.streams.Stats() }

@@ -106,8 +106,5 @@ func overloaded() *problem.Problem {
 // Waiting returns the number of requests that wait for the origin.
 func (o *Fetcher) Waiting() int { return o.limiter.waiting() }
 
-// Fetches returns the number of requests to the origin in flight.
-func (o *Fetcher) Fetches() int { return int(o.limiter.fetches.Load()) }
-
 // Refused returns the number of requests that load shedding has refused.
 func (o *Fetcher) Refused() int64 { return o.limiter.shed.Load() }

@@ -28,10 +28,3 @@ func (d *doorkeeper) admits(key string) bool {
 	sum := maphash.String(d.seed, key) | 1 // an empty place is 0
 	return d.places[sum>>48].Swap(sum) == sum
 }
-
-// ForgetForms makes the doorkeeper forget all requests.
-func (h *Proxy) ForgetForms() {
-	for i := range h.doors.places {
-		h.doors.places[i].Store(0)
-	}
-}

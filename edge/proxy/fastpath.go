@@ -12,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
@@ -31,7 +32,7 @@ type fastHit struct {
 	policy cachepolicy.Entry
 	status int
 	body   []byte
-	coding cache.Coding
+	coding entry.Coding
 
 	count access.Count // the limit that counted the request
 }
@@ -66,7 +67,7 @@ func (h *Proxy) choose(m *fastHit, q *eligible.Request) bool {
 	if m.policy = v.Freshness(); !m.policy.Fresh(q.Now) {
 		return false
 	}
-	m.coding = cache.Identity
+	m.coding = entry.Identity
 	if color == "" {
 		m.coding = h.codings.choose(v, q.AcceptEncoding)
 	} else if v.Head().ColourUses < 0 {
@@ -115,7 +116,7 @@ func (h *Proxy) appendAnswer(dst []byte, m *fastHit, q *eligible.Request) (out [
 func (h *Proxy) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.Request) []byte {
 	var t head
 	t.bodyless = m.status != http.StatusOK
-	t.coding, t.ranges = m.coding, m.coding == cache.Identity
+	t.coding, t.ranges = m.coding, m.coding == entry.Identity
 	t.etag, t.color = m.view.ETag(m.coding), m.target.color
 	t.aged, t.age = true, m.policy.AgeAt(q.Now)
 	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, m.policy.TTL(q.Now)
@@ -221,12 +222,12 @@ type codings [64]atomic.Pointer[choice]
 
 type choice struct {
 	field string
-	of    [4]cache.Coding // by the stored codings besides identity: 1 gzip, 2 br
+	of    [4]entry.Coding // by the stored codings besides identity: 1 gzip, 2 br
 }
 
-func (c *codings) choose(v *cache.View, field []byte) cache.Coding {
+func (c *codings) choose(v *cache.View, field []byte) entry.Coding {
 	if len(field) == 0 {
-		return cache.Identity
+		return entry.Identity
 	}
 	at := recent.Slot(c[:], field)
 	known := at.Load()
@@ -235,10 +236,10 @@ func (c *codings) choose(v *cache.View, field []byte) cache.Coding {
 		at.Store(known)
 	}
 	have := 0
-	if v.Has(cache.Gzip) {
+	if v.Has(entry.Gzip) {
 		have |= 1
 	}
-	if v.Has(cache.Brotli) {
+	if v.Has(entry.Brotli) {
 		have |= 2
 	}
 	return known.of[have]
@@ -256,9 +257,9 @@ func newChoice(field string) *choice {
 		}
 		switch cachepolicy.Encoding(field, names...) {
 		case cachepolicy.Gzip:
-			c.of[have] = cache.Gzip
+			c.of[have] = entry.Gzip
 		case cachepolicy.Brotli:
-			c.of[have] = cache.Brotli
+			c.of[have] = entry.Brotli
 		}
 	}
 	return c

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
@@ -30,7 +31,7 @@ const (
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
 // collapsed fetch and goes on when clients leave.
-func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) cache.Result {
+func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) collapse.Result {
 	// These are read before the request, so that a purge from here on applies to the response.
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
 	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(stale))
@@ -40,17 +41,17 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) cache.Result 
 	}
 	switch {
 	case err != nil:
-		return cache.Result{Err: err}
+		return collapse.Result{Err: err}
 	// The edge made the request conditional, not the client.
 	case a.Status == http.StatusNotModified && stale != nil:
 		a.Body.Close()
 		return h.store(q, confirmed(q, stale, a), sharingOfConfirmed(q, stale, a), asked)
 	case q.own && originFailed(a.Status), stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
 		a.Body.Close()
-		return cache.Result{Err: failed(a)}
+		return collapse.Result{Err: failed(a)}
 	case q.own && mustNotReplace(stale, a):
 		a.Body.Close()
-		return cache.Result{Err: failed(a)}
+		return collapse.Result{Err: failed(a)}
 	case q.own:
 		return h.storeOwn(q, a, asked, missing)
 	}
@@ -76,10 +77,10 @@ func mustNotReplace(stored *cache.Entry, a *upstream.Response) bool {
 // storeOwn makes an entry of a response on our own routes: whole, with a strong entity tag and its
 // content codings. If the cache does not admit the entry, only the requests that wait for it now
 // get it.
-func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Generation, missing *library.NegativeTable) cache.Result {
+func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Generation, missing *library.NegativeTable) collapse.Result {
 	body, err := a.Whole(maxOwn)
 	if err != nil {
-		return cache.Result{Err: err}
+		return collapse.Result{Err: err}
 	}
 	if a.Status >= http.StatusBadRequest {
 		body = clientError(a, body)
@@ -126,12 +127,12 @@ var lifetimeFields = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Su
 // storeForwarded makes a result of a response without changing it. A short response is held until
 // it is whole, so that a truncated one becomes a clean 502. One that is long, or slow to end, is
 // sent to clients while it arrives. It is stored when it is whole, if it may be.
-func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cache.Generation, may bool) cache.Result {
+func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cache.Generation, may bool) collapse.Result {
 	f := h.newForwardedResponse(q, a, may)
 	if 0 <= a.Length && a.Length < MaxWhole {
 		body, err := a.Whole(MaxWhole)
 		if err != nil {
-			return cache.Result{Err: err}
+			return collapse.Result{Err: err}
 		}
 		return f.whole(body, f.store(body, asked))
 	}
@@ -139,19 +140,19 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 	if f.sharing.Storable && a.Length <= h.maxObject() {
 		room = h.maxObject()
 	}
-	var stored cache.Result
-	spool := cache.NewSpool(a.Body, nil, a.Length, room)
+	var stored collapse.Result
+	spool := collapse.NewSpool(a.Body, nil, a.Length, room)
 	// The readers of the spool report its error.
 	go spool.RunAndStore(func(body []byte) { stored = f.store(body, asked) })
 	body, whole, err := spool.ReadAll(MaxWhole, holdFor(a))
 	switch {
 	case err != nil:
-		return cache.Result{Err: err}
+		return collapse.Result{Err: err}
 	case whole:
 		return f.whole(body, stored)
 	}
 	f.entry.SetIdentity(nil, f.etag) // clients read the body from the stream
-	l := cache.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool}
+	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool}
 	l.Shared.SetIdentity(nil, f.etag)
 	l.Sharing.Storable = room > 0
 	return l
@@ -191,9 +192,9 @@ func (h *Proxy) newForwardedResponse(q *fetchRequest, a *upstream.Response, may 
 func (f *forwardedResponse) shared() *cache.Entry { return newForwarded(f.q, f.response, f.header) }
 
 // store stores the response with its whole body, if it may. Otherwise the result has no Entry.
-func (f *forwardedResponse) store(body []byte, asked cache.Generation) cache.Result {
+func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.Result {
 	if !f.sharing.Storable {
-		return cache.Result{}
+		return collapse.Result{}
 	}
 	e := f.shared()
 	e.SetIdentity(body, f.etag)
@@ -201,13 +202,13 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) cache.Res
 }
 
 // whole returns the result for a response with its whole body; stored is the result of store.
-func (f *forwardedResponse) whole(body []byte, stored cache.Result) cache.Result {
+func (f *forwardedResponse) whole(body []byte, stored collapse.Result) collapse.Result {
 	f.entry.SetIdentity(body, f.etag)
-	return cache.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored}
+	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored}
 }
 
 // store stores an entry if its Sharing permits.
-func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Generation) cache.Result {
+func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Generation) collapse.Result {
 	if known := h.Options.Library.Known(); e.Release != "" && e.Release != known {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
 		e.Policy.StaleWhileRevalidate = 0
@@ -216,7 +217,7 @@ func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Shari
 	if q.own {
 		serialise(e)
 	}
-	l := cache.Result{Entry: e, Sharing: sharing}
+	l := collapse.Result{Entry: e, Sharing: sharing}
 	if !sharing.Storable {
 		return l
 	}
@@ -310,17 +311,17 @@ func writeUnready(r *request, p *problem.Problem) {
 // fetchRelease fetches the response about the release for other edges. If it names another release
 // than this edge knows, the edge first drops the changed entries itself, because the other edge
 // will then fetch the new ones from here.
-func (h *Proxy) fetchRelease(q *fetchRequest, _ *cache.Entry) cache.Result {
+func (h *Proxy) fetchRelease(q *fetchRequest, _ *cache.Entry) collapse.Result {
 	asked := h.Options.Cache.Generation()
 	told, a, err := h.Options.Library.RequestRelease(q.key, q.header)
 	switch {
 	case a == nil:
-		return cache.Result{Err: err}
+		return collapse.Result{Err: err}
 	case a.Status >= http.StatusInternalServerError:
-		return cache.Result{Err: failed(a.Response)}
+		return collapse.Result{Err: failed(a.Response)}
 	case err == nil && told.State != h.Options.Library.Known():
 		if err := h.Options.Library.Poll(); err != nil {
-			return cache.Result{Err: err}
+			return collapse.Result{Err: err}
 		}
 		asked = h.Options.Cache.Generation() // the response is newer than the invalidation by look
 	}
@@ -328,5 +329,5 @@ func (h *Proxy) fetchRelease(q *fetchRequest, _ *cache.Entry) cache.Result {
 	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // in the response
 	e.Tags = []string{library.ReleaseTag}
 	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: library.ReleaseLifetime}
-	return cache.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}, Stored: h.Options.Cache.Put(e, asked)}
+	return collapse.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}, Stored: h.Options.Cache.Put(e, asked)}
 }

@@ -26,7 +26,7 @@ type FetcherOptions struct {
 
 // A Fetcher sends requests to the origin, and records them.
 type Fetcher struct {
-	FetcherOptions
+	options FetcherOptions
 	limiter *concurrencyLimiter
 }
 
@@ -44,11 +44,11 @@ func (o *Fetcher) roundTrip(f *traced, r upstream.Request) (*upstream.Response, 
 	defer o.limiter.endFetch()
 	start := time.Now()
 	span := o.traceFetch(f, &r, start)
-	a, err := o.Client.Do(o.Life, r)
+	a, err := o.options.Client.Do(o.options.Life, r)
 	span.End(time.Now(), fetchAttributes(r, a, err))
-	o.Metrics.Fetched(time.Since(start), err)
+	o.options.Metrics.Fetched(time.Since(start), err)
 	if err == nil {
-		o.State.Record(a)
+		o.options.State.Record(a)
 	}
 	return a, err
 }
@@ -76,7 +76,7 @@ func (o *Fetcher) traceFetch(f *traced, r *upstream.Request, now time.Time) *tra
 	case span != nil:
 		parent = span.Parent()
 	case !parent.Valid():
-		parent = o.Tracer.Untraced()
+		parent = o.options.Tracer.Untraced()
 	}
 	if !parent.Valid() {
 		return nil

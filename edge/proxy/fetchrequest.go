@@ -51,7 +51,7 @@ func (h *Proxy) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Heade
 	if len(lines) == 0 {
 		return fields
 	}
-	before := h.Options.Origin.Client.LoopField(exchange.Texts(lines))
+	before := h.Options.Origin.options.Client.LoopField(exchange.Texts(lines))
 	if before == nil {
 		return fields
 	}

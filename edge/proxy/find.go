@@ -13,6 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -31,131 +32,114 @@ type found struct {
 
 // fetchFunc is the type of the functions that fetch the response to a fetch request from the
 // origin; stale is the stored response, if any, for a conditional request.
-type fetchFunc func(q *fetchRequest, stale *cache.Entry) cache.Result
+type fetchFunc func(q *fetchRequest, stale *cache.Entry) collapse.Result
+
+// A finding is the record of one call of find. Each step fills it for the steps after it.
+type finding struct {
+	*request
+	waiter
+	q       *fetchRequest
+	ask     fetchFunc
+	stored  lookupResult // of the last lookup
+	absent  *problem.Problem
+	key     string          // under which the request collapses
+	result  collapse.Result // of the last fetch
+	arrived time.Time       // of result
+}
 
 // find looks a fetch request up in the cache, and sends a request to the origin if it must. It
-// records in r what the cache did.
-//
-// Requests for the same response collapse into one fetch. If a request may not use the response of
-// that fetch, it is sent by itself at once, or joins one more fetch: of its own variant, or of
-// requests without credentials. It never waits for a third.
-func (h *Proxy) find(r *request, q *fetchRequest, ask fetchFunc) (f found, err error) {
-	w := &waiter{came: h.Options.Cache.Generation()}
-	for {
-		s := h.lookup(q)
-		e := s.entry
-		r.forward = s.why
-		verdict := cachepolicy.Revalidate
-		if e != nil {
-			verdict = cachepolicy.Decide(e.Freshness(), q.policy, r.now)
-		} else if p := h.Options.Library.Absent(q.name, r.now); p != nil {
-			return found{outcome: exchange.Refused}, p
-		}
-		switch {
-		case verdict == cachepolicy.Fresh:
-			return r.hit(e, exchange.Hit), nil
-		case verdict == cachepolicy.StaleWhileRevalidate:
-			h.refresh(q, s, r.now, ask)
-			return r.hit(e, exchange.Stale), nil
-		case q.policy.Directives.OnlyIfCached:
+// records in r what the cache did. It runs the states of states.go until one of them is the last.
+func (h *Proxy) find(r *request, q *fetchRequest, ask fetchFunc) (found, error) {
+	x := finding{request: r, q: q, ask: ask, waiter: waiter{came: h.Options.Cache.Generation(), afterMiss: stateJoin}}
+	for next := stateLookup; ; {
+		switch next {
+		case stateLookup:
+			next = h.lookupStored(&x)
+		case stateMiss:
+			next = h.miss(&x)
+		case stateJoin:
+			next = h.fetchCollapsed(&x)
+		case stateHitForPass:
+			next = h.fetchAlone(&x)
+		case stateRetry:
+			next = x.retry()
+		case stateCollapsed:
+			if f, ok := x.collapsed(x.result, x.arrived); ok {
+				return f, nil
+			}
+			next = stateRetry
+		case stateFetch:
+			return x.uncollapsed(x.result)
+		case stateDeliver:
+			return x.hit(x.stored.entry, exchange.Hit), nil
+		case stateRevalidate:
+			h.refresh(q, x.stored, r.now, ask)
+			return x.hit(x.stored.entry, exchange.Stale), nil
+		case stateStale:
+			return x.stale(x.stored.entry), nil
+		case stateAbsent:
+			return found{outcome: exchange.Refused}, x.absent
+		case stateOnlyIfCached:
 			return found{outcome: exchange.Refused}, notStored()
+		case stateFail:
+			return found{}, x.failed(x.result.Err)
 		}
-		if e != nil && e.Freshness().Fresh(r.now) {
-			r.forward = cachepolicy.ForwardRequest // the client's own directives require it
-		}
-		if f, ok, err := h.collapse(r, q, s, w, ask); ok || err != nil {
-			return f, err
-		}
-		// The request has waited, so that any response must be fresh at this later time.
-		r.now = time.Now()
 	}
 }
 
-// collapse gets the response to one request from the origin, by another request's fetch if it may.
-// If ok is false the request must look again, as w says.
-func (h *Proxy) collapse(r *request, q *fetchRequest, s lookupResult, w *waiter, ask fetchFunc) (f found, ok bool, err error) {
-	key := q.collapseKey(s, w)
-	if w.pass || q.policy.Directives.NoStore || h.Options.Cache.IsHitForPass(q.passKey(key), r.now) {
-		l := ask(q, s.entry)
-		if !q.policy.Directives.NoStore {
-			h.markHitForPass(q, key, s.entry, &l)
-		}
-		f, err = r.uncollapsedOrStale(q, s.entry, l)
-		return f, true, err
+// lookupStored looks the key up in the cache, and in the list of names.
+func (h *Proxy) lookupStored(x *finding) state {
+	x.stored = h.lookup(x.q)
+	x.forward = x.stored.why
+	if x.stored.entry == nil {
+		x.absent = h.Options.Library.Absent(x.q.name, x.now)
 	}
-	slot, err := h.Options.Origin.limiter.acquire(r.Conn, r.now)
+	return afterLookup(x.stored.entry, x.absent != nil, x.q.policy, x.now)
+}
+
+// miss looks for the hit-for-pass marker of the key.
+func (h *Proxy) miss(x *finding) state {
+	if e := x.stored.entry; e != nil && e.Freshness().Fresh(x.now) {
+		x.forward = cachepolicy.ForwardRequest // the client's own directives require it
+	}
+	x.key = x.q.collapseKey(x.stored, x.waiter)
+	return afterMiss(x.waiter, x.q.policy, h.Options.Cache.IsHitForPass(x.q.passKey(x.key), x.now))
+}
+
+// fetchAlone sends the request by itself.
+func (h *Proxy) fetchAlone(x *finding) state {
+	x.result = x.ask(x.q, x.stored.entry)
+	if !x.q.policy.Directives.NoStore {
+		h.markHitForPass(x.q, x.key, x.stored.entry, &x.result)
+	}
+	return afterFetch(x.stored.entry, &x.result, x.q.policy, x.now)
+}
+
+// fetchCollapsed joins the collapsed fetch of the key, or begins it, and waits for the result.
+func (h *Proxy) fetchCollapsed(x *finding) state {
+	e := x.stored.entry
+	slot, err := h.Options.Origin.limiter.acquire(x.Conn, x.now)
 	if err != nil {
-		f, err = r.staleOrProblem(q, s.entry, err)
-		return f, true, err
+		x.result = collapse.Result{Err: err}
+		return afterFailure(e, err, x.q.policy, x.now)
 	}
 	defer h.Options.Origin.limiter.release(slot)
-	fetch, began := h.join(q, s.entry, key, r.now, ask, !cachepolicy.MayShareError(q.policy))
-	l := fetch.Wait(h.waits(r, q, s.entry, fetch), slot.clientGone)
-	switch {
-	case l.Found:
-		return r.hit(l.Entry, exchange.Hit), true, nil
-	case began, l.Err != nil && r.endsWait(q, s.entry, l.Err):
-		f, err = r.uncollapsedOrStale(q, s.entry, l)
-		return f, true, err
-	case l.Err == nil && !h.Options.Cache.InvalidatedSince(fetch, l.ForOthers(), w.came):
-		if f, ok := r.collapsed(q, l); ok {
-			return f, true, nil
-		}
+	fetch, began := h.join(x.q, e, x.key, x.now, x.ask, !cachepolicy.MayShareError(x.q.policy))
+	x.result = fetch.Wait(h.waits(x.request, x.q, e, fetch), slot.clientGone)
+	if x.result.Found {
+		x.stored.entry = x.result.Entry
 	}
-	w.next(q, &l)
-	return found{}, false, nil
+	x.arrived = time.Now()
+	l := waited{Result: &x.result, began: began, invalidated: h.Options.Cache.InvalidatedSince(fetch, x.result.ForOthers(), x.came)}
+	return afterJoin(e, l, x.q, x.now, x.arrived)
 }
 
-// uncollapsedOrStale returns the response to the request that was sent for this client. If there is
-// none, it returns a stale response or the problem.
-func (r *request) uncollapsedOrStale(q *fetchRequest, e *cache.Entry, l cache.Result) (found, error) {
-	if l.Err != nil {
-		return r.staleOrProblem(q, e, l.Err)
-	}
-	return r.uncollapsed(l)
-}
-
-// endsWait reports whether the error of another client's fetch ends this request too: it may use
-// the error, or a stale response instead, or has waited as long as it may.
-func (r *request) endsWait(q *fetchRequest, e *cache.Entry, err error) bool {
-	return cachepolicy.MayShareError(q.policy) || errors.Is(err, cache.ErrWaitTimeout) || errors.Is(err, cache.ErrClientGone) ||
-		e != nil && cachepolicy.MayServeStale(e.Freshness(), q.policy, failureOf(err), r.now)
-}
-
-// maxJoins is the maximum number of fetches that a request joins: the first, and one more.
-const maxJoins = 2
-
-// A waiter holds the knowledge that a request gains while it waits for the fetches of others.
-type waiter struct {
-	came      cache.Generation // when the request arrived
-	joined    int              // fetches whose responses the request could not use
-	variant   string           // secondary key of its own response; empty: unknown, or none
-	anonymous bool             // the request collapses only with requests without credentials
-	pass      bool             // the request is sent by itself
-}
-
-// next decides the next step of a request that could not use another client's response. Another
-// fetch helps if one of many requests would get a response for all of them: the requests for the
-// same variant; those without credentials, if the request that was sent had some; and those that
-// arrived after a purge of the fetched response.
-func (w *waiter) next(q *fetchRequest, l *cache.Result) {
-	w.joined++
-	if l.Err != nil || w.joined == maxJoins {
-		w.pass = true
-		return
-	}
-	c, now := l.Collapsed(), time.Now()
-	switch usable := cachepolicy.Usable(c, q.policy, now); {
-	case usable && !cachepolicy.MayShare(c, q.policy, q.secondary(l.ForOthers().Vary), now):
-		w.variant = q.variant(l.ForOthers().Vary)
-	case usable && l.Stream != nil:
-		w.pass = true // the stream no longer holds the beginning of the body
-	case usable: // it was purged meanwhile
-	case l.Sharing.Again && cachepolicy.MayShareError(q.policy):
-		w.anonymous = true
-	default:
-		w.pass = true
-	}
+// retry looks the key up again. The request has waited, so that any response must be fresh at this
+// later time.
+func (x *finding) retry() state {
+	x.waiter = x.afterUnusable(&x.result, x.q, time.Now())
+	x.now = time.Now()
+	return stateLookup
 }
 
 // hesitation is the time after which a request that has a stale response considers the origin
@@ -165,7 +149,7 @@ const hesitation = 500 * time.Millisecond
 // waits returns the time that a request waits for a fetch. A request that may use a stale response
 // when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
 // response of the fetch is stored for later requests.
-func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *cache.Fetch) time.Duration {
+func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *collapse.Fetch) time.Duration {
 	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
 		return h.Options.WaitTimeout
 	}
@@ -180,13 +164,13 @@ func notStored() *problem.Problem {
 // refresh revalidates a stored response in the background, once at a time, and not within a second
 // of a failure.
 func (h *Proxy) refresh(q *fetchRequest, s lookupResult, now time.Time, ask fetchFunc) {
-	h.join(q, s.entry, q.collapseKey(s, &waiter{}), now, ask, false)
+	h.join(q, s.entry, q.collapseKey(s, waiter{}), now, ask, false)
 }
 
 // join begins the collapsed fetch of a key, or joins it. With sendAnyway the request is sent even
 // if an earlier failure is remembered.
-func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*cache.Fetch, bool) {
-	return h.Options.Cache.Join(now, cache.Call{
+func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*collapse.Fetch, bool) {
+	return h.Options.Cache.Join(now, collapse.Call{
 		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
 		Find: func() *cache.Entry {
 			e := h.lookup(q).entry
@@ -195,8 +179,8 @@ func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.T
 			}
 			return e
 		},
-		Usable: func(l *cache.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.policy, now) },
-		Fetch: func() cache.Result {
+		Usable: func(l *collapse.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.policy, now) },
+		Fetch: func() collapse.Result {
 			defer h.logPanic(q)
 			l := ask(q, stale)
 			h.markHitForPass(q, key, stale, &l)
@@ -217,7 +201,7 @@ func (h *Proxy) logPanic(q *fetchRequest) {
 // markHitForPass marks a key whose response no other client may use, so that requests do not wait
 // in vain for each other's. It removes the marker when the response is one that others may use. An
 // error changes nothing.
-func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, l *cache.Result) {
+func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, l *collapse.Result) {
 	if l.Err != nil || l.Entry.Status >= http.StatusInternalServerError || stale != nil && l.Entry.Status >= http.StatusBadRequest {
 		return
 	}
@@ -229,12 +213,12 @@ func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, 
 
 // collapseKey returns the key under which requests for the same response collapse. Requests for
 // variants that are known to differ do not wait for each other.
-func (q *fetchRequest) collapseKey(s lookupResult, w *waiter) string {
+func (q *fetchRequest) collapseKey(s lookupResult, w waiter) string {
 	key := q.key
 	if variant := cmp.Or(s.variant, w.variant); variant != "" {
 		key += "\x00" + variant
 	}
-	if w.anonymous {
+	if w.collapses == withAnonymous {
 		key += "\x00anonymous"
 	}
 	return key
@@ -263,17 +247,14 @@ func (r *request) hit(e *cache.Entry, o exchange.Outcome) found {
 	return found{entry: e, aged: true, outcome: o}
 }
 
-// collapsed returns the response to another client's request, if this one may use it.
-func (r *request) collapsed(q *fetchRequest, l cache.Result) (f found, ok bool) {
-	now, e := time.Now(), l.ForOthers()
-	if !cachepolicy.MayShare(l.Collapsed(), q.policy, q.secondary(e.Vary), now) {
-		return found{}, false
-	}
-	f = found{entry: e, aged: true, outcome: exchange.Collapsed}
+// collapsed returns the response to another client's request, which arrived at now, unless the
+// stream of its body no longer holds the beginning.
+func (r *request) collapsed(l collapse.Result, now time.Time) (f found, ok bool) {
+	f = found{entry: l.ForOthers(), aged: true, outcome: exchange.Collapsed}
 	if l.Stream != nil {
 		stream, err := l.Stream.Reader()
 		if err != nil {
-			return found{}, false // the stream no longer holds its beginning
+			return found{}, false
 		}
 		f.stream, f.length = stream, l.Stream.Length()
 	}
@@ -283,7 +264,7 @@ func (r *request) collapsed(q *fetchRequest, l cache.Result) (f found, ok bool) 
 }
 
 // uncollapsed returns the response to the request that was sent for this client alone.
-func (r *request) uncollapsed(l cache.Result) (found, error) {
+func (r *request) uncollapsed(l collapse.Result) (found, error) {
 	r.status = cachepolicy.CacheStatus{Forward: r.forward, Stored: l.Stored}
 	if l.Err != nil {
 		return found{}, l.Err
@@ -301,28 +282,21 @@ func (r *request) uncollapsed(l cache.Result) (found, error) {
 	return f, err
 }
 
-// staleOrProblem answers a request when the origin does not: with a stale response if one may be
-// used (RFC 9111, section 4.2.4; RFC 5861, section 4), else with the problem.
-func (r *request) staleOrProblem(q *fetchRequest, e *cache.Entry, err error) (found, error) {
-	if e != nil && cachepolicy.MayServeStale(e.Freshness(), q.policy, failureOf(err), r.now) {
-		f := r.hit(e, exchange.Stale)
-		r.status.Detail = "the origin failed"
-		return f, nil
-	}
-	r.status = cachepolicy.CacheStatus{Forward: r.forward}
-	if errors.Is(err, cache.ErrWaitTimeout) {
-		err = upstream.TimedOut().Because(err)
-	}
-	if errors.Is(err, cache.ErrClientGone) {
-		err = overloaded() // the client may have closed one direction only
-	}
-	return found{}, err
+// stale returns a stored response because the origin failed.
+func (r *request) stale(e *cache.Entry) found {
+	f := r.hit(e, exchange.Stale)
+	r.status.Detail = "the origin failed"
+	return f
 }
 
-// failureOf returns the kind of the origin's failure.
-func failureOf(err error) cachepolicy.Failure {
-	if errors.Is(err, errStatus) {
-		return cachepolicy.FailureStatus
+// failed returns the problem for an error of the origin.
+func (r *request) failed(err error) error {
+	r.status = cachepolicy.CacheStatus{Forward: r.forward}
+	if errors.Is(err, collapse.ErrWaitTimeout) {
+		return upstream.TimedOut().Because(err)
 	}
-	return cachepolicy.FailureDisconnected
+	if errors.Is(err, collapse.ErrClientGone) {
+		return overloaded() // the client may have closed one direction only
+	}
+	return err
 }

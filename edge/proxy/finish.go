@@ -10,6 +10,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -19,7 +20,7 @@ import (
 type representation struct {
 	body   []byte
 	etag   string
-	coding cache.Coding
+	coding entry.Coding
 	color  icon.Color // the colour to put in; empty: none
 	fixed  bool       // the client asked for a colour, but the icon has its own
 }
@@ -30,7 +31,7 @@ func represent(r *request, e *cache.Entry) representation {
 		// is recoloured anew.
 		if e.Monochrome == "?1" {
 			id := e.Identity()
-			return representation{body: id.Body, etag: cache.Suffixed(id.ETag, string(c[1:])), color: c}
+			return representation{body: id.Body, etag: entry.Suffixed(id.ETag, string(c[1:])), color: c}
 		}
 		v, coding := e.Choose(joined(r.ctx, fasthttp.HeaderAcceptEncoding))
 		return representation{body: v.Body, etag: v.ETag, coding: coding, fixed: r.target.Form == routes.FormSVG}
@@ -132,7 +133,7 @@ func ageToSend(e *cache.Entry, now time.Time) time.Duration {
 func (h *Proxy) body(r *request, e *cache.Entry, p representation, t *head) error {
 	t.fixed, t.coding = p.fixed, p.coding
 	body := p.colored(r.target.Form)
-	if p.coding == cache.Identity && e.Status == http.StatusOK {
+	if p.coding == entry.Identity && e.Status == http.StatusOK {
 		t.ranges = !r.forwarded
 		var err error
 		if body, err = part(r, e, body, p.etag, t); err != nil {

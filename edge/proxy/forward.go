@@ -136,11 +136,12 @@ func (h *Proxy) passHead(r *request, q *fetchRequest) (exchange.Outcome, error) 
 	asked := h.Options.Cache.Generation()
 	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
-		f, err := r.staleOrProblem(q, e, err)
-		if err == nil {
-			h.finish(r, f)
+		if afterFailure(e, err, q.policy, r.now) == stateFail {
+			return exchange.Failed, r.failed(err)
 		}
-		return f.outcome, err
+		f := r.stale(e)
+		h.finish(r, f)
+		return f.outcome, nil
 	}
 	if e != nil {
 		h.applyHead(q, e, a, asked)

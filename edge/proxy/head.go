@@ -8,6 +8,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/ratelimit"
@@ -18,7 +19,7 @@ import (
 // with the entry. The fast path and the pipeline fill it, and a headWriter writes it.
 type head struct {
 	bodyless     bool // a 304: fields that describe the body are left out
-	coding       cache.Coding
+	coding       entry.Coding
 	length       int        // of the body; negative: the adapter writes it
 	etag         []byte     // empty: none
 	color        icon.Color // its suffix is added to etag; empty: none
@@ -58,7 +59,7 @@ func (w *headWriter) append(dst []byte, t *head) []byte {
 	}
 	if !t.bodyless {
 		dst = w.stored(dst, partType, lines.Type)
-		if t.coding != cache.Identity {
+		if t.coding != entry.Identity {
 			dst = w.text(dst, lineCoding, blockCoding, t.coding.String())
 		}
 		if t.length >= 0 {

@@ -1,10 +1,15 @@
 package proxy
 
 import (
+	"bytes"
+	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/trace"
 )
 
 // report logs and traces a response of the pipeline. For a streamed body it does so when the stream
@@ -55,4 +60,90 @@ func (h *Proxy) line(r *request, o exchange.Outcome) *accesslog.Line {
 		l.UserAgent, l.Referer = fields.Peek("User-Agent"), fields.Peek("Referer")
 	}
 	return l
+}
+
+// A traced holds the trace that a request is part of. nil means that neither this edge nor the
+// sender traces the request.
+type traced struct {
+	parent trace.Parent // the trace context to pass on if this edge does not trace the request
+	edge   *trace.Span  // the span of the request; nil: this edge does not trace it
+}
+
+// startTrace reads the trace context of a request, and begins its span if this edge traces it. If
+// this edge exports traces, a client that is not trusted can't decide by its sampled flag what this
+// edge or the servers behind it trace.
+func (h *Proxy) startTrace(r *request) {
+	fields := &r.ctx.Request.Header
+	said := fields.PeekAll(trace.FieldParent)
+	t := h.Options.Reports.Tracer
+	if len(said) == 0 && t == nil {
+		return
+	}
+	f := &traced{parent: trace.Read(exchange.Texts(said), exchange.Texts(fields.PeekAll(trace.FieldState)))}
+	if t != nil {
+		switch {
+		case r.Sampled, t.ShouldTrace(f.parent, r.Tier || h.Options.Clients.Trusts(r.Peer)):
+			f.edge = t.Serve(f.parent, r.now)
+		default:
+			f.parent = f.parent.Unsampled()
+		}
+	}
+	if f.edge != nil || f.parent.Valid() {
+		r.traced = f
+	}
+}
+
+// sampleTrace decides whether to trace a request that the fast path could answer. A traced request
+// takes the pipeline instead.
+func (h *Proxy) sampleTrace(q *eligible.Request) bool {
+	if h.Options.Clients.Trusts(q.Client) {
+		q.Sampled = h.Options.Reports.Tracer.ShouldTrace(trace.Read(exchange.Texts(q.Lines("traceparent")), exchange.Texts(q.Lines("tracestate"))), true)
+	} else {
+		q.Sampled = h.Options.Reports.Tracer.Sample()
+	}
+	return q.Sampled
+}
+
+// span returns the span of the request at this edge; nil: the request is not traced here.
+func (f *traced) span() *trace.Span {
+	if f == nil {
+		return nil
+	}
+	return f.edge
+}
+
+// outgoing returns the trace context that a request to the origin carries if it is made for this
+// request and not traced itself.
+func (f *traced) outgoing() trace.Parent {
+	if f == nil {
+		return trace.Parent{}
+	}
+	return f.parent
+}
+
+// fetchAttributes returns the trace's description of a request to the origin, and of its response,
+// if there is one.
+func fetchAttributes(r upstream.Request, a *upstream.Response, err error) trace.Exchange {
+	e := trace.Exchange{Method: r.Method, Path: urlPath([]byte(r.Target)), Err: err}
+	if a != nil {
+		e.Host, e.Status = a.Host, a.Status
+	}
+	return e
+}
+
+// exchangeAttributes returns the trace's description of a request. It agrees with the request's
+// line of the access log.
+func exchangeAttributes(l *accesslog.Line, r *request, err error) trace.Exchange {
+	return trace.Exchange{Method: string(l.Method), Scheme: r.Scheme(), Path: urlPath(l.Target), Host: string(l.Host), Route: r.pattern,
+		Protocol: r.Protocol.Version(), Status: l.Status, Cache: l.Cache, Err: err}
+}
+
+// urlPath returns the path of a target. It is empty for a target that names its host, which clients
+// send only to a proxy.
+func urlPath(target []byte) string {
+	path, _, _ := bytes.Cut(accesslog.Redacted(target), []byte("?"))
+	if !strings.HasPrefix(string(path), "/") {
+		return ""
+	}
+	return string(path)
 }

@@ -3,9 +3,9 @@
 // A request takes the steps of serve.go: find its client, check the redirect, the lists and loops,
 // find its endpoint, check its limit, look it up in the cache (fetchrequest.go, find.go), join or
 // begin a fetch from the origin (find.go, fetch.go, fetcher.go, entry.go), and finish the response
-// for this client (finish.go, head.go). forward.go handles paths that are none of the edge's own
-// (--proxy-all). The fast path (fastpath.go) answers eligible requests for fresh responses with the
-// same bytes.
+// for this client (finish.go, head.go). states.go decides which step of find follows another.
+// forward.go handles paths that are none of the edge's own (--proxy-all). The fast path
+// (fastpath.go) answers eligible requests for fresh responses with the same bytes.
 package proxy
 
 import (
@@ -154,7 +154,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Denied, p)
 		return
 	}
-	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.Options.Origin.Client.IsLoop(exchange.Texts(lines)) {
+	if lines := ctx.Request.Header.PeekAll("CDN-Loop"); len(lines) > 0 && h.Options.Origin.options.Client.IsLoop(exchange.Texts(lines)) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}

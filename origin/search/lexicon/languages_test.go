@@ -56,9 +56,9 @@ func TestPictographs(t *testing.T) {
 }
 
 // TestLibraryLanguages prints, by language, how many keywords that were held back from learning are
-// understood: one pair of an emoji and a keyword in five is left out, if the keyword stands at other
-// emoji too; it is understood if its meanings include an English word of the emoji that was left
-// out. The test is skipped if ICONEDGE_LIBRARY is not set to a folder of @iconify/json.
+// understood: one pair of an emoji and a keyword in five is left out, if the keyword stands at
+// other emoji too; it is understood if its meanings include an English word of the emoji that was
+// left out. The test is skipped if ICONEDGE_LIBRARY is not set to a folder of @iconify/json.
 func TestLibraryLanguages(t *testing.T) {
 	library := os.Getenv("ICONEDGE_LIBRARY")
 	if library == "" {

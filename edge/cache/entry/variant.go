@@ -1,0 +1,63 @@
+package entry
+
+import "github.com/iconedge/iconedge/cachepolicy"
+
+// MaxVariants is the maximum number of entries of a key, in memory and on disk each. The least
+// recently used one is evicted first.
+const MaxVariants = 256
+
+// A Variant is a body in one content coding, with its entity tag.
+type Variant struct {
+	Body []byte
+	ETag string
+}
+
+// A Coding is a content coding of an entry.
+type Coding uint8
+
+const (
+	Identity Coding = iota
+	Gzip
+	Brotli
+)
+
+var codingNames = [...]string{cachepolicy.Identity, cachepolicy.Gzip, cachepolicy.Brotli}
+
+// String returns the name of the coding in Content-Encoding.
+func (c Coding) String() string { return codingNames[c] }
+
+// SetIdentity sets the body of a new entry, and its entity tag.
+func (e *Entry) SetIdentity(body []byte, etag string) {
+	e.Variants[Identity] = &Variant{Body: body, ETag: etag}
+}
+
+// Identity returns the body without a content coding; nil while it is still arriving.
+func (e *Entry) Identity() *Variant { return e.Variants[Identity] }
+
+// Variant returns the body in a coding; nil if the coding was not made, because it would not be
+// smaller.
+func (e *Entry) Variant(c Coding) *Variant { return e.Variants[c] }
+
+// DisableCodings prevents codings: the body has one already, or the origin forbids it.
+func (e *Entry) DisableCodings() { e.Plain = true }
+
+// Choose returns the variant that Accept-Encoding selects, of those that exist.
+func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {
+	var have [2]string
+	n := 0
+	for _, c := range [...]Coding{Brotli, Gzip} {
+		if e.Variants[c] != nil {
+			have[n] = c.String()
+			n++
+		}
+	}
+	if n > 0 && acceptEncoding != "" {
+		switch cachepolicy.Encoding(acceptEncoding, have[:n]...) {
+		case cachepolicy.Brotli:
+			return e.Variants[Brotli], Brotli
+		case cachepolicy.Gzip:
+			return e.Variants[Gzip], Gzip
+		}
+	}
+	return e.Identity(), Identity
+}

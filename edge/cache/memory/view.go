@@ -1,0 +1,89 @@
+package memory
+
+import (
+	"bytes"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache/codec"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+)
+
+// A View reads the response in a slot in place, without copying it. Its values are valid while the
+// shard is locked.
+type View struct {
+	slot     *Slot
+	interned *interned
+	head     entry.Head
+	tag      [maxTag]byte
+}
+
+// A View makes the entity tag of a coding in a buffer of this size. A longer one is allocated.
+const maxTag = 96
+
+var quote = []byte{'"'}
+
+// Open reads a slot, if it has a Head and can be read in place. Its header must be interned, as it
+// is unless the table is full.
+func (v *View) Open(l *Slot, k *Interned) bool {
+	if v.slot = l; l.IsLarge() {
+		return v.openLarge(l.Entry())
+	}
+	if l.shape&withHead == 0 || l.Interned == 0 {
+		return false
+	}
+	v.interned = k.of(l.Interned)
+	off := l.start() + int(l.key) + int(l.secondary)
+	v.head = l.headOf(v.interned, l.bytes(off, l.own+l.ownBody))
+	return true
+}
+
+func (v *View) openLarge(e *entry.Entry) bool {
+	if e.Head == nil {
+		return false
+	}
+	v.head = *e.Head
+	return true
+}
+
+// Freshness returns the policy of the response, or the policy after a soft purge. It decides
+// whether the response may be used.
+func (v *View) Freshness() cachepolicy.Entry { return v.slot.freshness(v.interned) }
+
+// Head is never nil.
+func (v *View) Head() *entry.Head { return &v.head }
+
+// Hit counts one use, and returns how often the response has been used.
+func (v *View) Hit() uint64 { return v.slot.CountHit() }
+
+// Has reports whether the response has a coding.
+func (v *View) Has(c entry.Coding) bool {
+	switch {
+	case v.slot.IsLarge():
+		return v.slot.Entry().Variants[c] != nil
+	case c == entry.Identity:
+		return true
+	}
+	return v.slot.shape&withCoding(c) != 0
+}
+
+// Body returns the body in a coding that the response has.
+func (v *View) Body(c entry.Coding) []byte {
+	if v.slot.IsLarge() {
+		return v.slot.Entry().Variants[c].Body
+	}
+	return v.slot.bytes(v.slot.bodyStart(c), v.slot.body[c])
+}
+
+// ETag returns the entity tag of a coding that the response has. It is valid until the next call.
+func (v *View) ETag(c entry.Coding) []byte {
+	l := v.slot
+	if l.IsLarge() {
+		return codec.AsBytes(l.Entry().Variants[c].ETag)
+	}
+	tag := l.bytes(l.start()+int(l.tag), l.tagLen)
+	if c == entry.Identity || len(tag) == 0 {
+		return tag
+	}
+	b := append(append(v.tag[:0], bytes.TrimSuffix(tag, quote)...), '-') // as Suffixed
+	return append(append(b, c.String()...), '"')
+}
