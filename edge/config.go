@@ -63,7 +63,7 @@ const (
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Addresses.Flags(fs)
 	c.Admin.Flags(fs, "POST /purge")
-	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
+	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them; http, https, or h2 and h2c for HTTP/2 with and without TLS; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
 	fs.DurationVar(&c.OriginTimeout, "origin-timeout", 0, "`time` that an origin has to begin a response, and on the edge's own paths for each further part of it; --idle is for those of forwarded paths (default 10s, and 1m0s for forwarded paths)")
 	fs.IntVar(&c.OriginConns, "origin-connections", defaultOriginConns, "`number` of requests that the edge sends to one origin at a time; more wait. Forwarded ones that last more than a second, such as uploads and streams of events, do not count, up to 16 times as many")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
@@ -108,6 +108,7 @@ func (c Config) filled() Config {
 		c.Publish = "iconedge publish SOURCE"
 	}
 	c.Caching, c.Capacity = c.Caching.filled(), c.Capacity.Filled()
+	c.Tunnels = c.Tunnels.Filled(c.MaxConnections)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -141,14 +142,28 @@ func (o *Origins) String() string {
 func (o *Origins) Set(s string) error {
 	var group []*url.URL
 	for raw := range strings.SplitSeq(s, ",") {
-		u, err := hostport.ParseURL(raw)
+		u, err := parseOrigin(raw)
 		if err != nil || strings.Trim(u.Path, "/") != "" {
-			return errors.New("must be http://HOST[:PORT] or https://HOST[:PORT]")
+			return errors.New("must be http://HOST[:PORT], https://HOST[:PORT], or, for HTTP/2, h2c://HOST[:PORT] or h2://HOST[:PORT]")
 		}
 		group = append(group, u)
 	}
 	*o = append(*o, group)
 	return nil
+}
+
+// parseOrigin parses the URL of an origin. h2 is HTTP/2 over TLS, h2c without.
+func parseOrigin(s string) (*url.URL, error) {
+	scheme, rest, _ := strings.Cut(s, "://")
+	same, ok := map[string]string{"h2": "https", "h2c": "http"}[scheme]
+	if !ok {
+		return hostport.ParseURL(s)
+	}
+	u, err := hostport.ParseURL(same + "://" + rest)
+	if err == nil {
+		u.Scheme = scheme
+	}
+	return u, err
 }
 
 func (o *Origins) Repeatable() bool { return true }

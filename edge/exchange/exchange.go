@@ -65,6 +65,9 @@ type Request struct {
 	Bodyless   bool
 	LongTarget bool // its first line does not fit into the buffer
 	Sampled    bool // the fast path has left it to the pipeline, to be traced
+	// Upgrade lists the protocols that the client asks to switch to (RFC 9110, section 7.8),
+	// without versions of HTTP and TLS, which a proxy must not pass on. Empty: none.
+	Upgrade string
 
 	// Fields are its header fields as they came, cookie crumbs joined (RFC 9113, section 8.2.3).
 	Fields iter.Seq2[[]byte, []byte]
@@ -84,6 +87,7 @@ type Request struct {
 	// certificate, access the secret.
 	Tier bool
 
+	Interims Interims
 	// Response holds the header fields of the response.
 	Response Response
 }

@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 		{"Content-Length", "GET /a HTTP/1.1\r\n" + host + "content-length: 0\r\n\r\n", other},
 		{"Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n", coded},
 		{"Expect", "GET /a HTTP/1.1\r\n" + host + "Expect: 100-continue\r\n\r\n", other},
-		{"Upgrade", "GET /a HTTP/1.1\r\n" + host + "Upgrade: h2c\r\n\r\n", opaque},
+		{"Upgrade", "GET /a HTTP/1.1\r\n" + host + "Upgrade: h2c\r\n\r\n", other},
 		{"a folded line", "GET /a HTTP/1.1\r\n" + host + "X: a\r\n b\r\n\r\n", malformed},
 		{"a space before the colon", "GET /a HTTP/1.1\r\nHost : a\r\n\r\n", malformed},
 		{"a space in a name", "GET /a HTTP/1.1\r\n" + host + "X A: b\r\n\r\n", malformed},

@@ -35,7 +35,7 @@ var endOfHead = []byte("\r\n\r\n")
 // parse parses the request at the beginning of b, and fills r if it is eligible. It is strict where
 // parsers are known to differ: a line ends with CR LF, a name is a token directly followed by a
 // colon, no line is folded, and no byte is a control character (RFC 9112, sections 2.2, 5 and 5.2).
-// A request that could switch to another protocol is opaque.
+// A request whose body has another coding than chunked alone is opaque.
 func parse(b []byte, r *request) verdict {
 	if b[0] == '\r' {
 		return parseAfterBlanks(b, r)
@@ -166,10 +166,6 @@ func field(line []byte, r *request) state {
 	case len("expect"):
 		if eligible.Is(name, "expect") {
 			r.expects = eligible.Is(eligible.Trim(value), "100-continue")
-		}
-	case len("upgrade"):
-		if eligible.Is(name, "upgrade") {
-			return opaque
 		}
 	case len("content-length"):
 		if eligible.Is(name, "content-length") {

@@ -121,6 +121,8 @@ func (w *waits) sum(now time.Time) time.Duration {
 // a handler prepares the response, or a part of it, does not count.
 func (s *stream) late(cfg Config, now time.Time) bool {
 	switch {
+	case s.tunnel != nil && s.tunnel.open:
+		return false // the tunnel has a limit of its own
 	case s.request != nil:
 		return now.Sub(s.began) > cfg.Receive*time.Duration(1+s.received/timeoutUnit)
 	case s.upload != nil && !s.whole && !s.headersSent:

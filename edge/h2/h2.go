@@ -56,6 +56,8 @@ type Request struct {
 	Client                  netip.Addr
 	Began                   time.Time // when its last byte had arrived
 	Refuse                  int       // status of the response: 408, 413, 431 or 503; 0: any
+	// :protocol of an extended CONNECT, whose Writer has a Tunnel; empty: none.
+	Protocol string
 }
 
 // Size returns the size of the header fields as SETTINGS_MAX_HEADER_LIST_SIZE counts it.
@@ -80,6 +82,7 @@ type Config struct {
 	Uploads bool           // the Handler reads long bodies while they arrive
 	MaxList int            // SETTINGS_MAX_HEADER_LIST_SIZE, in bytes; 16 KiB
 	Bodies  *bodies.Budget // of all connections together; nil: no bound
+	Tunnels bool           // SETTINGS_ENABLE_CONNECT_PROTOCOL: accept extended CONNECT
 }
 
 const (
@@ -94,7 +97,7 @@ func (c Config) filled() Config {
 	return Config{
 		Idle: cmp.Or(c.Idle, defaultIdle), Receive: cmp.Or(c.Receive, defaultReceive), Send: cmp.Or(c.Send, defaultSend),
 		MaxBody: cmp.Or(c.MaxBody, defaultMaxBody), MaxList: cmp.Or(c.MaxList, defaultMaxList),
-		Bodies: c.Bodies, Uploads: c.Uploads,
+		Bodies: c.Bodies, Uploads: c.Uploads, Tunnels: c.Tunnels,
 	}
 }
 

@@ -46,7 +46,7 @@ type stream struct {
 	held     bodies.Share // for the body
 	credit   int64        // bytes that the client may still send
 	whole    bool         // the request is complete
-	upload   *Upload      // its body, if a handler reads it while it arrives; nil: none does
+	takers
 
 	body        []byte // the unsent rest of a ready response
 	urgency     byte   // 0 comes first (RFC 9218, section 4.1)
@@ -54,6 +54,21 @@ type stream struct {
 	headersSent bool   // the response's header block was sent
 
 	waits waits // of the response for windows
+}
+
+// takers take the parts of a request's body while they arrive. At most one of them is not nil.
+type takers struct {
+	upload *Upload // the body, if a handler reads it while it arrives
+	tunnel *Tunnel // takes the bytes of an extended CONNECT
+}
+
+// take gives a taker a part of the body. size is that of its frame.
+func (t *takers) take(part []byte, size int64) {
+	if t.tunnel != nil {
+		t.tunnel.receive(part, size)
+		return
+	}
+	t.upload.add(part, size)
 }
 
 func (s *stream) wake() {
@@ -135,6 +150,9 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.request.Client, Secure: c.request.Secure, Tier: c.request.Tier, Sampled: c.request.Sampled,
 	}
 	switch {
+	case q.protocol != nil && !c.decoder.truncated:
+		s.request.Protocol = string(q.protocol)
+		s.tunnel = newTunnel(c, s)
 	case c.decoder.truncated:
 		s.request.Refuse = http.StatusRequestHeaderFieldsTooLarge
 	case !ends && c.uploads(q):
@@ -205,8 +223,8 @@ func (c *Conn) data(f frame) error {
 		return reset(f.stream, http2.ErrCodeProtocol)
 	}
 	ends := f.flags.Has(http2.FlagDataEndStream)
-	if s.upload != nil {
-		s.upload.add(f.payload, size)
+	if s.tunnel != nil || s.upload != nil {
+		s.take(f.payload, size)
 		if ends {
 			return c.complete(s)
 		}
@@ -259,6 +277,10 @@ func (c *Conn) returnWindow(stream uint32, n int64) {
 // complete handles the end of a request.
 func (c *Conn) complete(s *stream) error {
 	s.whole = true
+	if s.tunnel != nil {
+		s.tunnel.wake()
+		return nil
+	}
 	if s.length >= 0 && s.received != s.length {
 		return reset(s.id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
 	}
@@ -277,7 +299,11 @@ func (c *Conn) complete(s *stream) error {
 func (c *Conn) runHandler(s *stream) error {
 	room := c.srv.config.Bodies
 	room.Release(&s.share) // from here on the number of handlers is bounded instead
-	if room.ReserveShare(&s.share, int64(fieldCopies*s.head+HandlerCosts)) != nil {
+	costs := int64(fieldCopies*s.head + HandlerCosts)
+	if s.tunnel != nil {
+		costs += ourWindow
+	}
+	if room.ReserveShare(&s.share, costs) != nil {
 		return c.refuse(s.id)
 	}
 	s.request.Began = c.now
@@ -333,7 +359,7 @@ func (c *Conn) start() {
 
 // handle runs the handler of a request.
 func (c *Conn) handle(s *stream, r *Request) {
-	n, w := len(r.Body), &Writer{c: c, s: s, bodyless: r.Method == http.MethodHead}
+	n, w := len(r.Body), &Writer{c: c, s: s, Tunnel: s.tunnel, bodyless: r.Method == http.MethodHead}
 	defer func() {
 		recovered := recover()
 		w.finish(recovered == nil)

@@ -36,12 +36,12 @@ type quicServer struct {
 // a client's requests, which count against that client's limits.
 func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	base := &quic.Config{
-		Allow0RTT:             false,
-		HandshakeIdleTimeout:  handshakeTimeout,
-		MaxIdleTimeout:        serve.options.Capacity.IdleTimeout,
+		Allow0RTT:            false,
+		HandshakeIdleTimeout: handshakeTimeout,
+		MaxIdleTimeout:       serve.options.Capacity.IdleTimeout,
+		// Streams and tunnels may pause; expire closes unused connections.
+		KeepAlivePeriod:       serve.options.Capacity.IdleTimeout / 2,
 		MaxIncomingUniStreams: 8,
-		// Streams may pause; expire closes unused connections.
-		KeepAlivePeriod: serve.options.Capacity.IdleTimeout / 2,
 	}
 	d := &quicDoor{conns: serve.conns, now: time.Now}
 	base.GetConfigForClient = d.config(base)
@@ -110,7 +110,9 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.room.ReserveShare(&share, s.costs+int64(q.Size())) != nil {
 		panic(http.ErrAbortHandler)
 	}
-	if upload := s.uploadOf(w, r); upload != nil {
+	if q.Protocol != "" {
+		r.Body = http.NoBody // its DATA are the tunnel's
+	} else if upload := s.uploadOf(w, r); upload != nil {
 		if s.room.Reserve(&held, uploadCosts) != nil {
 			q.Refuse = http.StatusServiceUnavailable
 		}
@@ -142,27 +144,37 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, upload *upload) {
 	ctx := NewContext(q)
 	x := NewExchange(ctx, q, s.protocol)
+	x.Interims.Send = func(i exchange.Interim) { sendInterim(w, i) }
 	if upload != nil {
+		x.Interims.Send = func(i exchange.Interim) { upload.interim(w, i) }
 		x.Upload = &exchange.Upload{Reader: upload, Length: upload.length, Expects: upload.expects, Whole: upload.whole.Load}
 		x.Body = func() []byte { return beginning(upload) }
 		defer upload.finish()
 	}
 	s.server.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
+	if run := x.Response.Tunnel; run != nil {
+		tunnelH3(w, &x.Response, run)
+		return
+	}
 	a := replyOf(ctx, &x.Response)
+	if upload != nil {
+		upload.answer()
+	}
 	w.Header()["Content-Type"] = nil // otherwise the server would guess one
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
 	}
+	trailer := x.Response.Trailer
 	x.Response.Release()
-	if upload != nil {
-		upload.answer()
-	}
 	w.WriteHeader(a.status)
 	if a.bodyless {
 		return
 	}
 	flush := http.NewResponseController(w).Flush
+	if a.flush && flush() != nil { // the body may begin much later
+		panic(http.ErrAbortHandler)
+	}
 	if conn := quicConnOf(r); a.stream == nil { // otherwise the origin may be the slow side
 		conn.count(0, 1)
 		defer conn.count(0, -1)
@@ -170,6 +182,62 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	if a.copy(newMinRate(w, s.send), flush) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete
 	}
+	if trailer != nil {
+		for name, value := range exchange.FieldsIn(trailer()) {
+			w.Header().Add(http.TrailerPrefix+string(name), string(value))
+		}
+	}
+}
+
+// sendInterim sends an interim response. Its fields are none of the response's.
+func sendInterim(w http.ResponseWriter, i exchange.Interim) {
+	for name, value := range exchange.FieldsIn(i.Lines) {
+		w.Header().Add(string(name), string(value))
+	}
+	w.WriteHeader(i.Status)
+	clear(w.Header())
+}
+
+// tunnelH3 opens a tunnel on a stream of HTTP/3 (RFC 9220).
+func tunnelH3(w http.ResponseWriter, out *exchange.Response, run func(exchange.TunnelEnd)) {
+	w.Header()["Content-Type"] = nil
+	for name, value := range exchange.FieldsIn(out.Lines) {
+		w.Header().Add(string(name), string(value))
+	}
+	out.Release()
+	w.WriteHeader(http.StatusOK)
+	streamer, ok := w.(http3.HTTPStreamer)
+	if !ok {
+		run(nil)
+		return
+	}
+	stream, err := streamer.HTTPStream()
+	if err != nil {
+		run(nil)
+		return
+	}
+	run(&quicTunnel{Stream: stream})
+}
+
+// A quicTunnel is the end of a tunnel at a client of HTTP/3.
+type quicTunnel struct {
+	*http3.Stream
+	ended atomic.Bool // the direction to the client
+}
+
+// CloseWrite ends the direction to the client.
+func (t *quicTunnel) CloseWrite() error {
+	t.ended.Store(true)
+	return t.Stream.Close()
+}
+
+// Close ends both directions. A direction that has not ended is reset.
+func (t *quicTunnel) Close() error {
+	t.CancelRead(quic.StreamErrorCode(http3.ErrCodeConnectError))
+	if !t.ended.Load() { // a reset would take back bytes that are on their way
+		t.CancelWrite(quic.StreamErrorCode(http3.ErrCodeConnectError))
+	}
+	return nil
 }
 
 // uploadCosts is the number of bytes that the body of a request takes while it is forwarded.
@@ -252,6 +320,13 @@ func (u *upload) begin(now time.Time) error {
 	return u.rate.control.SetReadDeadline(u.rate.due(now))
 }
 
+// interim sends an interim response, which must not mix with a 100.
+func (u *upload) interim(w http.ResponseWriter, i exchange.Interim) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	sendInterim(w, i)
+}
+
 // answer records that the response begins: the client may then take any time.
 func (u *upload) answer() {
 	u.mu.Lock()
@@ -270,6 +345,9 @@ func (u *upload) finish() {
 // requestOf returns a request of net/http in the form that a stream of HTTP/2 has.
 func requestOf(r *http.Request) *h2.Request {
 	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
+	if r.Method == http.MethodConnect && r.ProtoMajor == 3 && !strings.HasPrefix(r.Proto, "HTTP/") {
+		q.Protocol = r.Proto // RFC 9220
+	}
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		q.Client = peer.Addr().Unmap()
 	}

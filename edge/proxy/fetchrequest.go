@@ -28,6 +28,8 @@ type fetchRequest struct {
 	patience        *upstream.Patience // nil: that of our own routes
 	proto           string
 	passed          map[string]bool // fields that the operator passes (--pass-field)
+	// Passes interim responses on to the client; nil: they are dropped.
+	interim func(upstream.Interim)
 
 	traced *traced // the trace of the client's request
 }
@@ -117,7 +119,7 @@ func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 // stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
 // the request may bypass a shield whose own origin has failed.
 func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.policy.Method, Target: q.key, Header: q.header, Body: q.body, Upload: q.upload, Patience: q.patience, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
+	r := upstream.Request{Method: q.policy.Method, Target: q.key, Header: q.header, Body: q.body, Upload: q.upload, Patience: q.patience, Client: q.client, Proto: q.proto, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed, Interim: q.interim}
 	r.TryNextGroup = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r

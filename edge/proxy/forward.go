@@ -27,7 +27,7 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	var o exchange.Outcome
 	var err error
 	switch m := q.policy.Method; {
-	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"):
+	case r.Upgrade == "" && m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, "PURGE"):
 		// A PURGE that reached a cache behind this edge would leave the response in this one.
 		err, o = problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), exchange.Refused
 	case !q.upstream(nil).Valid():
@@ -37,6 +37,8 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 		err, o = refusedAs(http.StatusRequestEntityTooLarge), exchange.Refused
 	case q.hasBody() && (m == http.MethodGet || m == http.MethodHead):
 		o, err = h.passWithBody(r, q)
+	case r.Upgrade != "":
+		o, err = h.passUpgrade(r, q)
 	case m == http.MethodGet:
 		o, err = h.passGet(r, q)
 	case m == http.MethodHead:
@@ -64,7 +66,7 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.Options.Passed}
+	sent := upstream.Request{Method: methodOf(r), Header: head, Client: r.Client, Proto: r.Scheme(), PassedFields: h.Options.Passed}
 	q := &fetchRequest{
 		key: rawTarget(r.ctx), sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), client: sent.Client, proto: sent.Proto, passed: sent.PassedFields, traced: f,
 		policy: cachepolicy.Request{
@@ -73,6 +75,9 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 		},
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
+	if r.Interims.Send != nil {
+		q.interim = r.passInterim
+	}
 	q.policy.Target = q.key
 	q.patience = &h.Options.Bounds.Patience
 	if r.Upload != nil {
@@ -255,6 +260,11 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 	}
 	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
 	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
+	if a.Body == http.NoBody && !r.ctx.IsHead() {
+		f.stream = nil // so that the head of the response also ends it
+	} else {
+		r.Response.Trailer = func() []byte { return linesOf(a.Trailer()) }
+	}
 	if 0 < a.Length && a.Length < MaxWhole {
 		body, err := a.Whole(MaxWhole) // so that an incomplete body becomes a clean 502
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/repeated"
+	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -28,6 +29,8 @@ type Forwarding struct {
 	MaxBody int64
 	// Idle is how long an origin may pause between two parts of a response.
 	Idle time.Duration
+	// Tunnels bounds the connections that have switched to another protocol.
+	Tunnels tunnel.Limits
 }
 
 const defaultIdle = time.Minute
@@ -39,10 +42,11 @@ func (f *Forwarding) Flags(fs *flag.FlagSet) {
 	fs.Int64Var(&f.MaxBody, "max-body", 0, "with --proxy-all, longest body of a forwarded request in `bytes`; the edge answers 413 to longer ones (default any length)")
 	fs.DurationVar(&f.Idle, "idle", defaultIdle, "with --proxy-all, `time` that an origin may pause between two parts of a response to a forwarded request")
 	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
+	f.Tunnels.Flags(fs)
 }
 
 func (f *Forwarding) Validate() error {
-	var errs []error
+	errs := []error{f.Tunnels.Validate()}
 	if f.MaxBody < 0 || f.Idle < 0 {
 		errs = append(errs, errors.New("--max-body and --idle must not be negative"))
 	}

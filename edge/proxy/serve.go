@@ -27,6 +27,7 @@ import (
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -50,6 +51,7 @@ type Options struct {
 	Origin    *Fetcher
 	Metrics   *observe.Metrics
 	Reports   observe.Reports
+	Tunnels   *tunnel.Set
 	Log       *slog.Logger
 }
 
@@ -110,6 +112,7 @@ type request struct {
 	forwarded bool                // its path is not one of the edge's own routes
 	forward   cachepolicy.Forward // why the origin was asked
 	stream    *countedStream      // streamed response body; nil: not streamed
+	tell      *func(bytes int)    // reports the response when its tunnel has ended; nil: no tunnel
 
 	count access.Count // the limit that counted the request
 
@@ -253,6 +256,7 @@ func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error)
 
 // end writes the problem, if there is an error, then counts, logs and traces the response.
 func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
+	r.Interims.Close()
 	if err != nil {
 		h.fail(r, problem.From(err))
 	}

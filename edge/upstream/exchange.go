@@ -27,7 +27,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		end(nil)
 		return nil, c.fail(err)
 	}
-	if a.Body == http.NoBody {
+	if a.Body == http.NoBody || a.Switched != nil {
 		end(nil)
 		return a, nil
 	}
@@ -71,6 +71,9 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 		return nil, ErrOpen
 	}
 	w, by := route{safe: safe(r.Method), onward: r.TryNextGroup}, c.transport
+	if r.Upgrade != "" {
+		by = c.retryTransport // a connection of its own
+	}
 	for {
 		resp, err := c.tryAdmitted(ctx, by, o, probe, w.headTimeout(c, o, c.patience(r).FirstByte), r, header)
 		if !w.tryNext(ctx, o, resp, err) || !r.Upload.retry() {
@@ -116,6 +119,9 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	if r.Upload != nil {
 		r.Upload.attach(req, t)
 	}
+	if o.http2() {
+		by = c.http2
+	}
 	slot, err := o.slots.take(ctx, r.Patience != nil)
 	if err != nil {
 		return nil, inconclusive, err
@@ -123,17 +129,26 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	resp, err := by.RoundTrip(req)
 	if err != nil {
 		slot.release()
-		v, err := t.classify(ctx, err)
+		classify := t.classify
+		if o.http2() {
+			classify = classifyHTTP2
+		}
+		v, err := classify(ctx, err)
 		if failed := r.Upload.Err(); failed != nil {
 			return nil, inconclusive, failed // the client has failed, and not the origin
 		}
 		return nil, v, err
 	}
+	t.refusal.Store(resp.StatusCode >= http.StatusMultipleChoices)
 	slot.until(resp)
-	if err := checkHead(resp, req); err != nil {
+	if err := checkHead(resp, req, o.http2()); err != nil {
 		resp.Body.Close()
 		return nil, success, err
 	}
+	if o.http2() {
+		return resp, success, nil
+	}
 	t.head.restore(resp.Header)
+	t.conn.switched.Store(resp.StatusCode == http.StatusSwitchingProtocols)
 	return resp, success, nil
 }

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -24,6 +25,9 @@ type Request struct {
 	TryNextGroup bool            // after a 502, 503 or 504 the next group is tried, once
 	PassedFields map[string]bool // Passable fields to pass on, in canonical spelling
 	StrictLength bool            // bytes after Content-Length are an error, not dropped
+	// Called for each 1xx but 100 and 101, by another goroutine; nil: they are dropped.
+	Interim func(Interim)
+	Upgrade string // protocols to switch to, for Upgrade; the response may be a 101
 
 	// SendTierSecret sends the tier secret. It is meant for an origin that is, or may be, an edge
 	// or iconedge's own origin, because any other could disclose the secret.
@@ -70,15 +74,20 @@ func safeTarget(s string) bool {
 func (o *origin) request(ctx context.Context, r Request, header http.Header) (*http.Request, error) {
 	// The body is copied because the origin may respond before it has read all of it, and the
 	// caller may then reuse the memory.
-	req, err := http.NewRequestWithContext(ctx, r.Method, o.url.Scheme+"://"+o.url.Host, bytes.NewReader(bytes.Clone(r.Body)))
+	req, err := http.NewRequestWithContext(ctx, r.Method, o.scheme()+"://"+o.url.Host, bytes.NewReader(bytes.Clone(r.Body)))
 	if err != nil {
 		return nil, ErrRequest
 	}
 	path, query, has := strings.Cut(r.Target, "?")
 	// Opaque is sent unchanged; a Path would be decoded and encoded again.
-	req.URL = &url.URL{Scheme: o.url.Scheme, Host: o.url.Host,
+	req.URL = &url.URL{Scheme: o.scheme(), Host: o.url.Host,
 		Opaque: strings.TrimSuffix(o.url.EscapedPath(), "/") + path, RawQuery: query, ForceQuery: has && query == ""}
-	req.Header = header
+	req.Header = o.header(header)
+	if o.http2() && len(r.Body) == 0 && strings.HasPrefix(header.Get("Content-Type"), "application/grpc") {
+		// Servers of gRPC wait for DATA, although the HEADERS of a request without messages could
+		// end its stream.
+		req.Body, req.GetBody, req.ContentLength = io.NopCloser(strings.NewReader("")), nil, -1
+	}
 	// An origin that ignores the body of a GET would parse it as the next request, so no other
 	// request may follow on its connection.
 	req.Close = (len(r.Body) > 0 || r.Upload != nil) && (r.Method == http.MethodGet || r.Method == http.MethodHead)

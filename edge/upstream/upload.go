@@ -123,7 +123,7 @@ func (b *uploadBody) Close() error {
 
 // attach makes u the body of a request, and forwards its expectation.
 func (u *Upload) attach(req *http.Request, t *attempt) {
-	req.Body, req.ContentLength = u.body(t), u.Length
+	req.Body, req.GetBody, req.ContentLength = u.body(t), nil, u.Length
 	if u.Expects {
 		req.Header = req.Header.Clone()
 		req.Header.Set("Expect", "100-continue")

@@ -66,6 +66,7 @@ type Client struct {
 	secret                        func() string
 	transport                     *http.Transport
 	retryTransport                *http.Transport // for retries, each on a new connection
+	http2                         *http.Transport // for origins that speak HTTP/2
 	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
 }
 
@@ -88,6 +89,7 @@ func New(cfg Config) *Client {
 	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, defaultConns), cfg.TLS)
 	c.retryTransport = c.transport.Clone()
 	c.retryTransport.DisableKeepAlives = true
+	c.http2 = c.newHTTP2(or(cfg.Connect, 3*time.Second), cfg.TLS)
 	return c
 }
 
@@ -113,7 +115,6 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 		DisableCompression:     true, // the caller decides about content codings
 		MaxIdleConnsPerHost:    conns,
 		IdleConnTimeout:        30 * time.Second,
-		MaxConnsPerHost:        conns * (1 + longFactor),
 		MaxResponseHeaderBytes: maxHead,
 		ExpectContinueTimeout:  uploadContinueTimeout,
 		Protocols:              new(http.Protocols),
@@ -158,4 +159,7 @@ func (c *Client) Stats() Stats {
 }
 
 // Close closes idle connections. Requests under way continue.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	c.http2.CloseIdleConnections()
+}
