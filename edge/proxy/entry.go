@@ -215,7 +215,7 @@ func clientError(a *upstream.Response, body []byte) []byte {
 		a.Header.Set("Cache-Control", p.CacheControl())
 		a.Header.Del("Expires")
 	}
-	if a.Status == http.StatusGone { // it takes the place of a stored icon, but only here (RFC 9213)
+	if a.Status == http.StatusGone { // it replaces a stored icon, but only here (RFC 9213)
 		a.Header.Set("CDN-Cache-Control", "max-age=5")
 	}
 	return body
