@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -26,7 +27,8 @@ import (
 type Config struct {
 	Addresses
 	Origins       Origins       // groups of base URLs, in order of preference
-	OriginTimeout time.Duration // for an origin's response to begin, and between two parts
+	OriginTimeout time.Duration // for an origin's response to begin; 0: the default of each path
+	OriginConns   int           // requests to one origin at a time, without long ones; 0: 256
 	Drain         time.Duration // for requests in flight when the edge stops
 	Hosts         []string      // names that the edge answers for; none: any well-formed one
 	Admin         admin.Config  // which requests the admin listener answers
@@ -51,6 +53,8 @@ type Config struct {
 
 const (
 	defaultOriginTimeout = 10 * time.Second
+	forwardedTimeout     = time.Minute // of forwarded paths, for long polling
+	defaultOriginConns   = 256
 	defaultDrain         = 15 * time.Second
 	defaultOrigin        = "http://127.0.0.1:8081"
 )
@@ -59,8 +63,9 @@ const (
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Addresses.Flags(fs)
 	c.Admin.Flags(fs, "POST /purge")
-	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them, each http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
-	fs.DurationVar(&c.OriginTimeout, "origin-timeout", defaultOriginTimeout, "`time` that an origin has to begin a response, and for each further part of it")
+	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them, each http://HOST[:PORT], https://HOST[:PORT], h2://HOST[:PORT] or h2c://HOST[:PORT] for HTTP/2 with and without TLS, or unix:/PATH; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
+	fs.DurationVar(&c.OriginTimeout, "origin-timeout", 0, "`time` that an origin has to begin a response, and on the edge's own paths for each further part of it; --idle is for those of forwarded paths (default 10s, and 1m0s for forwarded paths)")
+	fs.IntVar(&c.OriginConns, "origin-connections", defaultOriginConns, "`number` of requests that the edge sends to one origin at a time; more wait. Forwarded ones that last more than a second, such as uploads and streams of events, do not count, up to 16 times as many")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
 	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
 	c.Caching.Flags(fs)
@@ -78,8 +83,8 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 func (c *Config) Validate() error {
 	now := time.Now()
 	errs := []error{c.Addresses.Validate()}
-	if c.OriginTimeout < 0 || c.Drain < 0 {
-		errs = append(errs, errors.New("--origin-timeout and --drain must not be negative"))
+	if c.OriginTimeout < 0 || c.Drain < 0 || c.OriginConns < 0 {
+		errs = append(errs, errors.New("--origin-timeout, --origin-connections and --drain must not be negative"))
 	}
 	errs = append(errs, c.Caching.Validate(), c.Forwarding.Validate(), c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(now),
 		c.Tiers.Validate(now, c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate(), c.Rules.Validate())
@@ -93,9 +98,6 @@ func (c *Config) Validate() error {
 
 // filled returns c with the defaults in place of zero values.
 func (c Config) filled() Config {
-	if c.OriginTimeout == 0 {
-		c.OriginTimeout = defaultOriginTimeout
-	}
 	if c.Drain == 0 {
 		c.Drain = defaultDrain
 	}
@@ -106,10 +108,17 @@ func (c Config) filled() Config {
 		c.Publish = "iconedge publish SOURCE"
 	}
 	c.Caching, c.Capacity = c.Caching.filled(), c.Capacity.Filled()
+	c.Tunnels = c.Tunnels.Filled(c.MaxConnections)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
 	return c
+}
+
+// originTimeouts returns how long an origin has to begin a response on the edge's own paths, and on
+// forwarded ones.
+func (c *Config) originTimeouts() (own, forwarded time.Duration) {
+	return cmp.Or(c.OriginTimeout, defaultOriginTimeout), cmp.Or(c.OriginTimeout, forwardedTimeout)
 }
 
 // Origins holds groups of origins, in order of preference.
@@ -143,14 +152,23 @@ func (o *Origins) Set(s string) error {
 	return nil
 }
 
-// parseOrigin reads the address of an origin: a base URL, or the path of a Unix socket.
+// parseOrigin reads the address of an origin: a base URL, or the path of a Unix socket. h2 is HTTP/2
+// over TLS, h2c without.
 func parseOrigin(s string) (*url.URL, error) {
 	if path, ok := strings.CutPrefix(s, "unix:"); ok && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
 		return &url.URL{Scheme: "unix", Path: path, OmitHost: true}, nil
 	}
+	scheme, rest, _ := strings.Cut(s, "://")
+	same, http2 := map[string]string{"h2": "https", "h2c": "http"}[scheme]
+	if http2 {
+		s = same + "://" + rest
+	}
 	u, err := hostport.ParseURL(s)
 	if err != nil || strings.Trim(u.Path, "/") != "" {
-		return nil, errors.New("must be http://HOST[:PORT], https://HOST[:PORT] or unix:/PATH")
+		return nil, errors.New("must be http://HOST[:PORT], https://HOST[:PORT], unix:/PATH or, for HTTP/2, h2c://HOST[:PORT] or h2://HOST[:PORT]")
+	}
+	if http2 {
+		u.Scheme = scheme
 	}
 	return u, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/purge"
+	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/files"
 )
@@ -61,8 +62,9 @@ func (s *Server) build() (err error) {
 	if err != nil {
 		return err
 	}
+	own, forwarded := cfg.originTimeouts()
 	s.upstream = upstream.New(upstream.Config{
-		Origins: cfg.Origins, FirstByte: cfg.OriginTimeout, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
+		Origins: cfg.Origins, FirstByte: own, MaxConns: cfg.OriginConns, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
 		Host: cfg.HostName(), SNI: cfg.OriginSNI,
 	})
 	s.life.onEnd(s.upstream.Close)
@@ -88,17 +90,18 @@ func (s *Server) build() (err error) {
 	})
 	s.purges = purge.New(s.cache, s.library.Negative, s.forwardedTarget(site))
 
-	wait := cfg.OriginTimeout + time.Second
+	wait := own + time.Second
 	s.admission = access.NewAdmission(access.Options{
 		Rules: cfg.Rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics,
 	})
 	s.proxy = proxy.New(proxy.Options{
 		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Site: site, Purge: s.purgeMethod(), ClientHost: cfg.ClientHost(),
-		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
+		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded), Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
-		Metrics: s.metrics, Reports: s.reports, Log: log,
+		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,
 	})
 	s.memory = cfg.Memory()
+	s.life.onEnd(s.endTunnels)
 	if s.listeners, err = listen.New(s.listening(), s.sockets, s.proxy); err != nil {
 		return err
 	}

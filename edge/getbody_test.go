@@ -22,7 +22,12 @@ func TestGetWithABody(t *testing.T) {
 		origin := newSite(map[string]http.HandlerFunc{"/find": func(w http.ResponseWriter, r *http.Request) {
 			b, err := io.ReadAll(r.Body)
 			mu.Lock()
-			seen = append(seen, fmt.Sprint(r.Method, " ", len(b), " ", r.ContentLength, " ", r.TransferEncoding, " ", r.Close, " ", err))
+			// A body of unknown length has one at the origin only if all of it came with the head.
+			length := r.ContentLength
+			if length < 0 && len(r.TransferEncoding) == 1 {
+				length = int64(len(b))
+			}
+			seen = append(seen, fmt.Sprint(r.Method, " ", len(b), " ", length, " ", r.Close, " ", err))
 			mu.Unlock()
 			w.Header().Set("Cache-Control", "max-age=600")
 			fmt.Fprintf(w, "found %.20q", b)
@@ -32,14 +37,14 @@ func TestGetWithABody(t *testing.T) {
 		for i, row := range []struct {
 			method, lines, body, want, sees string
 		}{
-			{"GET", "", "a", `found "a"`, "GET 1 1 [] true <nil>"},
-			{"GET", "", "a", `found "a"`, "GET 1 1 [] true <nil>"},
-			{"GET", "", "", `found ""`, "GET 0 0 [] false <nil>"}, // stored
-			{"GET", "", "b", `found "b"`, "GET 1 1 [] true <nil>"},
+			{"GET", "", "a", `found "a"`, "GET 1 1 true <nil>"},
+			{"GET", "", "a", `found "a"`, "GET 1 1 true <nil>"},
+			{"GET", "", "", `found ""`, "GET 0 0 false <nil>"}, // stored
+			{"GET", "", "b", `found "b"`, "GET 1 1 true <nil>"},
 			{"GET", "", "", `found ""`, ""},
-			{"GET", "Content-Type: application/json\r\nIf-None-Match: *\r\nRange: bytes=0-1\r\n", `{"query":{}}`, `found "{\"query\":{}}"`, "GET 12 12 [] true <nil>"},
-			{"GET", "", long, fmt.Sprintf("found %.20q", long), "GET 3145728 3145728 [] true <nil>"},
-			{"HEAD", "", "c", "", "HEAD 1 1 [] true <nil>"},
+			{"GET", "Content-Type: application/json\r\nIf-None-Match: *\r\nRange: bytes=0-1\r\n", `{"query":{}}`, `found "{\"query\":{}}"`, "GET 12 12 true <nil>"},
+			{"GET", "", long, fmt.Sprintf("found %.20q", long), "GET 3145728 3145728 true <nil>"},
+			{"HEAD", "", "c", "", "HEAD 1 1 true <nil>"},
 			{"HEAD", "", "", "", ""},
 			{"GET", "Cache-Control: only-if-cached\r\n", "d", "", ""},
 			{"GET", "", "", `found ""`, ""},

@@ -83,6 +83,9 @@ func TestHostileClients(t *testing.T) {
 func (w *rawEdge) runCase(t *testing.T, c corpusCase, warm bool, lead int) {
 	t.Helper()
 	answers, end := c.outcome(t, w.proxyAll)
+	if w.proxyAll && strings.Contains(c.name, "to the origin") {
+		warm = false // an upgrade reaches the origin although a response is stored
+	}
 	w.library.Negative.Clear()
 	for _, a := range answers {
 		w.cache.Purge(cache.Purge{Keys: []string{a.target}, Tags: []string{cache.TargetTag(a.target)}}, time.Now())

@@ -52,7 +52,8 @@ func (o *recorder) serve(c net.Conn) {
 	defer c.Close()
 	for r := bufio.NewReader(c); ; {
 		m, err := readMessage(r, true, false)
-		if errors.Is(err, io.EOF) && m.line == "" || errors.Is(err, net.ErrClosed) {
+		// A body that the client ended early is no request.
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 			return
 		}
 		o.mu.Lock()
@@ -132,6 +133,7 @@ func newRawEdge(t *testing.T, proxyAll bool, change ...func(*Config)) *rawEdge {
 	e := newTestServer(t, append([]func(*Config){func(c *Config) {
 		must(t, c.Origins.Set("http://"+o.ln.Addr().String()))
 		c.ProxyAll, c.Listener, c.Listen = proxyAll, nil, "127.0.0.1:0"
+		c.MaxBody = 8 << 20
 		must(t, c.Limits.Set("icon=off"))
 		must(t, c.Limits.Set("search=off"))
 	}}, change...)...)

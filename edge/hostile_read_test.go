@@ -138,7 +138,7 @@ func (m *message) readChunks(r *bufio.Reader) error {
 		}
 		b := make([]byte, n+2)
 		if _, err := io.ReadFull(r, b); err != nil || string(b[n:]) != "\r\n" {
-			return fmt.Errorf("after a chunk: %.20q, %v", b[n:], err)
+			return fmt.Errorf("after a chunk: %.20q, %w", b[n:], err)
 		}
 		if m.body += string(b[:n]); n == 0 {
 			return nil

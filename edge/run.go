@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
@@ -115,7 +117,7 @@ func (s *Server) purgeMethod() func(authorization []string, address string) (int
 
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
-	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: s.cfg.Forwarding.MaxBody(), Clients: s.cfg.Clients(),
+	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: exchange.MaxBody, Uploads: s.cfg.ProxyAll, Tunnels: s.cfg.ProxyAll, Clients: s.cfg.Clients(),
 		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 
@@ -126,6 +128,7 @@ func (s *Server) watch() {
 	m.WatchOrigins(s.upstream.Stats)
 	m.WatchConns(s.listeners.Stats)
 	m.WatchStreams(s.listeners.StreamStats)
+	m.WatchTunnels(s.proxy.Options.Tunnels.Stats)
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
 		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(), LimitClients: s.admission.Windows(),
@@ -151,4 +154,12 @@ func windows(f *fleet.Fleet) func(name string, own *ratelimit.Limiter) access.Wi
 		return nil
 	}
 	return func(name string, own *ratelimit.Limiter) access.Window { return f.SharedWindow(name, own) }
+}
+
+// endTunnels cuts the tunnels that are left when the edge has drained, and waits a moment until
+// their ends are logged.
+func (s *Server) endTunnels() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	s.proxy.Options.Tunnels.Close(ctx)
 }

@@ -46,7 +46,7 @@ func (c *Tiers) Validate(now time.Time, secured bool, origins []*url.URL) error 
 	if (c.OriginCert == "") != (c.OriginKey == "") {
 		errs = append(errs, errors.New("--origin-cert and --origin-key require each other"))
 	}
-	https := func(u *url.URL) bool { return u.Scheme == "https" }
+	https := func(u *url.URL) bool { return u.Scheme == "https" || u.Scheme == "h2" }
 	if c.OriginCA+c.OriginCert+c.OriginKey != "" && !slices.ContainsFunc(origins, https) {
 		errs = append(errs, errors.New("--origin-ca, --origin-cert and --origin-key require an https --origin"))
 	}

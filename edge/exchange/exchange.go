@@ -7,6 +7,7 @@
 package exchange
 
 import (
+	"io"
 	"iter"
 	"net"
 	"net/netip"
@@ -18,9 +19,9 @@ const (
 	MaxTarget = 8 << 10  // bytes of a request target
 	MaxHead   = 16 << 10 // bytes of a request's line and fields together
 	MaxFields = 100      // lines of fields
-	MaxBody   = 64 << 10 // bytes of a body without --proxy-all
+	MaxBody   = 64 << 10 // bytes of a body that is held in memory: any, without --proxy-all
 
-	MaxForwarded = 8 << 20 // bytes of a body with --proxy-all, and of a response to HTTP/1.0
+	MaxForwarded = 8 << 20 // bytes of a response of unknown length to HTTP/1.0
 )
 
 // A Protocol is the version of HTTP of a request.
@@ -64,6 +65,9 @@ type Request struct {
 	Bodyless   bool
 	LongTarget bool // its first line does not fit into the buffer
 	Sampled    bool // the fast path has left it to the pipeline, to be traced
+	// Upgrade lists the protocols that the client asks to switch to (RFC 9110, section 7.8),
+	// without versions of HTTP and TLS, which a proxy must not pass on. Empty: none.
+	Upgrade string
 
 	// Fields are its header fields as they came, cookie crumbs joined (RFC 9113, section 8.2.3).
 	Fields iter.Seq2[[]byte, []byte]
@@ -71,7 +75,10 @@ type Request struct {
 	Lines func(name string) [][]byte
 	// Body takes its body, which nothing else retains. It is to be called once.
 	Body func() []byte
-	Conn Conn
+	// Upload is its body, if that is long, or its length unknown, or the client waits for a 100.
+	// Body then returns only the beginning of it. nil: Body returns all of it.
+	Upload *Upload
+	Conn   Conn
 
 	// Client is Peer, or the client that a trusted proxy names. Access fills it before any other
 	// room reads it, because it depends on the proxies that the operator trusts.
@@ -80,8 +87,17 @@ type Request struct {
 	// certificate, access the secret.
 	Tier bool
 
+	Interims Interims
 	// Response holds the header fields of the response.
 	Response Response
+}
+
+// An Upload is the body of a request while it arrives. It is read by one goroutine at a time.
+type Upload struct {
+	io.Reader             // returns io.EOF only at the end of the whole body
+	Length    int64       // as announced; -1: unknown
+	Expects   bool        // the client waits for a 100, which the first Read sends
+	Whole     func() bool // reports whether all of it has arrived
 }
 
 // Scheme returns the scheme of the request's address: https over TLS, else http.

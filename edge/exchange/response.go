@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"io"
 	"iter"
 	"sync"
 )
@@ -13,6 +14,20 @@ type Response struct {
 	// Lines are the fields as lines of HTTP/1.1: a name, a colon, a space, a value, CR LF.
 	Lines []byte
 	held  *[usualHead]byte // memory of Lines, unless they are longer; nil: none yet
+
+	// Trailer returns trailer fields, as lines, after the whole body was read; nil: there are none.
+	Trailer func() []byte
+	// Tunnel is called by the adapter after it has sent the head of a 101, with the client's end of
+	// the connection, and returns when the tunnel has ended. nil: the response is no 101. If the
+	// adapter can't send the head, it calls Tunnel with nil.
+	Tunnel func(client TunnelEnd)
+}
+
+// A TunnelEnd is the client's end of a tunnel.
+type TunnelEnd interface {
+	io.ReadWriteCloser
+	// CloseWrite ends the direction to the client, and leaves the other one open.
+	CloseWrite() error
 }
 
 // Add adds a field after those that the response has. A line break in a value becomes a space,

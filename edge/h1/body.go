@@ -4,45 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 	"time"
-
-	"github.com/iconedge/iconedge/edge/bodies"
 )
 
-const (
-	continueResponse = "HTTP/1.1 100 Continue\r\n\r\n"
-	minReserve       = 64 << 10 // bytes reserved first; then as many as have arrived
-)
-
-// long reports whether a body of that length is collected before the server sees the request. If
-// the body is longer than allowed the server has to refuse it.
-func (c *Conn) long(length int64) bool { return bodies.Free < length && length <= c.limits.MaxBody }
-
-// collectBody reads the rest of a long body before the server sees the request, because the server
-// would allocate the announced length at once, and announcing costs a client nothing.
-func (c *Conn) collectBody(head []byte, begun bool) error {
-	if c.request.expects && !begun && bytes.HasSuffix(head[:bytes.IndexByte(head, '\n')], []byte(" HTTP/1.1\r")) {
-		if err := c.sendContinue(); err != nil {
-			return err
-		}
-	}
-	for have := int64(len(c.buffered)); have < c.current.left; have = int64(len(c.buffered)) {
-		room := min(c.current.left-have, max(have, minReserve))
-		if err := c.limits.Bodies.Body(&c.share, have+room); err != nil {
-			return err
-		}
-		c.buffered = slices.Grow(c.buffered, int(room))
-		n, err := c.readMore(c.buffered[have : have+room])
-		if c.buffered = c.buffered[:have+int64(n)]; err == io.EOF {
-			return io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n"
 
 // sendContinue sends the 100 that the client waits for before it sends the body (RFC 9110, section
 // 10.1.1).

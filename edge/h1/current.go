@@ -3,22 +3,26 @@ package h1
 import (
 	"bytes"
 	"strings"
-
-	"github.com/iconedge/iconedge/edge/bodies"
 )
 
 // A current is the request that the server is reading, and the response that it will write.
 type current struct {
-	left       int64 // bytes of the request that the server has not got yet
-	opaque     bool  // the end of the request is unknown; everything more goes to the server
-	malformed  bool  // and the request is malformed
-	bodyless   bool  // the response has no body, because the request is a HEAD
-	longTarget bool  // the request's target is longer than the server's buffer
-	failure    error // returned by the next Read of the server; nil: none
+	left       int64   // bytes of the request that the server has not got yet
+	opaque     bool    // the end of the request is unknown; everything more goes to the server
+	malformed  bool    // and the request is malformed
+	bodyless   bool    // the response has no body, because the request is a HEAD
+	longTarget bool    // the request's target is longer than the server's buffer
+	failure    error   // returned by the next Read of the server; nil: none
+	upload     *Upload // the body, if a handler reads it; nil: none does
+	coded      bool    // and it comes in chunks
 }
 
 // incomplete reports whether the server needs more bytes of the request.
 func (r *current) incomplete() bool { return r.opaque || r.left > 0 }
+
+// lastUpload reports whether the bytes after the body are no request, because it is incomplete, or
+// its end uncertain for other servers.
+func (r *current) lastUpload() bool { return r.upload != nil && (r.coded || !r.upload.Whole()) }
 
 // bounded returns the part of the server's buffer p that the rest of the request may fill.
 func (r *current) bounded(p []byte) []byte {
@@ -56,12 +60,6 @@ type surplus []byte
 func (s *surplus) take(p []byte) int {
 	b := *s
 	n := copy(p, b)
-	if cap(b) > bodies.Free {
-		if *s = b[n:]; len(*s) == 0 {
-			*s = nil // frees the memory
-		}
-		return n
-	}
 	*s = b[:copy(b, b[n:])]
 	return n
 }

@@ -40,6 +40,7 @@ type request struct {
 	length    int64  // of the body
 	expects   bool   // the client waits for a 100 before it sends the body
 	hasLength bool   // Content-Length is present
+	chunked   bool   // the body comes in chunks
 }
 
 // Line implements eligible.Fields.
@@ -73,6 +74,7 @@ type Limits struct {
 	Request time.Duration  // from a request's first byte to its last
 	Answer  time.Duration  // until the client has taken a response
 	MaxBody int64          // bytes of a body that the server accepts
+	Uploads bool           // handlers read longer bodies, and those of unknown length (upload.go)
 	Bodies  *bodies.Budget // of all connections together; nil: no bound
 	Client  netip.Prefix   // its share of Bodies pays for the connection; zero: no client's
 	Overdue *atomic.Int64  // counts clients that do not take responses in time; may be nil
@@ -133,9 +135,13 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if c.current.incomplete() {
 		return c.readCurrent(p)
 	}
+	if c.current.lastUpload() {
+		return 0, io.EOF // the bytes that follow are no request
+	}
 	if err := c.finishRequest(); err != nil {
 		return 0, err
 	}
+	c.current.upload = nil
 	n := c.buffered.take(p)
 	for {
 		if n == 0 {
@@ -166,7 +172,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 				c.current.opaque = true // the server decides how to answer half a request
 				return n, nil
 			}
-		case next.state == other:
+		case next.state == other, next.state == coded && c.limits.Uploads:
 			return c.forward(p[:n], next)
 		default:
 			c.current.beginOpaque(p[:n], len(p), next.state)
@@ -202,7 +208,11 @@ func (c *Conn) checkPreface(p []byte, n int) (int, error) {
 // later.
 func (c *Conn) forward(p []byte, next verdict) (int, error) {
 	n := copy(p, p[next.blank:])
-	whole := int64(next.size-next.blank) + c.request.length
+	head := next.size - next.blank
+	if c.streams(p[:head], int64(n-next.size)) {
+		return c.forwardUpload(p[:n-next.blank], head)
+	}
+	whole := int64(head) + c.request.length
 	given := min(whole, int64(n))
 	c.current.begin(p[:n], whole-given)
 	c.buffered.replace(p[given:n])
@@ -218,12 +228,7 @@ func (c *Conn) forward(p []byte, next verdict) (int, error) {
 		c.in.began = c.request.Now // the request is complete, so it needs no deadline
 		return int(given), nil
 	}
-	if c.startRequest(c.request.Now); !c.long(c.request.length) {
-		return int(given), nil
-	}
-	if err := c.collectBody(p, given > int64(next.size-next.blank)); err != nil {
-		return c.fail(err)
-	}
+	c.startRequest(c.request.Now)
 	return int(given), nil
 }
 

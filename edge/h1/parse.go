@@ -13,6 +13,7 @@ const (
 	forFastPath state = iota // an eligible request
 	partial                  // an incomplete head
 	other                    // a request with a body of known length, which the server must answer
+	coded                    // a request with a chunked body
 	opaque                   // a request whose end is not certain
 	malformed                // a malformed request
 )
@@ -34,7 +35,7 @@ var endOfHead = []byte("\r\n\r\n")
 // parse parses the request at the beginning of b, and fills r if it is eligible. It is strict where
 // parsers are known to differ: a line ends with CR LF, a name is a token directly followed by a
 // colon, no line is folded, and no byte is a control character (RFC 9112, sections 2.2, 5 and 5.2).
-// A request with a chunked body, or one that could switch to another protocol, is opaque.
+// A request whose body has another coding than chunked alone is opaque.
 func parse(b []byte, r *request) verdict {
 	if b[0] == '\r' {
 		return parseAfterBlanks(b, r)
@@ -55,8 +56,9 @@ func parse(b []byte, r *request) verdict {
 		return verdict{state: malformed}
 	}
 	r.Reset()
-	r.head, r.length, r.hasLength, r.expects = head, 0, false, false
+	r.head, r.length, r.hasLength, r.expects, r.chunked = head, 0, false, false, false
 	v.state = requestLine(line, r)
+	old := v.state == other && bytes.HasSuffix(line, []byte("HTTP/1.0"))
 	for lines := 0; len(head) > 0; lines++ {
 		if lines == maxFields {
 			v.state = max(v.state, other)
@@ -70,6 +72,9 @@ func parse(b []byte, r *request) verdict {
 	}
 	if r.Host == nil {
 		v.state = max(v.state, other)
+	}
+	if r.chunked && (r.hasLength || old) {
+		v.state = max(v.state, opaque) // a request may be hidden in it (RFC 9112, section 6.1)
 	}
 	return v
 }
@@ -162,20 +167,25 @@ func field(line []byte, r *request) state {
 		if eligible.Is(name, "expect") {
 			r.expects = eligible.Is(eligible.Trim(value), "100-continue")
 		}
-	case len("upgrade"):
-		if eligible.Is(name, "upgrade") {
-			return opaque
-		}
 	case len("content-length"):
 		if eligible.Is(name, "content-length") {
 			return r.contentLength(eligible.Trim(value))
 		}
 	case len("transfer-encoding"):
 		if eligible.Is(name, "transfer-encoding") {
-			return opaque
+			return r.transferEncoding(eligible.Trim(value))
 		}
 	}
 	return stateOf(r.Field(name, value))
+}
+
+// transferEncoding parses Transfer-Encoding. Only one coding has an end that all servers agree on.
+func (r *request) transferEncoding(value []byte) state {
+	if r.chunked || !eligible.Is(value, "chunked") {
+		return opaque
+	}
+	r.chunked = true
+	return coded
 }
 
 // contentLength parses Content-Length: one number, only digits (RFC 9112, section 6.3). No server

@@ -135,7 +135,7 @@ func (c *Conn) handshake() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out.append(appendSettings(nil, c.srv.config.MaxList))
+	c.out.append(appendSettings(nil, c.srv.config))
 	if c.phase.settingsSent = true; c.phase.draining {
 		time.AfterFunc(drainAfter, c.drain) // gives the client time for a request
 	}

@@ -79,6 +79,11 @@ func (c *Conn) overdue(now time.Time) {
 		}
 		ended = true
 		c.srv.counts.stalled.Add(1)
+		if s.upload != nil && !s.headersSent {
+			s.upload.expired = true // its handler answers 408
+			s.upload.wake()
+			continue
+		}
 		if s.request != nil {
 			s.request.Refuse = http.StatusRequestTimeout
 			if c.now = now; c.runHandler(s) == nil {
@@ -94,13 +99,37 @@ func (c *Conn) overdue(now time.Time) {
 	}
 }
 
+// waits is the time that one side waits for the client.
+type waits struct {
+	since  time.Time // zero: it does not wait now
+	before time.Duration
+}
+
+func (w *waits) begin(now time.Time) { w.since = now }
+
+func (w *waits) end(now time.Time) { *w = waits{before: w.sum(now)} }
+
+// sum returns all of the time until now.
+func (w *waits) sum(now time.Time) time.Duration {
+	if w.since.IsZero() {
+		return w.before
+	}
+	return w.before + now.Sub(w.since)
+}
+
 // late reports whether a request, or the sending of its response, takes too long. The time in which
-// a handler prepares the response does not count.
+// a handler prepares the response, or a part of it, does not count.
 func (s *stream) late(cfg Config, now time.Time) bool {
 	switch {
+	case s.tunnel != nil && s.tunnel.open:
+		return false // the tunnel has a limit of its own
 	case s.request != nil:
 		return now.Sub(s.began) > cfg.Receive*time.Duration(1+s.received/timeoutUnit)
-	case s.headersSent || s.body != nil:
+	case s.upload != nil && !s.whole && !s.headersSent:
+		return s.upload.late(cfg, now)
+	case s.headersSent:
+		return s.waits.sum(now) > cfg.Send*time.Duration(1+s.sent/timeoutUnit)
+	case s.body != nil:
 		return now.Sub(s.began) > cfg.Send*time.Duration(1+s.sent/timeoutUnit)
 	}
 	return false

@@ -49,12 +49,15 @@ type Request struct {
 	Method, Authority, Path string
 	Fields                  []Field // as received, without pseudo fields
 	Body                    []byte
-	Secure                  bool // received over TLS
-	Tier                    bool // from another edge of our own, according to its certificate
-	Sampled                 bool // sampled for a trace
+	Upload                  *Upload // the body, if it still arrives; nil: Body is all of it
+	Secure                  bool    // received over TLS
+	Tier                    bool    // from another edge of our own, according to its certificate
+	Sampled                 bool    // sampled for a trace
 	Client                  netip.Addr
 	Began                   time.Time // when its last byte had arrived
 	Refuse                  int       // status of the response: 408, 413, 431 or 503; 0: any
+	// :protocol of an extended CONNECT, whose Writer has a Tunnel; empty: none.
+	Protocol string
 }
 
 // Size returns the size of the header fields as SETTINGS_MAX_HEADER_LIST_SIZE counts it.
@@ -76,8 +79,10 @@ type Config struct {
 	Receive time.Duration  // for each MiB of a request, from its first byte; 20 s
 	Send    time.Duration  // for each MiB of a response; 30 s
 	MaxBody int            // bytes of a request's body; 64 KiB
+	Uploads bool           // the Handler reads long bodies while they arrive
 	MaxList int            // SETTINGS_MAX_HEADER_LIST_SIZE, in bytes; 16 KiB
 	Bodies  *bodies.Budget // of all connections together; nil: no bound
+	Tunnels bool           // SETTINGS_ENABLE_CONNECT_PROTOCOL: accept extended CONNECT
 }
 
 const (
@@ -92,7 +97,7 @@ func (c Config) filled() Config {
 	return Config{
 		Idle: cmp.Or(c.Idle, defaultIdle), Receive: cmp.Or(c.Receive, defaultReceive), Send: cmp.Or(c.Send, defaultSend),
 		MaxBody: cmp.Or(c.MaxBody, defaultMaxBody), MaxList: cmp.Or(c.MaxList, defaultMaxList),
-		Bodies: c.Bodies,
+		Bodies: c.Bodies, Uploads: c.Uploads, Tunnels: c.Tunnels,
 	}
 }
 
@@ -173,7 +178,7 @@ func (c *Conn) WaitsForClient() (since time.Time, ok bool) {
 	}
 	defer c.mu.Unlock()
 	for _, s := range c.streams.open {
-		if s.request == nil && s.body == nil && !s.stuck(c.sender.window) {
+		if s.request == nil && s.body == nil && !s.stuck(c.sender.window) && !s.waitsForBody() {
 			return time.Time{}, false
 		}
 		if since.IsZero() || s.began.Before(since) {

@@ -125,10 +125,12 @@ func (c *Conn) trailers(stream uint32, ends bool) error {
 // parsedHeaders is the content of a request's header block.
 type parsedHeaders struct {
 	method, scheme, authority, path []byte
-	plain                           eligible.State
-	length                          int64 // Content-Length; -1: none
-	expects                         bool  // the client waits for a 100 before it sends the body
-	regular                         int   // index of the first field that is not a pseudo field
+	// Of an extended CONNECT (RFC 8441, section 4); nil: none.
+	protocol []byte
+	plain    eligible.State
+	length   int64 // Content-Length; -1: none
+	expects  bool  // the client waits for a 100 before it sends the body
+	regular  int   // index of the first field that is not a pseudo field
 }
 
 // parseHeaders parses the fields (RFC 9113, section 8.3). A malformed request is a stream error.
@@ -156,7 +158,11 @@ func (c *Conn) parseHeaders(stream uint32) (q parsedHeaders, err error) {
 	if c.decoder.truncated {
 		return q, nil // it will be refused, whatever the dropped fields are
 	}
-	if connect := string(q.method) == "CONNECT"; len(q.method) == 0 || !connect && (len(q.scheme) == 0 || len(q.path) == 0) || connect && (q.scheme != nil || q.path != nil) {
+	if q.protocol != nil {
+		if !c.srv.config.Tunnels || !q.extendsConnect() {
+			return q, reset(stream, http2.ErrCodeProtocol)
+		}
+	} else if connect := string(q.method) == "CONNECT"; len(q.method) == 0 || !connect && (len(q.scheme) == 0 || len(q.path) == 0) || connect && (q.scheme != nil || q.path != nil) {
 		return q, reset(stream, http2.ErrCodeProtocol)
 	}
 	if string(q.method) != "GET" {
@@ -181,6 +187,8 @@ func (q *parsedHeaders) pseudo(f *Field) bool {
 		at = &q.authority
 	case ":path":
 		at = &q.path
+	case ":protocol":
+		at = &q.protocol
 	default:
 		return false
 	}

@@ -7,13 +7,18 @@ import (
 )
 
 // appendSettings appends our SETTINGS. Settings not sent have their defaults.
-func appendSettings(dst []byte, maxList int) []byte {
+func appendSettings(dst []byte, c Config) []byte {
 	var payload []byte
-	for _, s := range [...]http2.Setting{
+	settings := []http2.Setting{
 		{ID: http2.SettingMaxConcurrentStreams, Val: MaxStreams},
-		{ID: http2.SettingMaxHeaderListSize, Val: uint32(maxList)},
+		{ID: http2.SettingMaxHeaderListSize, Val: uint32(c.MaxList)},
 		{ID: http2.SettingNoRFC7540Priorities, Val: 1}, // RFC 9218, section 2.1
-	} {
+	}
+	if c.Tunnels {
+		// RFC 8441, section 3.
+		settings = append(settings, http2.Setting{ID: http2.SettingEnableConnectProtocol, Val: 1})
+	}
+	for _, s := range settings {
 		payload = binary.BigEndian.AppendUint16(payload, uint16(s.ID))
 		payload = binary.BigEndian.AppendUint32(payload, s.Val)
 	}

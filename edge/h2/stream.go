@@ -3,6 +3,7 @@ package h2
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -45,11 +46,29 @@ type stream struct {
 	held     bodies.Share // for the body
 	credit   int64        // bytes that the client may still send
 	whole    bool         // the request is complete
+	takers
 
 	body        []byte // the unsent rest of a ready response
 	urgency     byte   // 0 comes first (RFC 9218, section 4.1)
 	ended       bool   // nothing follows body
 	headersSent bool   // the response's header block was sent
+
+	waits waits // of the response for windows
+}
+
+// takers take the parts of a request's body while they arrive. At most one of them is not nil.
+type takers struct {
+	upload *Upload // the body, if a handler reads it while it arrives
+	tunnel *Tunnel // takes the bytes of an extended CONNECT
+}
+
+// take gives a taker a part of the body. size is that of its frame.
+func (t *takers) take(part []byte, size int64) {
+	if t.tunnel != nil {
+		t.tunnel.receive(part, size)
+		return
+	}
+	t.upload.add(part, size)
 }
 
 func (s *stream) wake() {
@@ -131,8 +150,13 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.request.Client, Secure: c.request.Secure, Tier: c.request.Tier, Sampled: c.request.Sampled,
 	}
 	switch {
+	case q.protocol != nil && !c.decoder.truncated:
+		s.request.Protocol = string(q.protocol)
+		s.tunnel = newTunnel(c, s)
 	case c.decoder.truncated:
 		s.request.Refuse = http.StatusRequestHeaderFieldsTooLarge
+	case !ends && c.uploads(q):
+		return c.startUpload(s, q)
 	case q.length > int64(c.srv.config.MaxBody):
 		s.request.Refuse = http.StatusRequestEntityTooLarge
 	case ends:
@@ -199,6 +223,13 @@ func (c *Conn) data(f frame) error {
 		return reset(f.stream, http2.ErrCodeProtocol)
 	}
 	ends := f.flags.Has(http2.FlagDataEndStream)
+	if s.tunnel != nil || s.upload != nil {
+		s.take(f.payload, size)
+		if ends {
+			return c.complete(s)
+		}
+		return nil
+	}
 	if s.request != nil {
 		if s.request.Refuse = c.appendBody(s, f.payload); s.request.Refuse != 0 {
 			if err := c.runHandler(s); err != nil {
@@ -246,8 +277,15 @@ func (c *Conn) returnWindow(stream uint32, n int64) {
 // complete handles the end of a request.
 func (c *Conn) complete(s *stream) error {
 	s.whole = true
+	if s.tunnel != nil {
+		s.tunnel.wake()
+		return nil
+	}
 	if s.length >= 0 && s.received != s.length {
 		return reset(s.id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
+	}
+	if s.upload != nil {
+		s.upload.wake()
 	}
 	if s.request != nil {
 		return c.runHandler(s)
@@ -261,7 +299,11 @@ func (c *Conn) complete(s *stream) error {
 func (c *Conn) runHandler(s *stream) error {
 	room := c.srv.config.Bodies
 	room.Release(&s.share) // from here on the number of handlers is bounded instead
-	if room.ReserveShare(&s.share, int64(fieldCopies*s.head+HandlerCosts)) != nil {
+	costs := int64(fieldCopies*s.head + HandlerCosts)
+	if s.tunnel != nil {
+		costs += ourWindow
+	}
+	if room.ReserveShare(&s.share, costs) != nil {
 		return c.refuse(s.id)
 	}
 	s.request.Began = c.now
@@ -317,7 +359,7 @@ func (c *Conn) start() {
 
 // handle runs the handler of a request.
 func (c *Conn) handle(s *stream, r *Request) {
-	n, w := len(r.Body), &Writer{c: c, s: s, bodyless: r.Method == http.MethodHead}
+	n, w := len(r.Body), &Writer{c: c, s: s, Tunnel: s.tunnel, bodyless: r.Method == http.MethodHead}
 	defer func() {
 		recovered := recover()
 		w.finish(recovered == nil)
@@ -366,4 +408,67 @@ func (c *Conn) sendData(s *stream, b []byte, last bool) {
 	putHead(head[:], len(b), http2.FrameData, flags, s.id)
 	c.out.append(head[:])
 	c.out.append(b)
+}
+
+// streams holds the open streams of a connection, and knows how the others ended.
+type streams struct {
+	open        map[uint32]*stream // nil: none
+	last        uint32             // the highest stream that the client has opened
+	lastAllowed uint32             // after GOAWAY: streams above this one are ignored
+	resets      resets             // streams that this side has reset
+	sweeping    bool               // a timer checks their deadlines
+}
+
+// idle reports whether a client has not opened a stream, and never can if its number is even.
+func (t *streams) idle(id uint32) bool { return id > t.last || id%2 == 0 }
+
+// ignored reports whether frames on a stream that is not open are no error, because the client may
+// have sent them before it learned that the stream does not exist.
+func (t *streams) ignored(id uint32) bool { return id > t.lastAllowed || t.resets.has(id) }
+
+// finished reports whether all streams that GOAWAY has accepted have ended.
+func (t *streams) finished() bool { return t.last >= t.lastAllowed && len(t.open) == 0 }
+
+func (t *streams) add(s *stream) {
+	if t.open == nil {
+		t.open = map[uint32]*stream{}
+	}
+	t.open[s.id] = s
+}
+
+func (t *streams) wake() {
+	for _, s := range t.open {
+		s.wake()
+	}
+}
+
+// maxResets is how many streams that it has reset a connection remembers. A client can't have more
+// open at once.
+const maxResets = MaxStreams
+
+// resets remembers streams that this side has reset. Frames that the client sent on such a stream
+// before it received the reset are ignored (RFC 9113, section 5.1); on a stream that ended
+// otherwise they are an error.
+type resets struct {
+	streams []uint32 // nil: none
+	next    int      // the index that is overwritten next, once all are used
+}
+
+func (r *resets) add(stream uint32) {
+	switch {
+	case r.has(stream):
+	case len(r.streams) < maxResets:
+		r.streams = append(r.streams, stream)
+	default:
+		r.streams[r.next] = stream
+		r.next = (r.next + 1) % maxResets
+	}
+}
+
+func (r *resets) has(stream uint32) bool { return slices.Contains(r.streams, stream) }
+
+// sendReset tells the client that a stream has ended.
+func (c *Conn) sendReset(stream uint32, code http2.ErrCode) {
+	c.streams.resets.add(stream)
+	c.out.append(appendCode(nil, http2.FrameRSTStream, stream, uint32(code)))
 }

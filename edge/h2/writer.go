@@ -10,8 +10,21 @@ import (
 type Writer struct {
 	c        *Conn
 	s        *stream
-	bodyless bool // the response to a HEAD
+	Tunnel   *Tunnel // the stream as a tunnel, for an extended CONNECT; nil: it is none
+	bodyless bool    // the response to a HEAD
 	ended    bool
+}
+
+// Interim sends the header block of a 1xx response, which begins with its status.
+func (w *Writer) Interim(block []byte) error {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := w.failed(); err != nil || w.s.headersSent {
+		return err
+	}
+	w.headers(block, 0)
+	return c.flush()
 }
 
 // Header sends the header block of the response, made with AppendStatus and AppendField. end means
@@ -24,19 +37,11 @@ func (w *Writer) Header(block []byte, end bool) error {
 		return err
 	}
 	end = end || w.bodyless
-	if c.encoder.shrunk {
-		block = append(c.encoder.begin(nil), block...)
-		c.encoder.begun()
-	}
-	kind, flags := http2.FrameHeaders, http2.Flags(0)
+	flags := http2.Flags(0)
 	if end {
 		flags = http2.FlagHeadersEndStream
 	}
-	for len(block) > maxFrame {
-		c.out.append(appendFrame(nil, kind, flags, w.s.id, block[:maxFrame]...))
-		kind, flags, block = http2.FrameContinuation, 0, block[maxFrame:]
-	}
-	c.out.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
+	w.headers(block, flags)
 	w.s.headersSent = true
 	w.s.began = time.Now()
 	c.flood.earn(creditPerResponse)
@@ -44,6 +49,21 @@ func (w *Writer) Header(block []byte, end bool) error {
 		return w.end()
 	}
 	return nil
+}
+
+// headers appends a header block, in as many frames as it needs.
+func (w *Writer) headers(block []byte, flags http2.Flags) {
+	c := w.c
+	if c.encoder.shrunk {
+		block = append(c.encoder.begin(nil), block...)
+		c.encoder.begun()
+	}
+	kind := http2.FrameHeaders
+	for len(block) > maxFrame {
+		c.out.append(appendFrame(nil, kind, flags, w.s.id, block[:maxFrame]...))
+		kind, flags, block = http2.FrameContinuation, 0, block[maxFrame:]
+	}
+	c.out.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
 }
 
 // Write sends a part of the body as the windows allow. The client gets it when Flush or End is
@@ -79,8 +99,9 @@ func (w *Writer) wait() error {
 	if err := w.c.flush(); err != nil {
 		return err
 	}
+	w.s.waits.begin(time.Now())
 	w.c.mu.Unlock()
-	defer w.c.mu.Lock()
+	defer w.resume()
 	select {
 	case <-w.s.open:
 		return nil
@@ -89,11 +110,29 @@ func (w *Writer) wait() error {
 	}
 }
 
+// resume ends the wait for a window.
+func (w *Writer) resume() {
+	w.c.mu.Lock()
+	w.s.waits.end(time.Now())
+}
+
 // Flush sends waiting frames.
 func (w *Writer) Flush() error {
 	w.c.mu.Lock()
 	defer w.c.mu.Unlock()
 	return w.c.flush()
+}
+
+// Trailer ends the response with a block of trailer fields, if there are any (RFC 9113, section
+// 8.1).
+func (w *Writer) Trailer(block []byte) error {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	if err := w.failed(); err != nil || len(block) == 0 {
+		return err
+	}
+	w.headers(block, http2.FlagHeadersEndStream)
+	return w.end()
 }
 
 // End ends the response and sends it.
@@ -115,7 +154,11 @@ func (w *Writer) Gone() <-chan struct{} { return w.s.gone }
 func (w *Writer) end() error {
 	c := w.c
 	w.ended = true
-	if !w.s.whole {
+	switch {
+	case w.s.whole:
+	case w.s.upload != nil:
+		c.resetLater(w.s.id)
+	default:
 		c.sendReset(w.s.id, http2.ErrCodeNo)
 	}
 	c.use.last = time.Now()
@@ -127,6 +170,22 @@ func (w *Writer) end() error {
 	}
 	return err
 }
+
+// resetLater drops what the client still sends on a stream, and resets it when the client has had
+// time to read the response: some clients drop a response that a reset follows at once.
+func (c *Conn) resetLater(stream uint32) {
+	c.streams.resets.add(stream)
+	time.AfterFunc(resetAfter, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.phase.dead == nil {
+			c.sendReset(stream, http2.ErrCodeNo)
+			c.flush()
+		}
+	})
+}
+
+const resetAfter = 100 * time.Millisecond
 
 // finish ends a response that the handler has not ended.
 func (w *Writer) finish(well bool) {

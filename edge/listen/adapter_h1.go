@@ -3,19 +3,29 @@ package listen
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h1"
 )
 
 // ServeH1 handles the requests of the HTTP/1.1 server.
 func (s *Server) ServeH1(ctx *fasthttp.RequestCtx) {
 	x := s.exchangeH1(ctx)
 	s.ServeRequest(ctx, x)
+	if x.Response.Tunnel != nil {
+		tunnelH1(ctx, &x.Response)
+		return
+	}
+	endUpload(ctx)
 	writeH1(&ctx.Response.Header, &x.Response)
 }
 
@@ -63,8 +73,100 @@ func (s *Server) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 	x.Malformed, x.Bodyless = !c.strict(), c.bodyless()
 	if x.Conn = (connH1{c, s.conns}); c.http1() != nil {
 		x.LongTarget, x.Sampled = c.http1().LongTarget(), c.http1().Sampled()
+		takeUpload(x, c.http1().Upload())
+		if ctx.Request.Header.IsHTTP11() {
+			x.Interims.Send = func(i exchange.Interim) { writeInterim(c.http1(), i) }
+		}
+		if upgrade := ctx.Request.Header.PeekAll(fasthttp.HeaderUpgrade); len(upgrade) > 0 && ctx.Request.Header.IsHTTP11() && !ctx.Request.Header.IsConnect() && c.http1().Whole() {
+			upgrade = slices.Clone(upgrade) // the next PeekAll overwrites it
+			x.Upgrade = exchange.Upgrades(ctx.Request.Header.PeekAll(fasthttp.HeaderConnection), upgrade)
+		}
 	}
 	return x
+}
+
+// takeUpload makes u the body of a request; nil: the server has read the body.
+func takeUpload(x *exchange.Request, u *h1.Upload) {
+	if u == nil {
+		return
+	}
+	if body, ok := u.Complete(); ok {
+		x.Body = func() []byte { return body }
+		return
+	}
+	x.Upload = &exchange.Upload{Reader: u, Length: u.Length(), Expects: u.Expects(), Whole: u.Whole}
+	x.Body = func() []byte { return beginning(u) }
+}
+
+// beginning returns a body if it is short, else a part that shows that it is not.
+func beginning(r io.Reader) []byte {
+	b, _ := io.ReadAll(io.LimitReader(r, exchange.MaxBody+1)) // half a body is as malformed as none
+	return b
+}
+
+// endUpload closes the connection after the response, if bytes of the request may follow.
+func endUpload(ctx *fasthttp.RequestCtx) {
+	if c, ok := ctx.Conn().(*lingeringConn); ok && c.http1() != nil && c.http1().Answer() {
+		ctx.SetConnectionClose()
+		c.refuse()
+	}
+}
+
+// writeInterim writes an interim response past the server, which knows none. The server has nothing
+// unsent, because it gets one request at a time. An error shows when the response is written.
+func writeInterim(c *h1.Conn, i exchange.Interim) {
+	head := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", i.Status, http.StatusText(i.Status))
+	c.Interim(append(append(head, i.Lines...), "\r\n"...))
+}
+
+// tunnelH1 takes the connection from the server, sends the head of a 101, and gives the connection
+// to the tunnel. The server's own memory of the request is free from then on.
+func tunnelH1(ctx *fasthttp.RequestCtx, out *exchange.Response) {
+	head := slices.Concat([]byte("HTTP/1.1 101 Switching Protocols\r\n"), out.Lines, []byte("\r\n"))
+	run := out.Tunnel
+	out.Release()
+	c := ctx.Conn().(*lingeringConn)
+	ctx.HijackSetNoResponse(true)
+	ctx.Hijack(func(net.Conn) {
+		go func() {
+			beneath, early := c.http1().Detach()
+			if _, err := beneath.Write(head); err != nil {
+				c.Close()
+				run(nil)
+				return
+			}
+			run(&tunnelConn{c, beneath, early})
+		}()
+	})
+}
+
+// A tunnelConn is the end of a tunnel at a client of HTTP/1.1.
+type tunnelConn struct {
+	c *lingeringConn
+	net.Conn
+	early []byte // read before the 101
+}
+
+func (t *tunnelConn) Read(p []byte) (int, error) {
+	if len(t.early) == 0 {
+		return t.Conn.Read(p)
+	}
+	n := copy(p, t.early)
+	if t.early = t.early[n:]; len(t.early) == 0 {
+		t.early = nil
+	}
+	return n, nil
+}
+
+// CloseWrite ends the direction to the client.
+func (t *tunnelConn) CloseWrite() error { return t.c.http1().CloseWrite() }
+
+// Close closes the connection. The client still gets the bytes that were written before.
+func (t *tunnelConn) Close() error {
+	now := time.Now()
+	t.Conn.SetDeadline(now.Add(lingerFor)) // ends reads and writes that wait
+	t.c.http1().Finish(now)
+	return t.c.Close()
 }
 
 // takeBody returns the body of a request and takes it from ctx. Otherwise the connection would
@@ -118,6 +220,7 @@ func newHTTP1(s *Server) *fasthttp.Server {
 		NoDefaultContentType:         true,
 		DisablePreParseMultipartForm: true,
 		CloseOnShutdown:              true,
+		KeepHijackedConns:            true, // the tunnel closes them
 		SecureErrorLogMessage:        true, // the bytes of a request may contain a token
 		Logger:                       serverLog{s.options.Log},
 	}

@@ -95,7 +95,7 @@ func newConns(o Options) *conns {
 		now: cfg.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: o.Clients,
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Bodies: o.Memory, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Uploads: o.Uploads, Bodies: o.Memory, Overdue: &s.overdue}
 	return s
 }
 

@@ -1,14 +1,18 @@
 package listen
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -32,9 +36,11 @@ type quicServer struct {
 // a client's requests, which count against that client's limits.
 func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	base := &quic.Config{
-		Allow0RTT:             false,
-		HandshakeIdleTimeout:  handshakeTimeout,
-		MaxIdleTimeout:        serve.options.Capacity.IdleTimeout,
+		Allow0RTT:            false,
+		HandshakeIdleTimeout: handshakeTimeout,
+		MaxIdleTimeout:       serve.options.Capacity.IdleTimeout,
+		// Streams and tunnels may pause; expire closes unused connections.
+		KeepAlivePeriod:       serve.options.Capacity.IdleTimeout / 2,
 		MaxIncomingUniStreams: 8,
 	}
 	d := &quicDoor{conns: serve.conns, now: time.Now}
@@ -104,6 +110,15 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.room.ReserveShare(&share, s.costs+int64(q.Size())) != nil {
 		panic(http.ErrAbortHandler)
 	}
+	if q.Protocol != "" {
+		r.Body = http.NoBody // its DATA are the tunnel's
+	} else if upload := s.uploadOf(w, r); upload != nil {
+		if s.room.Reserve(&held, uploadCosts) != nil {
+			q.Refuse = http.StatusServiceUnavailable
+		}
+		s.answer(w, r, q, upload)
+		return
+	}
 	most := s.maxBody
 	if n := r.ContentLength; n >= 0 { // the declared length is enough; read tries one byte more
 		most = int(min(int64(most), n))
@@ -122,33 +137,217 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(body) > s.maxBody:
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
+	s.answer(w, r, q, nil)
+}
+
+// answer answers a request. upload is its body if that still arrives; nil: q has the body.
+func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, upload *upload) {
 	ctx := NewContext(q)
 	x := NewExchange(ctx, q, s.protocol)
+	x.Interims.Send = func(i exchange.Interim) { sendInterim(w, i) }
+	if upload != nil {
+		x.Interims.Send = func(i exchange.Interim) { upload.interim(w, i) }
+		x.Upload = &exchange.Upload{Reader: upload, Length: upload.length, Expects: upload.expects, Whole: upload.whole.Load}
+		x.Body = func() []byte { return beginning(upload) }
+		defer upload.finish()
+	}
 	s.server.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
+	if run := x.Response.Tunnel; run != nil {
+		tunnelH3(w, &x.Response, run)
+		return
+	}
 	a := replyOf(ctx, &x.Response)
+	if upload != nil {
+		upload.answer()
+	}
 	w.Header()["Content-Type"] = nil // otherwise the server would guess one
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
 	}
+	trailer := x.Response.Trailer
 	x.Response.Release()
 	w.WriteHeader(a.status)
 	if a.bodyless {
 		return
 	}
 	flush := http.NewResponseController(w).Flush
-	if a.stream == nil { // otherwise the origin may be the slow side
+	if a.flush && flush() != nil { // the body may begin much later
+		panic(http.ErrAbortHandler)
+	}
+	if conn := quicConnOf(r); a.stream == nil { // otherwise the origin may be the slow side
 		conn.count(0, 1)
 		defer conn.count(0, -1)
 	}
 	if a.copy(newMinRate(w, s.send), flush) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete
 	}
+	if trailer != nil {
+		for name, value := range exchange.FieldsIn(trailer()) {
+			w.Header().Add(http.TrailerPrefix+string(name), string(value))
+		}
+	}
+}
+
+// sendInterim sends an interim response. Its fields are none of the response's.
+func sendInterim(w http.ResponseWriter, i exchange.Interim) {
+	for name, value := range exchange.FieldsIn(i.Lines) {
+		w.Header().Add(string(name), string(value))
+	}
+	w.WriteHeader(i.Status)
+	clear(w.Header())
+}
+
+// tunnelH3 opens a tunnel on a stream of HTTP/3 (RFC 9220).
+func tunnelH3(w http.ResponseWriter, out *exchange.Response, run func(exchange.TunnelEnd)) {
+	w.Header()["Content-Type"] = nil
+	for name, value := range exchange.FieldsIn(out.Lines) {
+		w.Header().Add(string(name), string(value))
+	}
+	out.Release()
+	w.WriteHeader(http.StatusOK)
+	streamer, ok := w.(http3.HTTPStreamer)
+	if !ok {
+		run(nil)
+		return
+	}
+	stream, err := streamer.HTTPStream()
+	if err != nil {
+		run(nil)
+		return
+	}
+	run(&quicTunnel{Stream: stream})
+}
+
+// A quicTunnel is the end of a tunnel at a client of HTTP/3.
+type quicTunnel struct {
+	*http3.Stream
+	ended atomic.Bool // the direction to the client
+}
+
+// CloseWrite ends the direction to the client.
+func (t *quicTunnel) CloseWrite() error {
+	t.ended.Store(true)
+	return t.Stream.Close()
+}
+
+// Close ends both directions. A direction that has not ended is reset.
+func (t *quicTunnel) Close() error {
+	t.CancelRead(quic.StreamErrorCode(http3.ErrCodeConnectError))
+	if !t.ended.Load() { // a reset would take back bytes that are on their way
+		t.CancelWrite(quic.StreamErrorCode(http3.ErrCodeConnectError))
+	}
+	return nil
+}
+
+// uploadCosts is the number of bytes that the body of a request takes while it is forwarded.
+const uploadCosts = 64 << 10
+
+// An upload is the body of a request while it arrives. Only one goroutine at a time reads it.
+type upload struct {
+	length  int64 // as announced; -1: unknown
+	expects bool  // the client waits for a 100
+
+	from   io.Reader
+	rate   *minRate
+	conn   *quicConn // nil: not over QUIC
+	ask    func()    // sends a 100; nil: the server does so itself
+	whole  atomic.Bool
+	mu     sync.Mutex // held while a 100 is written
+	begun  bool       // the response has begun
+	closed bool       // the handler has returned, so the body must not be read
+}
+
+// uploadOf returns the body of a request if the handler reads it while it arrives, else nil. A
+// request of unknown length that usually has no body has none if its stream ends at once.
+func (s streams) uploadOf(w http.ResponseWriter, r *http.Request) *upload {
+	u := &upload{length: r.ContentLength, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue"), from: r.Body, rate: newMinRate(w, s.receive), conn: quicConnOf(r)}
+	switch {
+	case !s.server.options.Uploads || u.length == 0:
+		return nil
+	case u.length > 0 && u.length <= int64(s.maxBody) && !u.expects:
+		return nil
+	case u.length < 0 && !u.expects && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		first := make([]byte, 1)
+		if n, err := u.Read(first); n == 0 || err != nil {
+			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(first[:n]), failed{err}))
+			return nil
+		}
+		u.from = io.MultiReader(bytes.NewReader(first), r.Body)
+	}
+	if u.expects && s.protocol == exchange.H3 {
+		u.ask = func() { w.WriteHeader(http.StatusContinue) }
+	}
+	return u
+}
+
+// A failed reader has failed.
+type failed struct{ err error }
+
+func (f failed) Read([]byte) (int, error) { return 0, f.err }
+
+// Read sends the 100 that the client waits for, and reads a part of the body. Only the time in
+// which the edge waits for the client counts, and only until the response has begun.
+func (u *upload) Read(p []byte) (int, error) {
+	now := time.Now()
+	if err := u.begin(now); err != nil {
+		return 0, err
+	}
+	u.conn.count(0, 1)
+	n, err := u.from.Read(p)
+	u.conn.count(0, -1)
+	u.rate.moved, u.rate.waited = u.rate.moved+int64(n), u.rate.waited+time.Since(now)
+	if err == io.EOF {
+		u.whole.Store(true)
+	}
+	return n, err
+}
+
+// begin prepares a Read.
+func (u *upload) begin(now time.Time) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		return http.ErrBodyReadAfterClose
+	}
+	if u.begun {
+		return nil
+	}
+	if u.ask != nil {
+		u.ask()
+		u.ask = nil
+	}
+	return u.rate.control.SetReadDeadline(u.rate.due(now))
+}
+
+// interim sends an interim response, which must not mix with a 100.
+func (u *upload) interim(w http.ResponseWriter, i exchange.Interim) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	sendInterim(w, i)
+}
+
+// answer records that the response begins: the client may then take any time.
+func (u *upload) answer() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.begun = true
+	u.rate.control.SetReadDeadline(time.Time{}) // if it fails, so does the next Read
+}
+
+// finish records that the handler returns.
+func (u *upload) finish() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closed = true
 }
 
 // requestOf returns a request of net/http in the form that a stream of HTTP/2 has.
 func requestOf(r *http.Request) *h2.Request {
 	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
+	if r.Method == http.MethodConnect && r.ProtoMajor == 3 && !strings.HasPrefix(r.Proto, "HTTP/") {
+		q.Protocol = r.Proto // RFC 9220
+	}
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		q.Client = peer.Addr().Unmap()
 	}

@@ -17,6 +17,7 @@ import (
 const (
 	lingerFor    = 500 * time.Millisecond
 	lingerBytes  = 256 << 10
+	lingerUpload = 64 << 20 // bytes that a client sends until it reads the response to its upload
 	lingerUnread = 64 << 10 // bytes that the system may still send by itself after Close
 	lingerPoll   = time.Second
 )
@@ -159,7 +160,7 @@ func (c *lingeringConn) linger(slow bool) {
 	defer c.end()
 	if !slow {
 		if c.raw().SetReadDeadline(time.Now().Add(lingerFor)) == nil {
-			io.CopyN(io.Discard, c.raw(), lingerBytes)
+			io.CopyN(io.Discard, c.raw(), c.lingers())
 		}
 		return
 	}
@@ -170,6 +171,14 @@ func (c *lingeringConn) linger(slow bool) {
 			return
 		}
 	}
+}
+
+// lingers returns the number of bytes of the client that may be dropped at the end.
+func (c *lingeringConn) lingers() int64 {
+	if h := c.http1(); h != nil && h.Upload() != nil {
+		return lingerUpload
+	}
+	return lingerBytes
 }
 
 func (c *lingeringConn) unread() int64 {

@@ -50,7 +50,9 @@ type Options struct {
 	Capacity Capacity
 	Memory   *bodies.Budget // of the clients; see Capacity.Memory
 	Secure   Secure
-	MaxBody  int // bytes of a request's body
+	MaxBody  int  // bytes of a request's body that is held in memory
+	Uploads  bool // the handler reads longer bodies while they arrive; otherwise they are refused
+	Tunnels  bool // announce extended CONNECT
 	Clients  access.Clients
 	// AskCertificate makes a TLS configuration request client certificates, if edges may
 	// authenticate with one.
@@ -77,7 +79,7 @@ type Server struct {
 // New returns a server that answers the requests from sockets by h. It reads the certificates.
 func New(o Options, sockets *Sockets, h Handler) (*Server, error) {
 	s := &Server{Handler: h, options: o, socks: sockets, conns: newConns(o)}
-	s.streams = h2.New(h, s, h2.Config{Idle: o.Capacity.IdleTimeout, Receive: o.Capacity.RequestTimeout, Send: o.Capacity.AnswerTimeout, MaxBody: o.MaxBody, MaxList: exchange.MaxHead, Bodies: s.conns.limits.Bodies})
+	s.streams = h2.New(h, s, h2.Config{Idle: o.Capacity.IdleTimeout, Receive: o.Capacity.RequestTimeout, Send: o.Capacity.AnswerTimeout, MaxBody: o.MaxBody, Uploads: o.Uploads, MaxList: exchange.MaxHead, Tunnels: o.Tunnels, Bodies: s.conns.limits.Bodies})
 	s.reference = newReference(s)
 	s.http1 = newHTTP1(s)
 	if sockets.TLS == nil {

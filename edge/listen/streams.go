@@ -20,23 +20,64 @@ import (
 func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 	ctx := NewContext(q)
 	x := NewExchange(ctx, q, exchange.H2)
+	x.Interims.Send = func(i exchange.Interim) { w.Interim(blockOf(i.Status, exchange.FieldsIn(i.Lines))) }
 	s.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
-	a := replyOf(ctx, &x.Response)
-	head := h2.AppendStatus(nil, a.status)
-	for name, value := range a.fields {
-		head = h2.AppendField(head, name, value)
+	if run := x.Response.Tunnel; run != nil {
+		tunnelH2(w, &x.Response, run)
+		return
 	}
+	a := replyOf(ctx, &x.Response)
+	head := blockOf(a.status, a.fields)
+	trailer := x.Response.Trailer
 	x.Response.Release()
 	if w.Header(head, a.bodyless) != nil || a.bodyless {
+		return
+	}
+	if a.flush && w.Flush() != nil { // the body may begin much later
 		return
 	}
 	if a.copy(w, w.Flush) == nil {
 		// Closing the body counts and logs the response, before the client can see its end and
 		// leave.
 		ctx.Response.CloseBodyStream()
+		if trailer != nil {
+			w.Trailer(trailerOf(trailer()))
+		}
 		w.End()
 	}
+}
+
+// tunnelH2 opens a tunnel on a stream. The 101 of HTTP/1.1 is a 200 (RFC 8441, section 5).
+func tunnelH2(w *h2.Writer, out *exchange.Response, run func(exchange.TunnelEnd)) {
+	block := blockOf(http.StatusOK, exchange.FieldsIn(out.Lines))
+	out.Release()
+	err := w.Header(block, false)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		run(nil)
+		return
+	}
+	run(w.TunnelEnd())
+}
+
+// blockOf returns a header block of HTTP/2.
+func blockOf(status int, fields iter.Seq2[[]byte, []byte]) []byte {
+	block := h2.AppendStatus(nil, status)
+	for name, value := range fields {
+		block = h2.AppendField(block, name, value)
+	}
+	return block
+}
+
+// trailerOf returns the header block of trailer fields; nil: there are none.
+func trailerOf(lines []byte) (block []byte) {
+	for name, value := range exchange.FieldsIn(lines) {
+		block = h2.AppendField(block, name, value)
+	}
+	return block
 }
 
 // ServeStream answers the request of a stream. If refuse is not 0, the stream's protocol has
@@ -58,12 +99,20 @@ type streamConn struct {
 func (c *streamConn) RemoteAddr() net.Addr { return &c.client }
 func (c *streamConn) LocalAddr() net.Addr  { return &net.TCPAddr{} }
 
+var upgrades = [][]byte{[]byte("upgrade")}
+
 // NewExchange returns the exchange of a stream's request, with the current time as its arrival.
 func NewExchange(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *exchange.Request {
-	return &exchange.Request{
+	x := &exchange.Request{
 		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Sampled: q.Sampled, Ambiguous: !oneHost(q),
-		Fields: fieldsOf(q), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
+		Upgrade: exchange.Upgrades(upgrades, [][]byte{[]byte(q.Protocol)}),
+		Fields:  fieldsOf(q), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
 	}
+	if u := q.Upload; u != nil {
+		x.Upload = &exchange.Upload{Reader: u, Length: u.Length, Expects: u.Expects, Whole: u.Whole}
+		x.Body = func() []byte { return beginning(u) }
+	}
+	return x
 }
 
 // NewContext returns a context with the request as fasthttp's HTTP/1.1 server would have parsed it.

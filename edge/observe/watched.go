@@ -9,6 +9,7 @@ import (
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/trace"
 )
@@ -180,6 +181,20 @@ func (m *Metrics) WatchStreams(read func() h2.Stats) {
 		ended("broken", func(h s) uint64 { return h.Broken }),
 		ended("stalled", func(h s) uint64 { return h.Stalled }),
 		ended("refused", func(h s) uint64 { return h.Refused }),
+	}})
+}
+
+// WatchTunnels adds the metrics of tunnels.
+func (m *Metrics) WatchTunnels(read func() tunnel.Stats) {
+	type s = tunnel.Stats
+	const bytes = "Bytes that tunnels have carried, by the end that sent them: client or origin."
+	m.Registry.MustRegister(component[s]{read, []watched[s]{
+		gauge("tunnels", "Open tunnels, such as WebSockets, with those that wait for the origin.", func(t s) float64 { return float64(t.Open) }),
+		counter("tunnels_opened_total", "Tunnels that were opened, because the origin switched to another protocol.", func(t s) float64 { return float64(t.Opened) }),
+		counter("tunnels_refused_total", "Requests for tunnels that were answered 503, because there were too many in all or of one client.", func(t s) float64 { return float64(t.Refused) }),
+		counter("tunnels_idle_total", "Tunnels that were closed because no bytes moved for too long.", func(t s) float64 { return float64(t.Idle) }),
+		counter("tunnel_bytes_total", bytes, func(t s) float64 { return float64(t.FromClient) }, "from", "client"),
+		counter("tunnel_bytes_total", bytes, func(t s) float64 { return float64(t.FromOrigin) }, "from", "origin"),
 	}})
 }
 

@@ -26,7 +26,8 @@ const (
 	// response is sent while it arrives.
 	MaxWhole = 256 << 10
 	// bodyWait is the time that the edge waits for the end of a response of unknown length.
-	bodyWait = 200 * time.Millisecond
+	// It is short, because a page that the origin streams must begin at once.
+	bodyWait = 10 * time.Millisecond
 )
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a

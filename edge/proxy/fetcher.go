@@ -38,10 +38,12 @@ func NewFetcher(o FetcherOptions) *Fetcher {
 // roundTrip sends a request to the origin and records it in the trace, if there is one. It ends
 // with the edge, not with a client. Its errors are problems.
 func (o *Fetcher) roundTrip(f *traced, r upstream.Request) (*upstream.Response, error) {
-	if err := o.limiter.beginFetch(); err != nil {
-		return nil, err
+	if r.Upload == nil { // otherwise the memory for bodies limits them, because they last for long
+		if err := o.limiter.beginFetch(); err != nil {
+			return nil, err
+		}
+		defer o.limiter.endFetch()
 	}
-	defer o.limiter.endFetch()
 	start := time.Now()
 	span := o.traceFetch(f, &r, start)
 	a, err := o.options.Client.Do(o.options.Life, r)

@@ -28,7 +28,11 @@ type fetchRequest struct {
 	forwarded       upstream.Forwarded  // describes the client's request; zero: nothing does
 	host            string              // sent to the origin; empty: the origin's own
 	body            []byte
+	upload          *upstream.Upload   // the body, if it still arrives; nil: it does not
+	patience        *upstream.Patience // nil: that of our own routes
 	passed          map[string]bool // fields that the operator passes (--pass-field)
+	// Passes interim responses on to the client; nil: they are dropped.
+	interim func(upstream.Interim)
 
 	traced *traced // the trace of the client's request
 }
@@ -60,6 +64,9 @@ func (h *Proxy) through(ctx *fasthttp.RequestCtx, fields http.Header) http.Heade
 	fields["Cdn-Loop"] = before
 	return fields
 }
+
+// hasBody reports whether the request has a body, or may have one.
+func (q *fetchRequest) hasBody() bool { return len(q.body) > 0 || q.upload != nil }
 
 // lookupResult is the result of looking a fetch request up in the cache.
 type lookupResult struct {
@@ -115,7 +122,7 @@ func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 // stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
 // the request may bypass a shield whose own origin has failed.
 func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.policy.Method, Target: q.target, Host: q.host, Header: q.header, Body: q.body, Forwarded: q.forwarded, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed}
+	r := upstream.Request{Method: q.policy.Method, Target: q.target, Host: q.host, Header: q.header, Body: q.body, Upload: q.upload, Patience: q.patience, Forwarded: q.forwarded, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed, Interim: q.interim}
 	if !q.own {
 		r.Key = q.key
 	}

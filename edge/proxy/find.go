@@ -150,10 +150,14 @@ const hesitation = 500 * time.Millisecond
 // when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
 // response of the fetch is stored for later requests.
 func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *collapse.Fetch) time.Duration {
-	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
-		return h.Options.WaitTimeout
+	wait := h.Options.WaitTimeout
+	if q.patience != nil {
+		wait = q.patience.FirstByte + time.Second
 	}
-	return min(h.Options.WaitTimeout, hesitation-f.Age(r.now))
+	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
+		return wait
+	}
+	return min(wait, hesitation-f.Age(r.now))
 }
 
 // notStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).

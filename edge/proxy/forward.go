@@ -29,7 +29,7 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	}
 	q := h.forwardedRequest(r)
 	var o exchange.Outcome
-	err := refuseForwarded(q)
+	err := h.refuseForwarded(r, q)
 	if err != nil {
 		o = exchange.Refused
 	} else if r.count, o, err = h.Options.Admission.Admit(r.Request, routes.Forwarded, r.now); err == nil {
@@ -39,14 +39,16 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 }
 
 // refuseForwarded returns the problem of a request that no origin may get; nil, if one may.
-func refuseForwarded(q *fetchRequest) error {
+func (h *Proxy) refuseForwarded(r *request, q *fetchRequest) error {
 	switch m := q.policy.Method; {
-	case m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, methodPurge):
+	case r.Upgrade == "" && m == http.MethodConnect, m == http.MethodTrace, strings.EqualFold(m, methodPurge):
 		// A PURGE that reached a cache behind this edge would leave the response in this one.
 		return problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	case !q.upstream(nil).Valid():
 		// The client is at fault. A failure of the origin would be cached for all clients.
 		return problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded")
+	case h.tooLong(q):
+		return refusedAs(http.StatusRequestEntityTooLarge)
 	}
 	return nil
 }
@@ -54,9 +56,11 @@ func refuseForwarded(q *fetchRequest) error {
 // pass answers a request by its method.
 func (h *Proxy) pass(r *request, q *fetchRequest) (exchange.Outcome, error) {
 	switch m := q.policy.Method; {
+	case r.Upgrade != "" && !(q.hasBody() && (m == http.MethodGet || m == http.MethodHead)):
+		return h.passUpgrade(r, q)
 	case m != http.MethodGet && m != http.MethodHead: // the cache answers no other method
 		return h.bypass(r, q, cachepolicy.ForwardMethod)
-	case len(q.body) > 0 || q.bypasses:
+	case q.hasBody() || q.bypasses:
 		return h.passUncached(r, q)
 	case m == http.MethodHead:
 		return h.passHead(r, q)
@@ -81,7 +85,7 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
-	sent := upstream.Request{Method: string(r.ctx.Method()), Header: head, Forwarded: r.public, PassedFields: r.site.PassedFields}
+	sent := upstream.Request{Method: methodOf(r), Header: head, Forwarded: r.public, PassedFields: r.site.PassedFields}
 	q := &fetchRequest{
 		target: rawTarget(r.ctx), bypasses: r.site.Bypasses(head["Cookie"]), site: r.site, sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), forwarded: r.public, passed: sent.PassedFields, traced: f,
 		policy: cachepolicy.Request{
@@ -94,8 +98,54 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	if h.Options.ClientHost {
 		q.host = r.public.Host
 	}
-	q.body = r.Body()
+	if r.Interims.Send != nil {
+		q.interim = r.passInterim
+	}
+	q.patience = &h.Options.Bounds.Patience
+	if r.Upload != nil {
+		q.upload = &upstream.Upload{From: h.Options.Bounds.limit(r.Upload), Length: r.Upload.Length, Expects: r.Upload.Expects}
+	} else {
+		q.body = r.Body()
+	}
 	return q
+}
+
+// Bounds limits forwarded requests.
+type Bounds struct {
+	MaxBody  int64 // bytes of a request's body; 0: any
+	Patience upstream.Patience
+}
+
+// tooLong reports whether the body of a request is longer than the operator allows, as far as its
+// length is known.
+func (h *Proxy) tooLong(q *fetchRequest) bool {
+	length := int64(len(q.body))
+	if q.upload != nil {
+		length = q.upload.Length
+	}
+	return h.Options.Bounds.MaxBody > 0 && length > h.Options.Bounds.MaxBody
+}
+
+// limit returns a reader that fails when more than MaxBody bytes have come from r.
+func (b *Bounds) limit(r io.Reader) io.Reader {
+	if b.MaxBody <= 0 {
+		return r
+	}
+	return &limitedBody{r, b.MaxBody}
+}
+
+// A limitedBody is a body that fails when it is longer than left.
+type limitedBody struct {
+	io.Reader
+	left int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fasthttp.ErrBodyTooLarge
+	}
+	return n, err
 }
 
 // rawTarget returns the path and query of a request as the client sent them, also if its target is
@@ -206,6 +256,9 @@ func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (ex
 	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(nil))
 	if err != nil {
 		r.status = cachepolicy.CacheStatus{Forward: why}
+		if failed := q.upload.Err(); failed != nil { // the client's failure
+			return exchange.Refused, unreadable(failed)
+		}
 		return exchange.Failed, err
 	}
 	return h.relay(r, q, a, why)
@@ -235,6 +288,11 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 	}
 	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
 	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
+	if a.Body == http.NoBody && !r.ctx.IsHead() {
+		f.stream = nil // so that the head of the response also ends it
+	} else {
+		r.Response.Trailer = func() []byte { return linesOf(a.Trailer()) }
+	}
 	if 0 < a.Length && a.Length < MaxWhole {
 		body, err := a.Whole(MaxWhole) // so that an incomplete body becomes a clean 502
 		if err != nil {

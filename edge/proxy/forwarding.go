@@ -1,15 +1,17 @@
 package proxy
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
-	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -29,8 +31,16 @@ type Forwarding struct {
 	OriginHost string
 	// OriginSNI is the name for which https origins are verified. Empty: the name sent as Host.
 	OriginSNI string
+	// MaxBody limits the body of a request, in bytes; 0: it may have any length.
+	MaxBody int64
+	// Idle is how long an origin may pause between two parts of a response.
+	Idle time.Duration
+	// Tunnels bounds the connections that have switched to another protocol.
+	Tunnels tunnel.Limits
 	sites.Settings
 }
+
+const defaultIdle = time.Minute
 
 // The values of OriginHost that are no names.
 const (
@@ -42,14 +52,20 @@ func (f *Forwarding) Flags(fs *flag.FlagSet) {
 	fs.BoolVar(&f.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own (see --icons), by the header fields of its responses (RFC 9111)")
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
 	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
+	fs.Int64Var(&f.MaxBody, "max-body", 0, "with --proxy-all, longest body of a forwarded request in `bytes`; the edge answers 413 to longer ones (default any length)")
+	fs.DurationVar(&f.Idle, "idle", defaultIdle, "with --proxy-all, `time` that an origin may pause between two parts of a response to a forwarded request")
 	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
 	fs.StringVar(&f.OriginHost, "origin-host", "", "`client|origin|NAME`, the Host that origins get: the client's, the one in --origin, or NAME; the edge's own routes never pass the client's (default client with --proxy-all, origin without)")
 	fs.StringVar(&f.OriginSNI, "origin-sni", "", "`NAME` that https origins get in the TLS handshake and are verified for (default the name that is sent as Host)")
+	f.Tunnels.Flags(fs)
 	f.Settings.Flags(fs)
 }
 
 func (f *Forwarding) Validate() error {
-	var errs []error
+	errs := []error{f.Tunnels.Validate()}
+	if f.MaxBody < 0 || f.Idle < 0 {
+		errs = append(errs, errors.New("--max-body and --idle must not be negative"))
+	}
 	for _, name := range f.PassFields {
 		if !upstream.Passable(http.CanonicalHeaderKey(name)) {
 			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/reference/caching.md lists them", name))
@@ -75,6 +91,12 @@ func (f *Forwarding) HostName() string {
 	return f.OriginHost
 }
 
+// Bounds returns the limits of forwarded requests. firstByte is how long an origin may take to
+// begin a response.
+func (f *Forwarding) Bounds(firstByte time.Duration) Bounds {
+	return Bounds{MaxBody: f.MaxBody, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}}
+}
+
 // Site returns the one site of an edge.
 func (f *Forwarding) Site() *sites.Site {
 	passed := make(map[string]bool, len(f.PassFields))
@@ -82,12 +104,4 @@ func (f *Forwarding) Site() *sites.Site {
 		passed[http.CanonicalHeaderKey(name)] = true
 	}
 	return f.Settings.Site(f.ProxyAll, cachepolicy.Policy{SafeCookies: !f.StoreCookies, IgnoreRevalidation: !f.ClientRevalidation}, passed)
-}
-
-// MaxBody returns the maximum length of a request's body. Our own routes need no long ones.
-func (f *Forwarding) MaxBody() int {
-	if f.ProxyAll {
-		return exchange.MaxForwarded
-	}
-	return exchange.MaxBody
 }

@@ -32,7 +32,7 @@ func refuse(r *request, hosts []string) *problem.Problem {
 	}
 	// The end of such a request is in doubt: it has a body with a method that defines none, a body
 	// whose length other servers may read differently, or bytes that may be of another protocol.
-	doubtful := m.coded || m.upgrading || h.IsConnect() || h.ContentLength() > 0 && (h.IsGet() || h.IsHead())
+	doubtful := m.coded || m.upgrading || h.IsConnect() || (h.ContentLength() > 0 || r.Upload != nil) && (h.IsGet() || h.IsHead())
 	if doubtful || m.closing || p != nil && (p.Status == fasthttp.StatusBadRequest || p.Status == fasthttp.StatusHTTPVersionNotSupported) {
 		closeAfter(r)
 	}

@@ -29,6 +29,18 @@ func (h *Proxy) report(r *request, o exchange.Outcome, err error) {
 		}
 		span.End(line.Time.Add(line.Duration), exchangeAttributes(line, r, err))
 	}
+	if r.tell != nil {
+		line = line.Clone()
+		attributes := exchangeAttributes(line, r, err) // the request's memory is reused
+		*r.tell = func(bytes int) {
+			line.Bytes, line.Duration = int64(bytes), time.Since(line.Time)
+			if wanted {
+				h.Options.Reports.Lines.Write(line)
+			}
+			span.End(line.Time.Add(line.Duration), attributes)
+		}
+		return
+	}
 	if r.stream != nil && r.ctx.Response.IsBodyStream() {
 		line = line.Clone() // the request's memory is reused before the stream ends
 		r.stream.tell = tell

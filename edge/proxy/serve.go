@@ -28,6 +28,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
 )
@@ -40,6 +41,7 @@ type Options struct {
 	ClientHost  bool          // forwarded requests carry the client's Host to the origin
 	CacheBytes  int64         // limit of the cache in memory
 	WaitTimeout time.Duration // how long a request waits for a collapsed fetch
+	Bounds      Bounds        // of forwarded requests
 	Redirect    string        // format of the https URL to redirect to; empty: no redirect
 	AltSvc      string        // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 
@@ -55,6 +57,7 @@ type Options struct {
 	Origin    *Fetcher
 	Metrics   *observe.Metrics
 	Reports   observe.Reports
+	Tunnels   *tunnel.Set
 	Log       *slog.Logger
 }
 
@@ -116,6 +119,7 @@ type request struct {
 	forwarded bool                // its path is not one of the edge's own routes
 	forward   cachepolicy.Forward // why the origin was asked
 	stream    *countedStream      // streamed response body; nil: not streamed
+	tell      *func(bytes int)    // reports the response when its tunnel has ended; nil: no tunnel
 
 	count access.Count // the limit that counted the request
 
@@ -283,6 +287,7 @@ func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error)
 
 // end writes the problem, if there is an error, then counts, logs and traces the response.
 func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
+	r.Interims.Close()
 	if err != nil {
 		h.fail(r, problem.From(err))
 	}

@@ -185,7 +185,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 func TestEndAfterTheEnd(t *testing.T) {
 	c := network{}.client(Config{}, "a")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	b := c.newBody(io.NopCloser(strings.NewReader("")), ctx, cancel)
+	b := c.newBody(io.NopCloser(strings.NewReader("")), ctx, cancel, c.idle)
 	cancel(errWhole)
 	_, err := b.Read(make([]byte, 1))
 	wantProblem(t, err, 504, ErrTimeout)

@@ -6,6 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
+	"net/textproto"
+	"sync/atomic"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/iconedge/iconedge/tier"
 )
 
 // An attempt is one try of a request. By itself the Transport would send a lost request again as
@@ -15,15 +21,69 @@ type attempt struct {
 	conn *conn // the last connection that the Transport used for it
 	end  context.CancelCauseFunc
 	head head // of the response; conn fills it
+
+	uploads bool        // its body still arrives from the client
+	refusal atomic.Bool // the final response has come, and is no success
 }
 
 func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
-	t := &attempt{head: head{bodyless: r.Method == http.MethodHead, exact: r.StrictLength}}
+	t := &attempt{uploads: r.Upload != nil, head: head{bodyless: r.Method == http.MethodHead, exact: r.StrictLength}}
 	ctx, t.end = context.WithCancelCause(ctx)
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		t.conn = info.Conn.(*conn)
-		t.conn.startRequest(t) // the Transport replaces a dead connection
-	}}), t
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if c, ok := info.Conn.(*conn); ok { // not so over HTTP/2
+			t.conn = c
+			c.startRequest(t) // the Transport replaces a dead connection
+		}
+	}}
+	if r.Interim != nil {
+		trace.Got1xxResponse = func(status int, h textproto.MIMEHeader) error { return passInterim(r.Interim, status, http.Header(h)) }
+	}
+	return httptrace.WithClientTrace(ctx, trace), t
+}
+
+// An Interim is a 1xx response of an origin, with the fields that may be passed on.
+type Interim struct {
+	Status int
+	Header http.Header
+}
+
+// passInterim passes a 1xx response on. It drops a 100, because the edge sends one of its own when
+// it begins to read the client's body (RFC 9110, section 15.2).
+func passInterim(to func(Interim), status int, h http.Header) error {
+	for name, lines := range h {
+		if !httpguts.ValidHeaderFieldName(name) || !cleanLines(lines) {
+			return fmt.Errorf("%w: a malformed field in a %d", ErrResponse, status)
+		}
+	}
+	if status == http.StatusContinue {
+		return nil
+	}
+	h = h.Clone()
+	dropHopByHop(h)
+	h.Del("Content-Length")
+	h.Del(tier.Field)
+	to(Interim{status, h})
+	return nil
+}
+
+// refused reports whether the final response has come before a body was sent. It then returns when
+// the connection is closed, because the Transport sends the body after a refusal too, to use the
+// connection again, and a failing body would hide the response. HTTP/2 has no such connection, and
+// a failing body ends only its stream.
+func (t *attempt) refused() bool {
+	c := t.conn
+	if c == nil {
+		return t.refusal.Load()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !t.head.done {
+		return false
+	}
+	for c.dead == nil {
+		c.changed.Wait()
+	}
+	return true
 }
 
 // classify returns why there is no response, and whether the origin has failed. If no connection

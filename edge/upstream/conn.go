@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 var errUnsolicited = errors.New("the origin sent bytes before a request")
@@ -19,7 +20,9 @@ type conn struct {
 	net.Conn
 	closed func() // called once
 
-	surplus bool // bytes after a body were dropped, so the connection ends; only the reader uses it
+	switched atomic.Bool // it carries another protocol, whose bytes are none of HTTP's
+	// Bytes after a body were dropped, so the connection ends; only the reader uses it.
+	surplus bool
 
 	mu              sync.Mutex
 	changed         sync.Cond
@@ -56,6 +59,9 @@ func (c *conn) sent() bool {
 }
 
 func (c *conn) Read(p []byte) (int, error) {
+	if c.switched.Load() {
+		return c.Conn.Read(p)
+	}
 	c.mu.Lock()
 	c.reading = true
 	c.changed.Broadcast()
@@ -132,6 +138,9 @@ func (c *conn) fail(err error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
+	if c.switched.Load() {
+		return c.Conn.Write(p)
+	}
 	c.mu.Lock()
 	err := c.dead
 	c.requestStarted = c.requestStarted || err == nil
@@ -143,7 +152,15 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wrote = c.wrote || n > 0
-	if err != nil && c.wrote {
+	switch {
+	case err == nil || !c.wrote:
+	case c.serving.uploads:
+		// The origin may have responded before it closed the connection, and the Transport would
+		// return this error instead of the response. The reader ends the connection.
+		for c.dead == nil {
+			c.changed.Wait()
+		}
+	default:
 		c.fail(err)
 	}
 	return n, err
@@ -158,6 +175,15 @@ func (c *conn) Close() error {
 	c.mu.Unlock()
 	c.closed()
 	return c.Conn.Close()
+}
+
+// CloseWrite ends the direction to the origin.
+func (c *conn) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return half.CloseWrite()
 }
 
 type dial func(ctx context.Context, network, address string) (net.Conn, error)

@@ -54,8 +54,11 @@ func (o *origin) unix() bool { return o.url.Scheme == "unix" }
 
 // scheme returns the scheme of requests to the origin.
 func (o *origin) scheme() string {
-	if o.unix() {
+	switch o.url.Scheme {
+	case "unix", "h2c":
 		return "http"
+	case "h2":
+		return "https"
 	}
 	return o.url.Scheme
 }
@@ -89,7 +92,7 @@ func (o *origin) address() (network, address string) {
 	if o.unix() {
 		return "unix", o.url.Path
 	}
-	return "tcp", net.JoinHostPort(o.url.Hostname(), or(o.url.Port(), o.url.Scheme))
+	return "tcp", net.JoinHostPort(o.url.Hostname(), or(o.url.Port(), o.scheme()))
 }
 
 // named reports whether the address of the origin is in DNS.

@@ -15,7 +15,11 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if !r.Valid() {
 		return nil, c.fail(ErrRequest)
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, c.whole, errWhole)
+	times := c.patience(r)
+	stop := func() {}
+	if times.Whole > 0 {
+		ctx, stop = context.WithTimeoutCause(ctx, times.Whole, errWhole)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	end := func(cause error) { cancel(cause); stop() }
 	a, err := c.exchange(ctx, cancel, r)
@@ -23,11 +27,11 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		end(nil)
 		return nil, c.fail(err)
 	}
-	if a.Body == http.NoBody {
+	if a.Body == http.NoBody || a.Switched != nil {
 		end(nil)
 		return a, nil
 	}
-	a.Body = c.newBody(a.Body, ctx, end)
+	a.Body = c.newBody(a.Body, ctx, end, times.Idle)
 	return a, nil
 }
 
@@ -35,9 +39,13 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 // applies.
 func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request) (*Response, error) {
 	requestTime := time.Now()
-	head := time.AfterFunc(c.firstByte, func() { cancel(errNoHead) })
+	firstByte := c.patience(r).FirstByte
+	head := time.AfterFunc(firstByte, func() { cancel(errNoHead) })
+	r.Upload.watch(head, firstByte)
 	resp, err := c.send(ctx, r)
-	if !head.Stop() && err == nil {
+	r.Upload.watch(nil, 0)
+	// While the client sends its body, the timer is stopped although it has not fired.
+	if fired := !head.Stop(); err == nil && (fired && r.Upload == nil || ctx.Err() != nil) {
 		resp.Body.Close()
 		return nil, errNoHead
 	}
@@ -63,9 +71,12 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 		return nil, ErrOpen
 	}
 	w, by := route{safe: safe(r.Method), onward: r.TryNextGroup}, c.transport
+	if r.Upgrade != "" {
+		by = c.retryTransport // a connection of its own
+	}
 	for {
-		resp, err := c.tryAdmitted(ctx, by, o, probe, w.headTimeout(c, o), r, header)
-		if !w.tryNext(ctx, o, resp, err) {
+		resp, err := c.tryAdmitted(ctx, by, o, probe, w.headTimeout(c, o, c.patience(r).FirstByte), r, header)
+		if !w.tryNext(ctx, o, resp, err) || !r.Upload.retry() {
 			return w.result(resp, err)
 		}
 		next, p := c.chooseOrigin(r.key(), w.allows, time.Now())
@@ -105,15 +116,39 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	if err != nil {
 		return nil, inconclusive, err
 	}
+	if r.Upload != nil {
+		r.Upload.attach(req, t)
+	}
+	if o.http2() {
+		by = c.http2
+	}
+	slot, err := o.slots.take(ctx, r.Patience != nil)
+	if err != nil {
+		return nil, inconclusive, err
+	}
 	resp, err := by.RoundTrip(req)
 	if err != nil {
-		v, err := t.classify(ctx, err)
+		slot.release()
+		classify := t.classify
+		if o.http2() {
+			classify = classifyHTTP2
+		}
+		v, err := classify(ctx, err)
+		if failed := r.Upload.Err(); failed != nil {
+			return nil, inconclusive, failed // the client has failed, and not the origin
+		}
 		return nil, v, err
 	}
-	if err := checkHead(resp, req); err != nil {
+	t.refusal.Store(resp.StatusCode >= http.StatusMultipleChoices)
+	slot.until(resp)
+	if err := checkHead(resp, req, o.http2()); err != nil {
 		resp.Body.Close()
 		return nil, success, err
 	}
+	if o.http2() {
+		return resp, success, nil
+	}
 	t.head.restore(resp.Header)
+	t.conn.switched.Store(resp.StatusCode == http.StatusSwitchingProtocols)
 	return resp, success, nil
 }

@@ -65,6 +65,9 @@ func (c *Client) requestHeader(r Request) http.Header {
 	}
 	add(h, "Via", "1.1 "+c.name)
 	add(h, "Cdn-Loop", c.member())
+	if r.Upgrade != "" {
+		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{r.Upgrade}
+	}
 	return h
 }
 

@@ -12,10 +12,11 @@ import (
 // version (HTTP/9.9), with a status outside of 200 to 599 (such as an unexpected 101), a 206 or 416
 // without a Range and a 304 without a condition in the request, and with a field name that is no
 // token or a value with control characters.
-func checkHead(resp *http.Response, req *http.Request) error {
+func checkHead(resp *http.Response, req *http.Request, http2 bool) error {
 	switch status := resp.StatusCode; {
-	case resp.ProtoMajor != 1 || resp.ProtoMinor > 1:
+	case !http2 && (resp.ProtoMajor != 1 || resp.ProtoMinor > 1):
 		return fmt.Errorf("%w: not HTTP/1", ErrResponse)
+	case status == http.StatusSwitchingProtocols && switches(resp, req):
 	case status < 200 || status > 599:
 		return fmt.Errorf("%w: status %d", ErrResponse, status)
 	case (status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable) && req.Header.Get("Range") == "":

@@ -18,6 +18,7 @@ type origin struct {
 	group int
 	seed  uint64
 	only  bool // the only origin
+	slots slots
 	log   *slog.Logger
 
 	index int          // among all origins
@@ -29,9 +30,9 @@ type origin struct {
 	failures, opened int64
 }
 
-func newOrigin(u *url.URL, group int, log *slog.Logger) *origin {
-	o := &origin{url: u, group: group}
-	o.seed, o.log = fnv(fnvOffset, o.scheme()+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log.With("origin", o.name())
+func newOrigin(u *url.URL, group, conns int, log *slog.Logger) *origin {
+	o := &origin{url: u, group: group, slots: newSlots(conns)}
+	o.seed, o.log = fnv(fnvOffset, u.Scheme+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log.With("origin", o.name())
 	return o
 }
 

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,12 +17,17 @@ type Request struct {
 	Target       string      // path and query, canonical: visible ASCII that begins with one slash
 	Header       http.Header // the client's fields; see Fields
 	Body         []byte
+	Upload       *Upload         // the body instead of Body, if it still arrives; nil: it does not
+	Patience     *Patience       // instead of that of the Config; nil: as there
 	Key          string          // for choosing an origin; empty: the path of Target
 	Host         string          // sent as Host; empty: Config.Host, or the origin's own
 	Forwarded    Forwarded       // describes the client's request; zero: nothing does
 	TryNextGroup bool            // after a 502, 503 or 504 the next group is tried, once
 	PassedFields map[string]bool // Passable fields to pass on, in canonical spelling
 	StrictLength bool            // bytes after Content-Length are an error, not dropped
+	// Called for each 1xx but 100 and 101, by another goroutine; nil: they are dropped.
+	Interim func(Interim)
+	Upgrade string // protocols to switch to, for Upgrade; the response may be a 101
 
 	// SendTierSecret sends the tier secret. It is meant for an origin that is, or may be, an edge
 	// or iconedge's own origin, because any other could disclose the secret.
@@ -81,9 +87,14 @@ func (o *origin) request(ctx context.Context, r Request, header http.Header) (*h
 	req.URL = &url.URL{Scheme: o.scheme(), Host: to.pool,
 		Opaque: o.prefix() + path, RawQuery: query, ForceQuery: has && query == ""}
 	req.Host = to.host
-	req.Header = header
+	req.Header = o.header(header)
+	if o.http2() && len(r.Body) == 0 && strings.HasPrefix(header.Get("Content-Type"), "application/grpc") {
+		// Servers of gRPC wait for DATA, although the HEADERS of a request without messages could
+		// end its stream.
+		req.Body, req.GetBody, req.ContentLength = io.NopCloser(strings.NewReader("")), nil, -1
+	}
 	// An origin that ignores the body of a GET would parse it as the next request, so no other
 	// request may follow on its connection.
-	req.Close = len(r.Body) > 0 && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+	req.Close = (len(r.Body) > 0 || r.Upload != nil) && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 	return req, nil
 }

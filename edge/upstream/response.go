@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/tier"
 )
 
@@ -19,23 +21,40 @@ type Response struct {
 	Header       http.Header   // without hop-by-hop fields; Content-Length as the origin sent it
 	Length       int64         // of Body, as declared; -1: unknown
 	UntilClose   bool          // Body ends with the connection, and may be truncated
+	Switched     *Switched     // the connection after a 101, which has no Body; nil: no 101
 	Body         io.ReadCloser // must be closed; io.EOF means that it is complete
 	RequestTime  time.Time     // before the first try
 	ResponseTime time.Time     // when the header fields had arrived
+
+	// Trailer returns the trailer fields that may be passed on, after Body has returned io.EOF.
+	Trailer func() http.Header
 }
 
 // newResponse makes an Answer of the fields that may be passed on. net/http has dropped any 1xx
-// response already: a response may be shared by many clients or belong to none, and no request of
-// ours expects a 100 or a change of protocol (RFC 9110, section 15.2). Trailer fields are dropped
-// and never merged into the header fields (RFC 9110, section 6.5.1); net/http stores them
+// response but 101 already: a response may be shared by many clients or belong to none, and no
+// request of ours expects a 100 (RFC 9110, section 15.2). Trailer fields stay apart
+// and are never merged into the header fields (RFC 9110, section 6.5.1); net/http stores them
 // separately.
 func (c *Client) newResponse(resp *http.Response, requestTime time.Time) *Response {
+	if endsWithHead(resp) {
+		resp.Body.Close()
+		resp.Body = http.NoBody
+	}
 	a := &Response{Host: destinationOf(resp.Request.Context()).origin.name(), Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
 		RequestTime: requestTime, ResponseTime: time.Now()}
-	a.UntilClose = resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
+	a.Trailer = func() http.Header { return passableTrailer(resp.Trailer) }
+	a.UntilClose = resp.ProtoMajor == 1 && resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
+	upgrade := resp.Header.Get("Upgrade")
 	dropHopByHop(a.Header)
+	if a.Status == http.StatusSwitchingProtocols {
+		a.switchTo(upgrade, resp.Body)
+	}
 	a.Header.Del(tier.Field) // an origin may echo the fields of the request
-	add(a.Header, "Via", fmt.Sprintf("1.%d %s", resp.ProtoMinor, c.name))
+	version := "2"
+	if resp.ProtoMajor == 1 {
+		version = fmt.Sprintf("1.%d", resp.ProtoMinor)
+	}
+	add(a.Header, "Via", version+" "+c.name)
 	if resp.Body == http.NoBody {
 		a.Length = 0 // for a HEAD, ContentLength is that of the response to a GET
 	}
@@ -86,13 +105,14 @@ type body struct {
 	ctx          context.Context // of the exchange
 	cancel       context.CancelCauseFunc
 	idle         *time.Timer // runs during a Read
+	idleFor      time.Duration
 	err          error       // of the last Read
 	closed       atomic.Bool // Close was called
 }
 
-func (c *Client) newBody(from io.ReadCloser, ctx context.Context, cancel context.CancelCauseFunc) *body {
-	b := &body{from: from, client: c, ctx: ctx, cancel: cancel}
-	b.idle = time.AfterFunc(c.idle, func() { cancel(errIdle) })
+func (c *Client) newBody(from io.ReadCloser, ctx context.Context, cancel context.CancelCauseFunc, idle time.Duration) *body {
+	b := &body{from: from, client: c, ctx: ctx, cancel: cancel, idleFor: idle}
+	b.idle = time.AfterFunc(idle, func() { cancel(errIdle) })
 	b.idle.Stop()
 	return b
 }
@@ -127,10 +147,10 @@ func (b *body) Read(p []byte) (int, error) {
 // patience returns how long the next read may take.
 func (b *body) patience() time.Duration {
 	if b.waitingSince.IsZero() {
-		return b.client.idle
+		return b.idleFor
 	}
-	all := b.client.idle * time.Duration(1+b.received>>20)
-	return min(b.client.idle, time.Until(b.waitingSince.Add(all)))
+	all := b.idleFor * time.Duration(1+b.received>>20)
+	return min(b.idleFor, time.Until(b.waitingSince.Add(all)))
 }
 
 // Close ends the exchange. Before the end of the body it closes the connection too, because the
@@ -146,4 +166,31 @@ func (b *body) Close() error {
 type WholeResponse struct {
 	*Response
 	Content []byte // the body
+}
+
+// A Switched is the connection to an origin that has switched to another protocol (RFC 9110,
+// section 15.2.2). It belongs to one client alone. Bytes that the origin sent together with the 101
+// are read first.
+type Switched struct {
+	io.ReadWriteCloser
+	Protocol string // as the origin named it
+}
+
+// CloseWrite ends the direction to the origin, and leaves the other one open.
+func (s *Switched) CloseWrite() error {
+	return s.ReadWriteCloser.(interface{ CloseWrite() error }).CloseWrite()
+}
+
+// switches reports whether a 101 switches to a protocol that the request names. Any other 101 is
+// malformed: the bytes behind it would be of a protocol that the client does not speak.
+func switches(resp *http.Response, req *http.Request) bool {
+	return exchange.Switches(strings.Join(req.Header["Upgrade"], ", "), strings.Join(resp.Header["Upgrade"], ", "))
+}
+
+// switchTo makes a the response of an origin that has switched to a protocol. Such a response has
+// no body, and its framing fields mean nothing (RFC 9110, section 8.6).
+func (a *Response) switchTo(protocol string, conn io.ReadCloser) {
+	a.Switched = &Switched{conn.(io.ReadWriteCloser), protocol}
+	a.Body, a.Length, a.UntilClose = http.NoBody, 0, false
+	a.Header.Del("Content-Length")
 }

@@ -34,11 +34,11 @@ func (w *route) allows(o *origin) bool {
 
 // headTimeout returns how long to wait for the head of o's response, 0 for no limit of its own:
 // half of the time if another origin can be tried in the other half.
-func (w *route) headTimeout(c *Client, o *origin) time.Duration {
+func (w *route) headTimeout(c *Client, o *origin, firstByte time.Duration) time.Duration {
 	if !w.safe || !slices.ContainsFunc(c.origins, func(other *origin) bool { return other != o && w.allows(other) }) {
 		return 0
 	}
-	return c.firstByte / 2
+	return firstByte / 2
 }
 
 // tryNext records the outcome of a try with o, and reports whether another origin is to be tried.

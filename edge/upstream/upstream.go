@@ -23,6 +23,8 @@ import (
 	"time"
 )
 
+const defaultConns = 256
+
 // Config configures a Client. Zero fields take the defaults named.
 type Config struct {
 	Origins   [][]*url.URL       // groups in order of preference; a URL may have a path
@@ -31,7 +33,7 @@ type Config struct {
 	Idle      time.Duration      // for one read of a body, and for each MiB in Whole; FirstByte
 	Whole     time.Duration      // for an exchange, including the body; 15 min
 	Check     time.Duration      // between two health checks of an origin; 2 s
-	MaxConns  int                // connections to one origin; more requests wait; 256
+	MaxConns  int                // exchanges with one origin at a time (slots.go); 256
 	Name      string             // a token for Via, CDN-Loop and User-Agent; iconedge
 	TLS       func() *tls.Config // called for each connection; nil: the system's roots
 	Secret    func() string      // the tier secret for each request; nil or "": none is sent
@@ -41,6 +43,21 @@ type Config struct {
 
 	// Lookup returns the addresses of an origin's name; nil: the system's resolver.
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
+}
+
+// Patience is how long a request waits for its origin.
+type Patience struct {
+	FirstByte time.Duration // until a response's header fields, over all tries
+	Idle      time.Duration // for one read of a body
+	Whole     time.Duration // for an exchange, including the body; 0: without limit
+}
+
+// patience returns that of a request.
+func (c *Client) patience(r Request) Patience {
+	if r.Patience != nil {
+		return *r.Patience
+	}
+	return Patience{c.firstByte, c.idle, c.whole}
 }
 
 // maxHead limits the header fields of a response, including 1xx responses, in bytes.
@@ -57,6 +74,7 @@ type Client struct {
 	secret                        func() string
 	transport                     *http.Transport
 	retryTransport                *http.Transport // for retries, each on a new connection
+	http2                         *http.Transport // for origins that speak HTTP/2
 	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
 }
 
@@ -76,7 +94,7 @@ func New(cfg Config) *Client {
 	c.idle = or(cfg.Idle, c.firstByte)
 	for group, urls := range cfg.Origins {
 		for _, u := range urls {
-			o := newOrigin(u, group, c.log)
+			o := newOrigin(u, group, or(cfg.MaxConns, defaultConns), c.log)
 			o.index = len(c.origins)
 			c.origins = append(c.origins, o)
 		}
@@ -84,9 +102,10 @@ func New(cfg Config) *Client {
 	if len(c.origins) == 1 {
 		c.origins[0].only = true
 	}
-	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, 256), cfg.TLS)
+	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, defaultConns), cfg.TLS)
 	c.retryTransport = c.transport.Clone()
 	c.retryTransport.DisableKeepAlives = true
+	c.http2 = c.newHTTP2(or(cfg.Connect, 3*time.Second), cfg.TLS)
 	return c
 }
 
@@ -106,11 +125,11 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 		DialContext:            c.wrapDial(dialer.DialContext),
 		DialTLSContext:         c.wrapDial(dialTLS(dialer, config)),
 		DisableCompression:     true, // the caller decides about content codings
-		MaxConnsPerHost:        conns,
 		MaxIdleConnsPerHost:    conns,
 		MaxIdleConns:           conns * max(1, len(c.origins)), // clients may choose TLS names
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHead,
+		ExpectContinueTimeout:  uploadContinueTimeout,
 		Protocols:              new(http.Protocols),
 	}
 	t.Protocols.SetHTTP1(true)
@@ -166,4 +185,7 @@ func (c *Client) Stats() Stats {
 }
 
 // Close closes idle connections. Requests under way continue.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	c.http2.CloseIdleConnections()
+}

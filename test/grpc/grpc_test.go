@@ -1,0 +1,144 @@
+// Package grpc runs the interoperability tests of gRPC through an edge, with grpc-go's own client
+// and server. It is a module of its own, so that the product does not depend on libraries for
+// tests.
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/interop"
+	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+)
+
+// start starts an edge before an h2c origin, and returns its address.
+func start(t *testing.T, origin string, more ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "iconedge")
+	build := exec.Command("go", "build", "-o", program, "./cmd/iconedge")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	edge := exec.Command(program, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--proxy-all", "--drain", "1s",
+		"--origin", "h2c://" + origin}, more...)...)
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edge.Stderr, edge.Stdout = log, log
+	if err := edge.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { edge.Process.Signal(os.Interrupt); edge.Wait() })
+	for range 200 {
+		b, _ := os.ReadFile(log.Name())
+		if m := listening.FindSubmatch(b); m != nil {
+			return string(m[1])
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	b, _ := os.ReadFile(log.Name())
+	t.Fatalf("the edge does not listen: %s", b)
+	return ""
+}
+
+var listening = regexp.MustCompile(`"?address"?[=:]"?([0-9.]+:[0-9]+)"?,? ?"?for"?[=:]"?public`)
+
+// serve runs grpc-go's interoperability server.
+func serve(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	testgrpc.RegisterTestServiceServer(s, interop.NewTestServer())
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
+	return l.Addr().String()
+}
+
+func dial(t *testing.T, address string, config *tls.Config) *grpc.ClientConn {
+	t.Helper()
+	creds := insecure.NewCredentials()
+	if config != nil {
+		creds = credentials.NewTLS(config)
+	}
+	c, err := grpc.NewClient(address, grpc.WithTransportCredentials(creds))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// tests are grpc's interoperability cases. Those of one direction at a time come first.
+var tests = []struct {
+	name   string
+	duplex bool // both directions move at once, so the body of the request must stream
+	run    func(context.Context, testgrpc.TestServiceClient, ...grpc.CallOption)
+}{
+	{"empty unary", false, interop.DoEmptyUnaryCall},
+	{"large unary", false, interop.DoLargeUnaryCall},
+	{"client streaming", false, interop.DoClientStreaming},
+	{"server streaming", false, interop.DoServerStreaming},
+	{"empty stream", false, interop.DoEmptyStream},
+	{"special status message", false, interop.DoSpecialStatusMessage},
+	{"unimplemented method", false, func(ctx context.Context, c testgrpc.TestServiceClient, _ ...grpc.CallOption) {
+		if _, err := c.UnimplementedCall(ctx, &testgrpc.Empty{}); err == nil {
+			panic("an unimplemented method succeeded")
+		}
+	}},
+	{"status code and message", true, interop.DoStatusCodeAndMessage},
+	{"custom metadata", true, interop.DoCustomMetadata},
+	{"ping-pong", true, interop.DoPingPong},
+	{"cancel after begin", true, interop.DoCancelAfterBegin},
+	{"cancel after first response", true, interop.DoCancelAfterFirstResponse},
+	{"timeout on a sleeping server", true, interop.DoTimeoutOnSleepingServer},
+}
+
+func TestInterop(t *testing.T) {
+	origin := serve(t)
+	address := start(t, origin)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.duplex && os.Getenv("GRPC_DUPLEX") == "" {
+				t.Skip("the edge does not stream bodies of requests yet")
+			}
+			tt.run(t.Context(), testgrpc.NewTestServiceClient(dial(t, address, nil)))
+		})
+	}
+}
+
+// Many clients at once get their own answers.
+func TestCrowd(t *testing.T) {
+	address := start(t, serve(t))
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			c := testgrpc.NewTestServiceClient(dial(t, address, nil))
+			for n := range 20 {
+				size := 1 + i*100 + n
+				r, err := c.UnaryCall(t.Context(), &testgrpc.SimpleRequest{ResponseSize: int32(size), Payload: &testgrpc.Payload{Body: fmt.Append(nil, i)}})
+				if err != nil || len(r.GetPayload().GetBody()) != size {
+					t.Errorf("client %d: %d bytes (%v), want %d", i, len(r.GetPayload().GetBody()), err, size)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
