@@ -1,6 +1,6 @@
 //go:build !unix
 
-package edge
+package listen
 
 // descriptors returns the number of descriptors that the process may open; 0: unknown.
 func descriptors() int { return 0 }

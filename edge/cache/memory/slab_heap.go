@@ -1,6 +1,6 @@
 //go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly) || race
 
-package cache
+package memory
 
 // mapSlab allocates memory on the heap, which has no pointers for the garbage collector. The race
 // detector checks only the heap.
