@@ -152,8 +152,8 @@ func (o *Origins) Set(s string) error {
 	return nil
 }
 
-// parseOrigin reads the address of an origin: a base URL, or the path of a Unix socket. h2 is HTTP/2
-// over TLS, h2c without.
+// parseOrigin reads the address of an origin: a base URL, or the path of a Unix socket. The scheme
+// h2 is HTTP/2 over TLS, h2c without.
 func parseOrigin(s string) (*url.URL, error) {
 	if path, ok := strings.CutPrefix(s, "unix:"); ok && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
 		return &url.URL{Scheme: "unix", Path: path, OmitHost: true}, nil

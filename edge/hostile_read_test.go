@@ -111,10 +111,12 @@ func (m *message) readBody(r *bufio.Reader, request, bodyless bool) error {
 		if err != nil {
 			return err
 		}
-		b := make([]byte, n)
-		_, err = io.ReadFull(r, b)
-		m.body = string(b)
-		return err
+		var b strings.Builder // a body that does not come takes no memory
+		if _, err := io.CopyN(&b, r, int64(n)); err != nil {
+			return err
+		}
+		m.body = b.String()
+		return nil
 	case request:
 		return nil
 	case strings.Join(m.fields["connection"], ",") != "close":

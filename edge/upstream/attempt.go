@@ -35,11 +35,20 @@ func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
 			c.startRequest(t) // the Transport replaces a dead connection
 		}
 	}}
-	if r.Interim != nil {
-		trace.Got1xxResponse = func(status int, h textproto.MIMEHeader) error { return passInterim(r.Interim, status, http.Header(h)) }
+	if left := maxInterims; r.Interim != nil {
+		trace.Got1xxResponse = func(status int, h textproto.MIMEHeader) error {
+			if left--; left < 0 {
+				return fmt.Errorf("%w: too many interim responses", ErrResponse)
+			}
+			return passInterim(r.Interim, status, http.Header(h))
+		}
 	}
 	return httptrace.WithClientTrace(ctx, trace), t
 }
+
+// maxInterims limits the 1xx responses to a request, because the Transport does not limit them when
+// it passes them on.
+const maxInterims = 1000
 
 // An Interim is a 1xx response of an origin, with the fields that may be passed on.
 type Interim struct {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/iconedge/iconedge/tier"
@@ -74,4 +75,67 @@ func (c *Client) requestHeader(r Request) http.Header {
 // add appends a member to a list field, on one line because some recipients read only the first.
 func add(h http.Header, field, member string) {
 	h[field] = []string{strings.Join(append(h[field], member), ", ")}
+}
+
+// rewriteFields lists fields with which some origins replace the host, path, scheme or client
+// address of the request itself. They are not part of any cache key, so a client could use them to
+// change a response that others get, or to pass for another client.
+var rewriteFields = fieldSet(
+	// host
+	"X-Host", "X-Host-Override", "X-HTTP-Host", "X-HTTP-Host-Override", "X-Original-Host", "X-Original-Host-Override", "X-Envoy-Original-Host",
+	// path
+	"X-Original-URL", "X-Original-URI", "X-Original-Path", "X-Rewrite-URL", "X-Rewrite-URI", "X-Override-URL", "X-HTTP-Path-Override", "X-Envoy-Original-Path",
+	"X-Request-URI", "X-Request-URL", "X-Script-Name", "X-HTTP-DestinationURL", "X-WAWS-Unencoded-URL",
+	// scheme
+	"X-URL-Scheme", "X-Scheme", "X-Proto", "X-Client-Proto", "X-Original-Proto", "X-Original-Scheme", "CloudFront-Forwarded-Proto", "Front-End-Https", "X-ARR-SSL",
+	// client address
+	"X-Real-IP", "X-Real-Client-IP", "X-Client-IP", "X-Cluster-Client-IP", "True-Client-IP", "CF-Connecting-IP", "CF-Connecting-IPv6", "CF-Pseudo-IPv4",
+	"Fastly-Client-IP", "Fly-Client-IP", "Client-IP", "Proxy-Client-IP", "WL-Proxy-Client-IP", "X-ProxyUser-IP", "Forwarded-For", "X-Forwarded",
+	"X-Original-Forwarded-For", "X-Originating-IP", "X-Remote-IP", "X-Remote-Addr", "X-Azure-ClientIP", "X-Azure-SocketIP", "X-AppEngine-User-IP",
+	"X-Envoy-External-Address", "CloudFront-Viewer-Address", "X-Custom-IP-Authorization",
+)
+
+// methodOverrides lists fields that ask for another method. If an origin treats a GET as a DELETE,
+// its response is not one to a GET.
+var methodOverrides = fieldSet("X-HTTP-Method-Override", "X-HTTP-Method-Overrides", "X-HTTP-Method", "X-Method-Override", "X-Original-Method")
+
+// neverPassed lists fields that are never passed on as a client wrote them: the edge writes them
+// itself, or they belong to the framing or to one hop.
+var neverPassed = fieldSet("Host", "Content-Length", "Expect", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+	tier.Field, // it is for the next hop alone, so a received one was meant for this edge
+	"Proxy")    // a CGI program takes HTTP_PROXY for the address of a proxy
+
+func fieldSet(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[http.CanonicalHeaderKey(name)] = true
+	}
+	return set
+}
+
+// Passable reports whether a field, in the form of http.CanonicalHeaderKey, is one that the edge
+// drops unless the operator passes it.
+func Passable(field string) bool {
+	return !neverPassed[field] && (rewriteFields[field] || methodOverrides[field] || strings.HasPrefix(field, "X-Forwarded-"))
+}
+
+// dropped reports whether a field of a client is dropped. For an origin behind CGI every character
+// other than a letter or a digit is an underscore, so all spellings of a name count as the one with
+// dashes.
+func (r Request) dropped(field string, reading bool) bool {
+	name := http.CanonicalHeaderKey(strings.Map(dashed, field))
+	switch {
+	case neverPassed[name], name != field && slices.Contains(hopByHop, name):
+		return true
+	case methodOverrides[name] && !reading:
+		return false
+	}
+	return Passable(name) && !r.PassedFields[field]
+}
+
+func dashed(c rune) rune {
+	if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
+		return c
+	}
+	return '-'
 }

@@ -85,29 +85,28 @@ func dial(t *testing.T, address string, config *tls.Config) *grpc.ClientConn {
 	return c
 }
 
-// tests are grpc's interoperability cases. Those of one direction at a time come first.
+// tests are grpc's interoperability cases. Those that move in both directions at once come last.
 var tests = []struct {
-	name   string
-	duplex bool // both directions move at once, so the body of the request must stream
-	run    func(context.Context, testgrpc.TestServiceClient, ...grpc.CallOption)
+	name string
+	run  func(context.Context, testgrpc.TestServiceClient, ...grpc.CallOption)
 }{
-	{"empty unary", false, interop.DoEmptyUnaryCall},
-	{"large unary", false, interop.DoLargeUnaryCall},
-	{"client streaming", false, interop.DoClientStreaming},
-	{"server streaming", false, interop.DoServerStreaming},
-	{"empty stream", false, interop.DoEmptyStream},
-	{"special status message", false, interop.DoSpecialStatusMessage},
-	{"unimplemented method", false, func(ctx context.Context, c testgrpc.TestServiceClient, _ ...grpc.CallOption) {
+	{"empty unary", interop.DoEmptyUnaryCall},
+	{"large unary", interop.DoLargeUnaryCall},
+	{"client streaming", interop.DoClientStreaming},
+	{"server streaming", interop.DoServerStreaming},
+	{"empty stream", interop.DoEmptyStream},
+	{"special status message", interop.DoSpecialStatusMessage},
+	{"unimplemented method", func(ctx context.Context, c testgrpc.TestServiceClient, _ ...grpc.CallOption) {
 		if _, err := c.UnimplementedCall(ctx, &testgrpc.Empty{}); err == nil {
 			panic("an unimplemented method succeeded")
 		}
 	}},
-	{"status code and message", true, interop.DoStatusCodeAndMessage},
-	{"custom metadata", true, interop.DoCustomMetadata},
-	{"ping-pong", true, interop.DoPingPong},
-	{"cancel after begin", true, interop.DoCancelAfterBegin},
-	{"cancel after first response", true, interop.DoCancelAfterFirstResponse},
-	{"timeout on a sleeping server", true, interop.DoTimeoutOnSleepingServer},
+	{"status code and message", interop.DoStatusCodeAndMessage},
+	{"custom metadata", interop.DoCustomMetadata},
+	{"ping-pong", interop.DoPingPong},
+	{"cancel after begin", interop.DoCancelAfterBegin},
+	{"cancel after first response", interop.DoCancelAfterFirstResponse},
+	{"timeout on a sleeping server", interop.DoTimeoutOnSleepingServer},
 }
 
 func TestInterop(t *testing.T) {
@@ -115,9 +114,6 @@ func TestInterop(t *testing.T) {
 	address := start(t, origin)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.duplex && os.Getenv("GRPC_DUPLEX") == "" {
-				t.Skip("the edge does not stream bodies of requests yet")
-			}
 			tt.run(t.Context(), testgrpc.NewTestServiceClient(dial(t, address, nil)))
 		})
 	}
