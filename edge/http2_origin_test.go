@@ -30,7 +30,7 @@ func newHTTP2Origin(t *testing.T, h http.HandlerFunc, secure bool) (url, ca stri
 		o.Start()
 		return strings.Replace(o.URL, "http://", "h2c://", 1), ""
 	}
-	cert, key := certstest.Pair(t, t.TempDir(), "origin", "origin", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1", "edge.test") // clients name edge.test
+	cert, key := certstest.Pair(t, t.TempDir(), "origin", "origin", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1", "edge.test")
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	must(t, err)
 	o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}}

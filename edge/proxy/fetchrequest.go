@@ -30,7 +30,7 @@ type fetchRequest struct {
 	body            []byte
 	upload          *upstream.Upload   // the body, if it still arrives; nil: it does not
 	patience        *upstream.Patience // nil: that of our own routes
-	passed          map[string]bool // fields that the operator passes (--pass-field)
+	passed          map[string]bool    // fields that the operator passes (--pass-field)
 	// Passes interim responses on to the client; nil: they are dropped.
 	interim func(upstream.Interim)
 
