@@ -33,6 +33,7 @@ func (s *securedTest) overH2(t *testing.T, secure bool) connector {
 	}
 	must(t, err)
 	t.Cleanup(func() { c.Close() })
+	//lint:ignore SA1019 the client of net/http can't send :protocol
 	client, err := (&http2.Transport{AllowHTTP: true}).NewClientConn(c)
 	must(t, err)
 	return func(t *testing.T, target, protocol string) (*http.Response, io.WriteCloser) {
