@@ -48,17 +48,20 @@ func (x *Index) Hide(targets []string) {
 	if len(targets) == 0 {
 		return
 	}
-	hidden := map[string]bool{}
+	hidden, packs := map[string]bool{}, map[string]bool{}
 	for _, t := range targets {
-		hidden[t] = true
+		pack, _, _ := strings.Cut(t, "/")
+		hidden[t], packs[pack] = true, true
 	}
 	shown := roaring.New()
 	shown.AddRange(0, uint64(x.docs))
 	for i := range x.packs {
 		from, to := x.span(i)
-		if key := x.packs[i].Key; hidden[key] {
+		switch key := x.packs[i].Key; {
+		case !packs[key]:
+		case hidden[key]:
 			shown.RemoveRange(uint64(from), uint64(to))
-		} else {
+		default:
 			for doc := from; doc < to; doc++ {
 				if name, _ := x.names(doc); hidden[key+"/"+string(name)] {
 					shown.Remove(doc)
