@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -46,13 +47,14 @@ func (r *incoming) extended(each time.Duration, now time.Time) (until time.Time,
 
 // outgoing is the progress of the server's response.
 type outgoing struct {
-	declared, written int64
-	waited            time.Duration // for the client, in writes so far
+	declared atomic.Int64 // an interim response may be written while it is set
+	written  int64
+	waited   time.Duration // for the client, in writes so far
 }
 
 // left returns how long the client may take for n more bytes.
 func (r *outgoing) left(each time.Duration, n int) time.Duration {
-	return allowance(each, max(r.written+int64(n), r.declared)) - r.waited
+	return allowance(each, max(r.written+int64(n), r.declared.Load())) - r.waited
 }
 
 // add records that a write of n bytes waited for the client.
@@ -157,7 +159,7 @@ func (c *Conn) readMore(p []byte) (int, error) {
 
 // ResponseLength announces the length of the body of the server's next response, which gives the
 // response its time from the start.
-func (c *Conn) ResponseLength(length int64) { c.out.declared = length }
+func (c *Conn) ResponseLength(length int64) { c.out.declared.Store(length) }
 
 // Write writes a part of the server's response. Only the time that the client makes the edge wait
 // counts, so a slow origin does not use it up.

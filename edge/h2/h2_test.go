@@ -769,6 +769,7 @@ func TestIdleAndWaits(t *testing.T) {
 					time.Sleep(time.Second)
 					return p.WritePing(false, [8]byte{})
 				})
+				synctest.Wait() // the connection has read the last one
 				idle, since := conn.Idle()
 				if idle != tt.idle || idle && since.After(start.Add(time.Second)) {
 					t.Errorf("idle: %v since %v", idle, since.Sub(start))

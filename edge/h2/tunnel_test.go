@@ -2,6 +2,8 @@ package h2
 
 import (
 	"io"
+	"maps"
+	"slices"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -108,7 +110,10 @@ func TestTunnelHasNoDeadline(t *testing.T) {
 	p := connect(t, s)
 	id := p.extended()
 	p.until(func(f http2.Frame) bool { return f.Header().StreamID == id && f.Header().Type == http2.FrameHeaders })
-	for c := range s.conns {
+	s.mu.Lock()
+	conns := slices.Collect(maps.Keys(s.conns))
+	s.mu.Unlock()
+	for _, c := range conns {
 		c.mu.Lock()
 		c.overdue(c.now.AddDate(1, 0, 0))
 		open := c.streams.open[id] != nil
@@ -120,7 +125,7 @@ func TestTunnelHasNoDeadline(t *testing.T) {
 	p.WriteRSTStream(id, http2.ErrCodeCancel)
 	p.WritePing(false, [8]byte{1})
 	p.until(func(f http2.Frame) bool { return f.Header().Type == http2.FramePing })
-	for c := range s.conns {
+	for _, c := range conns {
 		c.mu.Lock()
 		open := len(c.streams.open) > 0
 		c.mu.Unlock()

@@ -182,8 +182,8 @@ func TestUploadIsNotRepeated(t *testing.T) {
 func TestUploadOfASlowClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &Upload{From: slow{strings.NewReader("abc")}, Length: 3}
-		fired := false
-		u.watch(time.AfterFunc(time.Minute, func() { fired = true }), time.Minute)
+		var fired atomic.Bool
+		u.watch(time.AfterFunc(time.Minute, func() { fired.Store(true) }), time.Minute)
 		b := u.body(nil)
 		for range 3 {
 			if _, err := b.Read(make([]byte, 1)); err != nil {
@@ -191,10 +191,10 @@ func TestUploadOfASlowClient(t *testing.T) {
 			}
 			time.Sleep(30 * time.Second) // for the origin
 		}
-		if fired {
+		if fired.Load() {
 			t.Error("the time for the response has passed while the client was sending")
 		}
-		if time.Sleep(31 * time.Second); !fired {
+		if time.Sleep(31 * time.Second); !fired.Load() {
 			t.Error("the origin has any time after the last byte")
 		}
 	})
