@@ -84,7 +84,9 @@ var rooms = map[string]string{
 	"edge/tunnel":    "", // copies bytes, and knows nothing of HTTP
 	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	// The pages, and the small files beside them.
+	"origin/site":    "icon problem origin/catalog origin/release origin/search origin/svg",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
