@@ -25,9 +25,8 @@ const (
 	// MaxWhole is the number of bytes of a forwarded response that the edge waits for; a longer
 	// response is sent while it arrives.
 	MaxWhole = 256 << 10
-	// bodyWait is the time that the edge waits for the end of a response of unknown length.
-	// It is short, because a page that the origin streams must begin at once.
-	bodyWait = 10 * time.Millisecond
+	// defaultHold is short, because a page that the origin streams must begin at once.
+	defaultHold = 10 * time.Millisecond
 )
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
@@ -145,7 +144,7 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 	spool := collapse.NewSpool(a.Body, nil, a.Length, room)
 	// The readers of the spool report its error.
 	go spool.RunAndStore(func(body []byte) { stored = f.store(body, asked) })
-	body, whole, err := spool.ReadAll(MaxWhole, holdFor(a))
+	body, whole, err := spool.ReadAll(MaxWhole, h.holdFor(a))
 	switch {
 	case err != nil:
 		return collapse.Result{Err: err}
@@ -161,11 +160,11 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 
 // holdFor returns the time to wait for the end of a response. A stream of events and a response
 // that is known to be long are not held at all.
-func holdFor(a *upstream.Response) time.Duration {
+func (h *Proxy) holdFor(a *upstream.Response) time.Duration {
 	if a.Length >= MaxWhole || strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
 		return 0
 	}
-	return bodyWait
+	return h.Options.Bounds.Hold
 }
 
 // A forwardedResponse is a forwarded response without its body.

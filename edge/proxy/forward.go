@@ -114,6 +114,7 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 type Bounds struct {
 	MaxBody  int64 // bytes of a request's body; 0: any
 	Patience upstream.Patience
+	Hold     time.Duration // see Forwarding
 }
 
 // tooLong reports whether the body of a request is longer than the operator allows, as far as its
