@@ -54,8 +54,11 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) collapse.Resu
 		return collapse.Result{Err: failed(a)}
 	case q.own:
 		return h.storeOwn(q, a, asked, missing)
+	case a.Status == http.StatusPartialContent && q.wantsPart():
+		return h.storePart(q, stale, a, asked)
 	}
-	return h.storeForwarded(q, a, asked, !mustNotReplace(stale, a))
+	may := a.Status == http.StatusOK || !q.wantsPart() // an error may concern the slices alone
+	return h.storeForwarded(q, a, asked, may && !mustNotReplace(stale, a))
 }
 
 // mustNotReplace reports whether a response is an error that must not replace a stored response
@@ -135,6 +138,9 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 			return collapse.Result{Err: err}
 		}
 		return f.whole(body, f.store(body, asked))
+	}
+	if l, ok := h.storeWhole(f, asked); ok {
+		return l
 	}
 	room := int64(0)
 	if f.sharing.Storable && a.Length <= h.maxObject() {

@@ -32,7 +32,9 @@ type fetchRequest struct {
 	patience        *upstream.Patience // nil: that of our own routes
 	passed          map[string]bool    // fields that the operator passes (--pass-field)
 	// Passes interim responses on to the client; nil: they are dropped.
-	interim func(upstream.Interim)
+	interim  func(upstream.Interim)
+	ranged   *rangeRequest // the client's Range, which the cache answers; nil: none
+	unsliced bool          // the response is not stored in slices
 
 	traced *traced // the trace of the client's request
 }
@@ -126,11 +128,15 @@ func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
 	if !q.own {
 		r.Key = q.key
 	}
+	if q.wantsPart() {
+		r.Header = q.header.Clone()
+		r.Header.Set("Range", q.ranged.first.Field())
+	}
 	r.TryNextGroup = stale == nil || !mayServeStale(stale, time.Now())
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r
 	}
-	r.Header = q.header.Clone()
+	r.Header = r.Header.Clone()
 	if stale.Validator != "" {
 		r.Header.Set("If-None-Match", stale.Validator)
 	}

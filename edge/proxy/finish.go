@@ -82,7 +82,14 @@ func (h *Proxy) finishBody(r *request, f found, p representation, t *head) error
 	case f.stream != nil && f.length < 0 && !r.ctx.Request.Header.IsHTTP11() && !r.ctx.IsHead():
 		return gather(r, f)
 	case f.stream != nil:
+		if f.part != "" {
+			r.ctx.Response.SetStatusCode(http.StatusPartialContent)
+			t.contentRange = f.part
+		}
 		stream(r, f)
+	case f.entry.IsObject(): // the response to a HEAD
+		r.ctx.Response.SkipBody = true
+		r.ctx.Response.Header.SetContentLength(int(f.entry.Object.Length))
 	case f.relayed:
 		send(r, p.body)
 	default:

@@ -9,6 +9,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -25,6 +26,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
@@ -75,13 +77,15 @@ type Proxy struct {
 	codings   codings
 	blocks    blocks
 
+	objects *objects.Store // large objects in transfer
+
 	loopLogged sync.Once   // a request loop
 	draining   atomic.Bool // the edge ends: the next response of a connection is its last
 }
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
-	h := &Proxy{Options: o, page: newPage(), doors: doorkeeper{seed: maphash.MakeSeed()}}
+	h := &Proxy{Options: o, page: newPage(), objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}}
 	h.table = routes.New(h.answer, h.serveUnknown)
 	return h
 }
@@ -92,8 +96,13 @@ func (h *Proxy) Drain() { h.draining.Store(true) }
 // Draining reports whether Drain was called.
 func (h *Proxy) Draining() bool { return h.draining.Load() }
 
-// maxObject returns the length of the largest body that is stored, in bytes.
-func (h *Proxy) maxObject() int64 { return min(h.Options.CacheBytes/objectPart, maxObject) }
+// Objects returns the counts of large objects.
+func (h *Proxy) Objects() objects.Stats { return h.objects.Stats() }
+
+// maxObject returns the length of the largest body that is stored in one piece, in bytes.
+func (h *Proxy) maxObject() int64 {
+	return min(h.Options.CacheBytes/objectPart, cmp.Or(h.Options.Bounds.MaxObject, maxObject), maxObject)
+}
 
 const (
 	objectPart = 16       // a body may take at most one part in objectPart of the cache
