@@ -124,12 +124,12 @@ func forbidStoring(h http.Header) {
 // response in caches.
 var lifetimeFields = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Surrogate-Control", "Expires"}
 
-// storeForwarded makes a result of a response without changing it. A short response is held until
-// it is whole, so that a truncated one becomes a clean 502. One that is long, or slow to end, is
+// storeForwarded makes a result of a response without changing it. A short response is held for a
+// moment, so that a truncated one usually becomes a clean 502. One that is long, or slow to end, is
 // sent to clients while it arrives. It is stored when it is whole, if it may be.
 func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cache.Generation, may bool) collapse.Result {
 	f := h.newForwardedResponse(q, a, may)
-	if 0 <= a.Length && a.Length < MaxWhole {
+	if a.Length == 0 {
 		body, err := a.Whole(MaxWhole)
 		if err != nil {
 			return collapse.Result{Err: err}
@@ -141,7 +141,7 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 		room = h.maxObject()
 	}
 	var stored collapse.Result
-	spool := collapse.NewSpool(a.Body, nil, a.Length, room)
+	spool := collapse.NewSpool(a.Body, bufferFor(a), a.Length, room)
 	// The readers of the spool report its error.
 	go spool.RunAndStore(func(body []byte) { stored = f.store(body, asked) })
 	body, whole, err := spool.ReadAll(MaxWhole, h.holdFor(a))
@@ -152,10 +152,18 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 		return f.whole(body, stored)
 	}
 	f.entry.SetIdentity(nil, f.etag) // clients read the body from the stream
-	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool}
+	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool, Trailer: trailerOf(a)}
 	l.Shared.SetIdentity(nil, f.etag)
 	l.Sharing.Storable = room > 0
 	return l
+}
+
+// bufferFor returns the memory for a short body of known length; nil: the body is none.
+func bufferFor(a *upstream.Response) []byte {
+	if a.Length < 0 || a.Length >= MaxWhole {
+		return nil
+	}
+	return make([]byte, 0, a.Length)
 }
 
 // holdFor returns the time to wait for the end of a response. A stream of events and a response
@@ -204,7 +212,7 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.
 // whole returns the result for a response with its whole body; stored is the result of store.
 func (f *forwardedResponse) whole(body []byte, stored collapse.Result) collapse.Result {
 	f.entry.SetIdentity(body, f.etag)
-	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored}
+	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored, Trailer: trailerOf(f.response)}
 }
 
 // store stores an entry if its Sharing permits.
