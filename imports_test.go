@@ -87,7 +87,7 @@ var rooms = map[string]string{
 	"edge/slicing":   "cachepolicy",
 	"edge/objects":   "edge/slicing", // knows nothing of HTTP
 	"edge/tunnel":    "",             // copies bytes, and knows nothing of HTTP
-	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts",
+	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
 	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
