@@ -46,7 +46,8 @@ func (s *Site) search(_ context.Context, q *Request) (*Page, error) {
 		v.frame = s.frame("Search icons · iconedge", "Search all icons by words.", "")
 		for _, p := range packs {
 			if (asked.Pack == "" || p.Key == asked.Pack) && asked.shows(p) {
-				v.Packs = append(v.Packs, packCard{Pack: p}) // without samples, so that the page stays light
+				// Without samples, so that the page stays light.
+				v.Packs = append(v.Packs, packCard{Pack: p})
 			}
 		}
 		return s.render("search", v, icon.LibraryKey)
