@@ -259,6 +259,17 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch path, _, _ := strings.Cut(target, "?"); path {
+	case "/", "/search", "/icon/mdi/home":
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Cache-Control", "public, max-age=60, stale-while-revalidate=3600")
+		h.Set("Surrogate-Key", "pages library")
+		h.Set("Content-Security-Policy", "default-src 'none'")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		if strings.Contains(target, "invalid=") {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		io.WriteString(w, "<h1>page "+target+"</h1>"+strings.Repeat("<p>text</p>", 100))
 	case "/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg":
 		name := strings.TrimSuffix(path[1:], ".svg")
 		pack, _, _ := strings.Cut(name, "/")

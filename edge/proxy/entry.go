@@ -37,9 +37,15 @@ var passed = map[string]bool{
 // passedWithPages lists the fields that clients receive with pages of our own origin besides those.
 var passedWithPages = map[string]bool{"Content-Security-Policy": true, "Referrer-Policy": true, "Cross-Origin-Opener-Policy": true}
 
-// isPage reports whether a response is a page of the site, which only an origin of ours has.
-func isPage(h http.Header) bool {
-	return h.Get(icon.FieldRelease) != "" && strings.HasPrefix(h.Get("Content-Type"), "text/html")
+// isPage reports whether the response for a cache key is a page of the site, which only an origin
+// of ours has.
+func isPage(key string, h http.Header) bool {
+	if h.Get(icon.FieldRelease) == "" || !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
+		return false
+	}
+	path, _, _ := strings.Cut(key, "?")
+	route, ok := routes.FastRoute(path)
+	return ok && route == routes.Page
 }
 
 // apart lists the fields that an entry stores elsewhere, or that the edge makes anew for each
@@ -107,7 +113,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.S
 	e.Fields, e.FieldsWithBody = nil, nil
 	tagged := own || h.Get("Etag") != ""
 	for _, name := range fieldNames(h) {
-		if apart[name] || tiers && internal[name] || own && (!passed[name] && !(isPage(h) && passedWithPages[name]) || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
+		if apart[name] || tiers && internal[name] || own && (!passed[name] && !(passedWithPages[name] && isPage(e.Key, h)) || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
 			// A 404's surrogate key tags the entry, but would send the client a name that was not
 			// found.
 			continue
@@ -235,11 +241,11 @@ var internal = map[string]bool{icon.FieldMonochrome: true, icon.FieldRelease: tr
 var drawingPolicy = field("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
 // clientError makes an origin's 4xx one of ours: a problem, stored for seconds, or not at all if it
-// concerns the caller. It returns the body.
-func clientError(a *upstream.Response, body []byte) []byte {
+// concerns the caller. A page of the site stays one. clientError returns the body.
+func clientError(a *upstream.Response, body []byte, page bool) []byte {
 	p := problem.New(a.Status, "the origin answered that it can't fulfil this request")
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
-	if strings.TrimSpace(media) != problem.ContentType && !isPage(a.Header) {
+	if strings.TrimSpace(media) != problem.ContentType && !page {
 		body = p.JSON()
 		a.Header.Set("Content-Type", problem.ContentType)
 		a.Header.Del("Content-Encoding")

@@ -86,7 +86,7 @@ func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Gene
 		return collapse.Result{Err: err}
 	}
 	if a.Status >= http.StatusBadRequest {
-		body = clientError(a, body)
+		body = clientError(a, body, isPage(q.key, a.Header))
 	}
 	there := h.Options.Cache.Get(q.key) != nil
 	sharing := cachepolicy.SharingOf(q.policy, a.Status, a.Header, a.ResponseTime)
@@ -99,7 +99,7 @@ func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Gene
 	switch ok := sharing.Storable && !a.UntilClose; {
 	case ok && !there && missing.Put(l.Entry):
 		l.Stored = true
-	case ok && (there || h.doors.admits(q.key, a.Status >= http.StatusBadRequest && isPage(a.Header))):
+	case ok && (there || h.doors.admits(q.key, a.Status >= http.StatusBadRequest && isPage(q.key, a.Header))):
 		l.Stored = h.Options.Cache.Put(l.Entry, asked)
 	}
 	return l

@@ -93,7 +93,7 @@ func (h *Proxy) serveVerify(r *request) (exchange.Outcome, error) {
 		return exchange.Failed, err
 	}
 	if a.Status >= http.StatusBadRequest {
-		a.Content = clientError(a.Response, a.Content)
+		a.Content = clientError(a.Response, a.Content, false)
 	}
 	r.ctx.Response.SetStatusCode(a.Status)
 	out := &r.Response
