@@ -165,7 +165,11 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
 func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
-	if e := h.lookup(q).entry; hasAny(q.header, bypassing) && (e == nil || !e.Freshness().Fresh(r.now) || hasAny(q.header, bypassing[:2])) {
+	e := h.lookup(q).entry
+	switch fresh := e != nil && e.Freshness().Fresh(r.now); {
+	case hasAny(q.header, bypassing) && (!fresh || hasAny(q.header, bypassing[:2])),
+		// The client's signature may cover its conditions, as those of S3 clients do.
+		q.policy.Authorized && hasAny(q.header, conditions) && !fresh:
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
 	for _, name := range conditions {

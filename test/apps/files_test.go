@@ -131,6 +131,21 @@ var s3 = application{
 	},
 }
 
+// get sends a GET and returns the response with its body.
+func (v *visit) get(path string) (*http.Response, []byte) {
+	v.Helper()
+	resp, err := v.httpClient().Get(v.base + path)
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.Fatal(err)
+	}
+	return resp, content
+}
+
 // fetch sends a request and records status and body of the response.
 func (v *visit) fetch(method, address string, body []byte, fields ...string) *http.Response {
 	v.Helper()
@@ -269,7 +284,7 @@ var gitHTTP = application{
 		git("first", "push", "--quiet", "origin", "main") // in chunks, because it is longer than http.postBuffer
 		git("", "clone", "--quiet", remote, "second")
 		for i := range 30 {
-			v.write("second/readme", fmt.Append(nil, "change ", i))
+			v.write("second/readme", bytes.Repeat([]byte("change\n"), i+1))
 			commit("second", fmt.Sprint("change ", i))
 			git("second", "tag", fmt.Sprint("v", i))
 		}

@@ -54,7 +54,7 @@ const longPart = 64 << 10
 func (v *visit) saw(name string, content []byte) {
 	content = bytes.ReplaceAll(content, []byte(v.base), []byte("{application}"))
 	content = bytes.ReplaceAll(content, []byte(v.host()), []byte("{host}"))
-	p := part{name, len(content), content}
+	p := part{strings.ReplaceAll(name, v.host(), "{host}"), len(content), content}
 	if len(content) > longPart {
 		p.text = fmt.Appendf(nil, "%d bytes, SHA-256 %x", len(content), sha256.Sum256(content))
 	}

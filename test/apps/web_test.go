@@ -43,11 +43,15 @@ var vite = application{
 		b.until(`getComputedStyle(document.querySelector("#style")).color == "rgb(0, 128, 0)"`)
 		v.saw("the page", []byte(b.text(`document.querySelector("#text").textContent + (window.marker ? ", not reloaded" : ", reloaded")`)))
 		for _, path := range []string{"/", "/main.js", "/text.js", "/style.css", "/none.js"} {
-			resp := v.fetch("GET", v.base+path, nil)
-			v.saw(path, []byte(resp.Header.Get("Content-Type")+resp.Header.Get("Cache-Control")))
+			resp, content := v.get(path)
+			content = changed.ReplaceAll(content, nil)
+			v.saw(path, append(content, resp.Status+resp.Header.Get("Content-Type")+resp.Header.Get("Cache-Control")...))
 		}
 	},
 }
+
+// changed matches the time of a change, which Vite adds to the address of a module.
+var changed = regexp.MustCompile(`\?t=\d+`)
 
 // viteFolder is the folder of the development server that runs.
 var viteFolder string
