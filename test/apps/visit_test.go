@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ type visit struct {
 	base           string // URL of the application or the edge, without a slash at the end
 	authority      string // file of the certificate authority; empty: no TLS
 	dir            string // a folder of the client's own, also its home
+	same           *regexp.Regexp // parts of contents that differ each time; nil: none
 	parts          []part
 	requests, hits int // at the edge
 }
@@ -54,6 +56,9 @@ const longPart = 64 << 10
 func (v *visit) saw(name string, content []byte) {
 	content = bytes.ReplaceAll(content, []byte(v.base), []byte("{application}"))
 	content = bytes.ReplaceAll(content, []byte(v.host()), []byte("{host}"))
+	if v.same != nil {
+		content = v.same.ReplaceAll(content, []byte("…"))
+	}
 	p := part{strings.ReplaceAll(name, v.host(), "{host}"), len(content), content}
 	if len(content) > longPart {
 		p.text = fmt.Appendf(nil, "%d bytes, SHA-256 %x", len(content), sha256.Sum256(content))
@@ -115,7 +120,7 @@ func (v *visit) try(more []string, program string, args ...string) (string, erro
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = v.dir
 	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = append([]string{"HOME=" + v.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + v.TempDir(), "LC_ALL=C.UTF-8"}, more...)
+	cmd.Env = append([]string{"HOME=" + v.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + v.TempDir(), "LC_ALL=C.UTF-8", "RCLONE_CONFIG=/dev/null"}, more...)
 	if v.authority != "" {
 		cmd.Env = append(cmd.Env, "NODE_EXTRA_CA_CERTS="+v.authority, "SSL_CERT_FILE="+v.authority)
 	}
