@@ -3,6 +3,7 @@ package iconify
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
@@ -164,13 +165,16 @@ func (r Request) Key() string {
 		flag("download", r.Variant.Download)
 		flag("pretty", r.Pretty)
 	case SVG:
-		if v := r.Variant.Query(); v != "" {
-			q = append(q, v)
+		if v := r.Variant.Query(); v != "" { // with degrees, where Iconify has quarter turns
+			q = append(q, strings.Replace(v, "rotate="+strconv.Itoa(90*r.Variant.Rotate), "rotate="+strconv.Itoa(r.Variant.Rotate), 1))
 		}
 	case Package:
 		flag("pretty", r.Pretty)
 	default:
 		for _, name := range parameters[r.Kind] {
+			if value, given := r.Fields[name]; given && value == "" && r.Kind == Keywords {
+				q = append(q, name+"=") // an empty word is invalid, none is an error
+			}
 			add(name, r.Fields[name])
 		}
 	}
