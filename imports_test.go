@@ -25,6 +25,8 @@ var rooms = map[string]string{
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	"icon":        "",
+	// The addresses of Iconify's API, for edge and origin.
+	"icon/iconify": "icon",
 	"hostport":    "",              // the form of addresses
 	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
 	"problem":     "",
@@ -89,13 +91,15 @@ var rooms = map[string]string{
 	"edge/tunnel":    "",             // copies bytes, and knows nothing of HTTP
 	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"origin/api":     "cachepolicy icon problem origin/catalog origin/iconify origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
+	// The forms of Iconify's API, for clients of Iconify.
+	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",
 	"origin/release":                "icon github.com/klauspost/compress",
 	"origin/publish":                "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
 	"origin/token":                  "icon objectstore",

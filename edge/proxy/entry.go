@@ -30,7 +30,7 @@ const clientErrors = 5 * time.Second
 // passed lists the fields of an origin's response that clients of our own routes receive. The edge
 // removes all others.
 var passed = map[string]bool{
-	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
+	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Disposition": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
 	"Last-Modified": true, "Link": true, "Location": true, "Retry-After": true, "Surrogate-Key": true, "Www-Authenticate": true,
 }
 

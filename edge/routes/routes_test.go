@@ -23,7 +23,7 @@ func routed(uri string) (t Target, ep *Endpoint, err error) {
 			ctx.Request.Header.SetMethod(fasthttp.MethodPost)
 		}
 		t, err = e.Parse(ctx)
-	}, func(*fasthttp.RequestCtx) { err = NotFound() })
+	}, func(*fasthttp.RequestCtx) { err = NotFound() }, true)
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
 	ctx.Request.Header.SetHost("a")

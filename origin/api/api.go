@@ -25,6 +25,7 @@ type Options struct {
 	Tokens       Verifier
 	CDNURL       string // address of the CDN in answers, without a slash at the end
 	CacheControl string // of the CDN path, and of icons
+	Version      string // of the program
 	Log          *slog.Logger
 }
 
