@@ -68,7 +68,6 @@ type Options struct {
 type Proxy struct {
 	Options Options
 	table   *router.Router
-	page    *cache.Entry
 	doors   doorkeeper
 	clock   clock
 
@@ -87,7 +86,7 @@ type Proxy struct {
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
-	h := &Proxy{Options: o, page: newPage(), objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
+	h := &Proxy{Options: o, objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
 	h.table = routes.New(h.answer, h.serveUnknown, o.Site.Iconify)
 	return h
 }
@@ -257,12 +256,17 @@ func (h *Proxy) panicked(r *request, p any) {
 // --proxy-all.
 func (h *Proxy) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
 	path, query := string(ctx.URI().PathOriginal()), string(ctx.URI().QueryString())
-	if h.Options.ProxyAll && ep.Foreign(path, query) {
+	r := recordOf(ctx)
+	route := ep.RouteOf(path, query)
+	switch {
+	case route == routes.Page && !r.site.Pages:
+		h.serveUnknown(ctx)
+		return
+	case h.Options.ProxyAll && ep.Foreign(path, query):
 		h.serveForwarded(ctx)
 		return
 	}
-	r := recordOf(ctx)
-	r.route, r.pattern = ep.RouteOf(path, query), ep.Pattern
+	r.route, r.pattern = route, ep.Pattern
 	if r.Tier {
 		r.known = h.Options.Library.Known() // before any lookup
 	}
@@ -310,8 +314,6 @@ func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error)
 		return h.serveRelease(r)
 	case routes.Health:
 		return h.serveHealth(r)
-	case routes.Page:
-		return h.servePage(r)
 	}
 	return h.serveCached(r, ep)
 }
@@ -385,12 +387,6 @@ func (h *Proxy) serveRelease(r *request) (exchange.Outcome, error) {
 	f.aged = false
 	h.finish(r, f)
 	return f.outcome, nil
-}
-
-// servePage answers / with a page that lists the addresses of the edge.
-func (h *Proxy) servePage(r *request) (exchange.Outcome, error) {
-	h.finish(r, found{entry: h.page})
-	return exchange.Own, nil
 }
 
 // serveHealth reports that the process is alive.
