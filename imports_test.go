@@ -24,16 +24,18 @@ var rooms = map[string]string{
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
-	"icon":        "",
-	"hostport":    "",              // the form of addresses
-	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
-	"problem":     "",
-	"trace":       "hostport go.opentelemetry.io",
-	"cachepolicy": "github.com/dunglas/httpsfv", // other projects can use it alone
-	"certs":       "files",                      // certificates of edge and origin
-	"files":       "",
-	"tier":        "files problem",                // edges and origins authenticate each other
-	"objectstore": "github.com/minio/minio-go/v7", // in s3.go alone
+	"icon": "",
+	// The terms of licences, which anybody can read without the rest.
+	"icon/license": "",
+	"hostport":     "",              // the form of addresses
+	"admin":        "files problem", // the rules of admin listeners are the same for edge and origin
+	"problem":      "",
+	"trace":        "hostport go.opentelemetry.io",
+	"cachepolicy":  "github.com/dunglas/httpsfv", // other projects can use it alone
+	"certs":        "files",                      // certificates of edge and origin
+	"files":        "",
+	"tier":         "files problem",                // edges and origins authenticate each other
+	"objectstore":  "github.com/minio/minio-go/v7", // in s3.go alone
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
