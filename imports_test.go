@@ -27,6 +27,8 @@ var rooms = map[string]string{
 	"icon": "",
 	// The terms of licences, which anybody can read without the rest.
 	"icon/license": "",
+	// Pixels of icons, for cards and for search. x/image has the names of colours.
+	"icon/raster": "golang.org/x/image/colornames",
 	"hostport":     "",              // the form of addresses
 	"admin":        "files problem", // the rules of admin listeners are the same for edge and origin
 	"problem":      "",
@@ -138,6 +140,7 @@ var private = map[string]string{
 	"edge/cache/codec":   "edge/cache",
 	"edge/cache/hashes":  "edge/cache",
 	"edge/cache/batches": "edge/cache",
+	"icon/raster":        "origin", // edges draw nothing
 }
 
 func TestImports(t *testing.T) {
