@@ -29,15 +29,15 @@ var rooms = map[string]string{
 	"icon/license": "",
 	// Pixels of icons, for cards and for search. x/image has the names of colours.
 	"icon/raster": "golang.org/x/image/colornames",
-	"hostport":     "",              // the form of addresses
-	"admin":        "files problem", // the rules of admin listeners are the same for edge and origin
-	"problem":      "",
-	"trace":        "hostport go.opentelemetry.io",
-	"cachepolicy":  "github.com/dunglas/httpsfv", // other projects can use it alone
-	"certs":        "files",                      // certificates of edge and origin
-	"files":        "",
-	"tier":         "files problem",                // edges and origins authenticate each other
-	"objectstore":  "github.com/minio/minio-go/v7", // in s3.go alone
+	"hostport":    "",              // the form of addresses
+	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
+	"problem":     "",
+	"trace":       "hostport go.opentelemetry.io",
+	"cachepolicy": "github.com/dunglas/httpsfv", // other projects can use it alone
+	"certs":       "files",                      // certificates of edge and origin
+	"files":       "",
+	"tier":        "files problem",                // edges and origins authenticate each other
+	"objectstore": "github.com/minio/minio-go/v7", // in s3.go alone
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
@@ -89,6 +89,8 @@ var rooms = map[string]string{
 	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
 	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	// The files of chosen icons.
+	"origin/bag":     "icon origin/svg",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
