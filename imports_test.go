@@ -88,9 +88,13 @@ var rooms = map[string]string{
 	"edge/tunnel":    "", // copies bytes, and knows nothing of HTTP
 	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts",
 	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	// The files of chosen icons.
-	"origin/bag":     "icon origin/svg",
+	"origin/bag": "icon origin/svg",
+	// Images of icons and packs for previews of pages.
+	"origin/card": "icon golang.org/x/image",
+	// The pages, and the small files beside them.
+	"origin/site":    "icon problem origin/bag origin/card origin/catalog origin/release origin/search origin/svg",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",

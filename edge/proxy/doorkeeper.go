@@ -19,10 +19,11 @@ type doorkeeper struct {
 }
 
 // admits reports whether the response to a key of one of our own routes may be stored, and records
-// that the key was requested.
-func (d *doorkeeper) admits(key string) bool {
+// that the key was requested. Like the form of an icon, the page of an error is stored at the second
+// request, because clients can invent any number of addresses.
+func (d *doorkeeper) admits(key string, errorPage bool) bool {
 	path, _, form := strings.Cut(key, "?")
-	if !form || !strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, routes.IconPath) {
+	if !errorPage && (!form || !strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, routes.IconPath)) {
 		return true
 	}
 	sum := maphash.String(d.seed, key) | 1 // an empty place is 0

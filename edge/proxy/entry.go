@@ -30,6 +30,14 @@ var passed = map[string]bool{
 	"Last-Modified": true, "Link": true, "Location": true, "Retry-After": true, "Surrogate-Key": true, "Www-Authenticate": true,
 }
 
+// passedWithPages lists the fields that clients receive with pages of our own origin besides those.
+var passedWithPages = map[string]bool{"Content-Security-Policy": true, "Referrer-Policy": true, "Cross-Origin-Opener-Policy": true}
+
+// isPage reports whether a response is a page of the site, which only an origin of ours has.
+func isPage(h http.Header) bool {
+	return h.Get(icon.FieldRelease) != "" && strings.HasPrefix(h.Get("Content-Type"), "text/html")
+}
+
 // apart lists the fields that an entry stores elsewhere, or that the edge makes anew for each
 // response.
 var apart = map[string]bool{
@@ -95,7 +103,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.S
 	e.Fields, e.FieldsWithBody = nil, nil
 	tagged := own || h.Get("Etag") != ""
 	for _, name := range fieldNames(h) {
-		if apart[name] || tiers && internal[name] || own && (!passed[name] || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
+		if apart[name] || tiers && internal[name] || own && (!passed[name] && !(isPage(h) && passedWithPages[name]) || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
 			// A 404's surrogate key tags the entry, but would send the client a name that was not
 			// found.
 			continue
@@ -212,7 +220,7 @@ var drawingPolicy = field("Content-Security-Policy", "default-src 'none'; style-
 func clientError(a *upstream.Response, body []byte) []byte {
 	p := problem.New(a.Status, "the origin answered that it can't fulfil this request")
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
-	if strings.TrimSpace(media) != problem.ContentType {
+	if strings.TrimSpace(media) != problem.ContentType && !isPage(a.Header) {
 		body = p.JSON()
 		a.Header.Set("Content-Type", problem.ContentType)
 		a.Header.Del("Content-Encoding")

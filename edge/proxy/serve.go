@@ -65,7 +65,6 @@ type Options struct {
 type Proxy struct {
 	Options Options
 	table   *router.Router
-	page    *cache.Entry
 	doors   doorkeeper
 	clock   clock
 
@@ -81,7 +80,7 @@ type Proxy struct {
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
-	h := &Proxy{Options: o, page: newPage(), doors: doorkeeper{seed: maphash.MakeSeed()}}
+	h := &Proxy{Options: o, doors: doorkeeper{seed: maphash.MakeSeed()}}
 	h.table = routes.New(h.answer, h.serveUnknown)
 	return h
 }
@@ -236,11 +235,15 @@ func (h *Proxy) panicked(r *request, p any) {
 // answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
 // --proxy-all.
 func (h *Proxy) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
+	r := recordOf(ctx)
+	if ep.Route == routes.Page && !r.site.Pages {
+		h.serveUnknown(ctx)
+		return
+	}
 	if h.Options.ProxyAll && ep.Foreign(string(ctx.URI().PathOriginal())) {
 		h.serveForwarded(ctx)
 		return
 	}
-	r := recordOf(ctx)
 	r.route, r.pattern = ep.Route, ep.Pattern
 	if r.Tier {
 		r.known = h.Options.Library.Known() // before any lookup
@@ -279,8 +282,6 @@ func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error)
 		return h.serveRelease(r)
 	case routes.Health:
 		return h.serveHealth(r)
-	case routes.Page:
-		return h.servePage(r)
 	}
 	return h.serveCached(r, ep)
 }
@@ -354,12 +355,6 @@ func (h *Proxy) serveRelease(r *request) (exchange.Outcome, error) {
 	f.aged = false
 	h.finish(r, f)
 	return f.outcome, nil
-}
-
-// servePage answers / with a page that lists the addresses of the edge.
-func (h *Proxy) servePage(r *request) (exchange.Outcome, error) {
-	h.finish(r, found{entry: h.page})
-	return exchange.Own, nil
 }
 
 // serveHealth reports that the process is alive.

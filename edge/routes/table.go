@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fasthttp/router"
@@ -39,7 +40,7 @@ const (
 
 // endpoints lists all endpoints. Other paths are answered 404, or forwarded with --proxy-all. If
 // two patterns match a path, the first one in the list has it.
-var endpoints = prepare([]Endpoint{
+var endpoints = prepare(slices.Concat([]Endpoint{
 	{Pattern: IconPath + "{pack}/{name}", Route: Icon, Allow: Reading, parse: parseIcon, cached: true},
 	{Pattern: searchPath, Route: Search, Allow: Reading, parse: parseSearch, cached: true},
 	{Pattern: suggestPath, Route: Suggest, Allow: Reading, parse: parseSuggest, cached: true},
@@ -50,9 +51,9 @@ var endpoints = prepare([]Endpoint{
 	{Pattern: ReleasePath, Route: Release, Allow: Reading, parse: parseRelease},
 	{Pattern: NamesPath, Route: Names, Allow: Reading, parse: parseNames},
 	{Pattern: HealthPath, Route: Health, Allow: Reading, parse: parsePlain},
-	{Pattern: "/", Route: Page, Allow: Reading, parse: parsePlain, foreign: func(string) bool { return true }},
+}, pageEndpoints, []Endpoint{
 	{Pattern: "/{pack}/{file}", Route: CDN, Allow: Reading, parse: parseCDN, cached: true, foreign: notAnIcon},
-})
+}))
 
 // prepare splits the patterns, because the fast path compares a path with them for each hit.
 func prepare(all []Endpoint) []Endpoint {
@@ -97,9 +98,13 @@ func isPair(path string) bool {
 	return slash > 0 && strings.IndexByte(path[slash+2:], '/') < 0
 }
 
+// isIcon reports whether a path is that of an icon. It always belongs to the CDN, even if the pack
+// has the name of a page, such as /search/home.svg.
+func isIcon(path string) bool { return strings.HasSuffix(path, ".svg") && isPair(path) }
+
 // find returns the endpoint of a canonical path, as the router finds it; nil, if there is none.
 func find(path string) *Endpoint {
-	if isPair(path) && !strings.HasPrefix(path, APIPath) && !strings.HasPrefix(path, "/-/") {
+	if isIcon(path) {
 		return &endpoints[len(endpoints)-1] // most calls are for icons
 	}
 	for i := range endpoints {
@@ -120,7 +125,13 @@ func New(answer func(*fasthttp.RequestCtx, *Endpoint), nothing fasthttp.RequestH
 	r.NotFound = nothing
 	for i := range endpoints {
 		ep := &endpoints[i]
-		r.ANY(ep.Pattern, func(ctx *fasthttp.RequestCtx) { answer(ctx, ep) })
+		r.ANY(ep.Pattern, func(ctx *fasthttp.RequestCtx) {
+			if ep.params > 0 && isIcon(string(ctx.URI().PathOriginal())) {
+				answer(ctx, &endpoints[len(endpoints)-1])
+				return
+			}
+			answer(ctx, ep)
+		})
 	}
 	return r
 }

@@ -16,6 +16,7 @@ import (
 // Settings are what an operator sets about a site.
 type Settings struct {
 	Icons         Switch        // the edge's own paths; unset: on without --proxy-all
+	Pages         Switch        // the pages of the site; unset: on with icons
 	HealthPath    string        // the path of a public health check without icons; empty: none
 	NegativeTTL   []StatusTTL   // freshness lifetimes of errors that name none
 	Grace         time.Duration // the stale-while-revalidate of responses that name none
@@ -27,6 +28,7 @@ type Settings struct {
 // Flags defines the flags of a site on fs.
 func (s *Settings) Flags(fs *flag.FlagSet) {
 	fs.Var(&s.Icons, "icons", "`on|off`: whether the edge has paths of its own (icons, API, page, health check, /-/release); with off it forwards every path and adds no CORS or security fields to any response; off requires --proxy-all (default off with --proxy-all, otherwise on)")
+	fs.Var(&s.Pages, "site", "`on|off`: whether the edge serves the pages of the site, such as / and /search, beside the icons; with off these paths are unknown, or forwarded with --proxy-all (default on if --icons is on)")
 	fs.StringVar(&s.HealthPath, "health-path", "", "`PATH` of a public health check with --icons off (default none)")
 	fs.Var(repeated.Flag(&s.NegativeTTL, parseStatusTTL), "negative-ttl", "with --proxy-all, `STATUS=TIME`, freshness lifetime of an error response that names none, such as 404=1m; may be repeated (default none)")
 	fs.DurationVar(&s.Grace, "grace", 0, "with --proxy-all, `time` after its freshness lifetime in which a response without stale-while-revalidate is served stale while the edge revalidates it, also one with s-maxage; never one with must-revalidate, proxy-revalidate, no-cache or private")
@@ -66,7 +68,8 @@ func (s *Settings) hasIcons(proxyAll bool) bool { return s.Icons == On || s.Icon
 
 // Site returns the site of these settings. policy decides about cookies and directives of clients.
 func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields map[string]bool) *Site {
-	site := &Site{Icons: s.hasIcons(proxyAll), HealthPath: s.HealthPath, Policy: policy, PassedFields: passedFields,
+	icons := s.hasIcons(proxyAll)
+	site := &Site{Icons: icons, Pages: icons && s.Pages != Off, HealthPath: s.HealthPath, Policy: policy, PassedFields: passedFields,
 		ignored: names(s.IgnoreQuery), bypassing: names(s.BypassCookies)}
 	if site.Icons {
 		site.HealthPath = routes.HealthPath
