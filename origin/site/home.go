@@ -26,6 +26,7 @@ type homeView struct {
 	frame
 	IconCount, PackCount int
 	Examples             []string
+	Sample               *picture // shown with its address
 	Packs                []packCard
 }
 
@@ -38,6 +39,10 @@ func (s *Site) home(ctx context.Context, q *Request) (*Page, error) {
 	}
 	for _, p := range firstOf(packs) {
 		v.Packs = append(v.Packs, card(ctx, q.Release, p))
+	}
+	if len(v.Packs) > 0 && len(v.Packs[0].Samples) > 0 {
+		samples := v.Packs[0].Samples
+		v.Sample = &samples[len(samples)/3]
 	}
 	v.frame = s.frame("home", "iconedge: every open-source icon, at an address",
 		fmt.Sprintf("Search %d open-source icons of %d packs. Copy an address, and use the icon anywhere.", v.IconCount, v.PackCount), "/")
