@@ -8,19 +8,19 @@ import (
 // MaxBag is the largest number of icons in a bag.
 const MaxBag = 200
 
-// ParseBag reads the icons of a bag: pack/name, with commas between them. It returns them sorted
-// and each once, so that the same icons give the same bag in any order. The error is a ParamError.
+// ParseBag reads the icons of a bag: pack/name, with commas between them, and perhaps spaces. It
+// returns them sorted and each once, so that the same icons give the same bag in any order. A bag
+// may be empty. The error is a ParamError.
 func ParseBag(s string) ([]Ref, error) {
 	names := strings.Split(s, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
 	slices.Sort(names)
-	names = slices.Compact(names)
-	if len(names) > 0 && names[0] == "" {
+	if names = slices.Compact(names); names[0] == "" {
 		names = names[1:]
 	}
-	switch {
-	case len(names) == 0:
-		return nil, &ParamError{"icons", "icons is required: the names of the icons, pack/name, with commas between them"}
-	case len(names) > MaxBag:
+	if len(names) > MaxBag {
 		return nil, &ParamError{"icons", "a bag has at most 200 icons"}
 	}
 	refs := make([]Ref, len(names))

@@ -22,17 +22,23 @@ func TestParseBag(t *testing.T) {
 		{many(200), many(200)},
 		{many(200) + ",a/b000", many(200)}, // 200 different ones
 		{many(201), ""},
-		{"", ""},
-		{",", ""},
 		{"mdi", ""},
 		{"mdi/home/x", ""},
 		{"MDI/home", ""},
-		{"mdi/home, mdi/account", ""},
+		{" mdi/home, mdi/account", "mdi/account,mdi/home"},
 		{"../x", ""},
 	} {
 		refs, err := ParseBag(tt.in)
 		if got := FormatBag(refs); got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("ParseBag(%.60q) = %.60q, %v; want %.60q", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+func TestEmptyBag(t *testing.T) {
+	for _, s := range []string{"", ",", " , "} {
+		if refs, err := ParseBag(s); err != nil || len(refs) != 0 {
+			t.Errorf("ParseBag(%q) = %v, %v", s, refs, err)
 		}
 	}
 }
