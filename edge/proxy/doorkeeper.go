@@ -23,9 +23,15 @@ type doorkeeper struct {
 // request, because clients can invent any number of addresses.
 func (d *doorkeeper) admits(key string, errorPage bool) bool {
 	path, _, form := strings.Cut(key, "?")
-	if !errorPage && (!form || !strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, routes.IconPath)) {
+	if !errorPage && (!form || !isForm(path)) {
 		return true
 	}
 	sum := maphash.String(d.seed, key) | 1 // an empty place is 0
 	return d.places[sum>>48].Swap(sum) == sum
+}
+
+// isForm reports whether the parameters of a path choose the form of an icon. The sprite of a bag
+// is no icon.
+func isForm(path string) bool {
+	return strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, "/-/") || strings.HasPrefix(path, routes.IconPath)
 }

@@ -31,11 +31,14 @@ var passed = map[string]bool{
 }
 
 // passedWithPages lists the fields that clients receive with pages of our own origin besides those.
-var passedWithPages = map[string]bool{"Content-Security-Policy": true, "Referrer-Policy": true, "Cross-Origin-Opener-Policy": true}
+var passedWithPages = map[string]bool{"Content-Security-Policy": true, "Referrer-Policy": true, "Cross-Origin-Opener-Policy": true,
+	"Content-Disposition": true}
 
-// isPage reports whether a response is a page of the site, which only an origin of ours has.
+// isPage reports whether a response is a page or an archive of the site, which only an origin of
+// ours has.
 func isPage(h http.Header) bool {
-	return h.Get(icon.FieldRelease) != "" && strings.HasPrefix(h.Get("Content-Type"), "text/html")
+	kind := h.Get("Content-Type")
+	return h.Get(icon.FieldRelease) != "" && (strings.HasPrefix(kind, "text/html") || kind == "application/zip")
 }
 
 // apart lists the fields that an entry stores elsewhere, or that the edge makes anew for each
