@@ -91,7 +91,7 @@ func TestForwardedUnchanged(t *testing.T) {
 	if len(asked) != 1 {
 		t.Fatalf("the origin got %d requests for the target in the client's spelling, want 1", len(asked))
 	}
-	for name, value := range map[string]string{"X-Request": "r", "Accept-Encoding": "br", "Te": "", "X-Forwarded-For": "203.0.113.7, 0.0.0.0", "X-Forwarded-Proto": "http"} {
+	for name, value := range map[string]string{"X-Request": "r", "Accept-Encoding": "br", "Te": "trailers", "X-Forwarded-For": "203.0.113.7, 0.0.0.0", "X-Forwarded-Proto": "http"} {
 		if got := asked[0].Get(name); got != value {
 			t.Errorf("the origin got %s: %q, want %q", name, got, value)
 		}

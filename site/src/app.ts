@@ -22,9 +22,5 @@ system.addEventListener('change', label);
 label();
 
 if (navigator.serviceWorker) {
-  addEventListener('load', () => {
-    navigator.serviceWorker.register('/sw.js').then(
-      () => caches.open('site').then((cache) => cache.addAll([location.href, ...[...doc.querySelectorAll<HTMLLinkElement & HTMLScriptElement>('link[rel=stylesheet], script[src]')].map((e) => e.href || e.src)])),
-    ).catch(() => {}); // without a worker the site works, but not offline
-  });
+  addEventListener('load', () => navigator.serviceWorker.register('/sw.js').catch(() => {})); // without a worker the site works, but not offline
 }

@@ -4,18 +4,32 @@ interface WorkerScope {
   addEventListener(type: 'install' | 'activate', handler: (event: { waitUntil(done: Promise<unknown>): void }) => void): void;
   addEventListener(type: 'fetch', handler: (event: { request: Request; respondWith(response: Promise<Response>): void; waitUntil(done: Promise<unknown>): void }) => void): void;
   skipWaiting(): Promise<void>;
-  clients: { claim(): Promise<void> };
+  clients: { claim(): Promise<void>; matchAll(): Promise<{ url: string }[]> };
 }
 
 const scope = self as unknown as WorkerScope;
 const most = 150; // stored pages and files
 const pages = /^\/($|search$|packs$|bag$|pack\/[^/.]+$|icon\/[^/.]+\/[^/.]+$)/;
 
-scope.addEventListener('install', (event) => {
-  event.waitUntil(caches.open('site').then((cache) => cache.add('/')).then(() => scope.skipWaiting()));
-});
+/** Stores a page with the files that it loads. */
+async function keep(url: string): Promise<void> {
+  const cache = await caches.open('site');
+  const response = await fetch(url);
+  if (response.status !== 200) return;
+  await cache.put(url, response.clone());
+  await cache.addAll([...new Set((await response.text()).match(/\/-\/site\/[a-z]+\.\w+\.(?:js|css)/g))]);
+}
 
-scope.addEventListener('activate', (event) => event.waitUntil(scope.clients.claim()));
+scope.addEventListener('install', (event) => event.waitUntil(keep('/').then(() => scope.skipWaiting())));
+
+// The page that installed the worker was loaded without it.
+scope.addEventListener('activate', (event) =>
+  event.waitUntil(
+    scope.clients.claim().then(async () => {
+      for (const { url } of await scope.clients.matchAll()) if (pages.test(new URL(url).pathname)) await keep(url).catch(() => {});
+    }),
+  ),
+);
 
 async function save(request: Request, response: Response): Promise<void> {
   const cache = await caches.open('site');

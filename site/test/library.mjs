@@ -9,7 +9,7 @@ export const hostile = [
 ];
 
 const license = { MIT: 'MIT', 'CC-BY-4.0': 'CC BY 4.0', 'CC-BY-NC-4.0': 'CC BY-NC 4.0', 'GPL-3.0-only': 'GPL 3', 'CC-BY-SA-4.0': 'CC BY-SA 4.0' };
-const path = (i) => `<path fill="currentColor" d="M2 ${(i % 20) + 1}h20v${(i % 7) + 1}H2zM${i % 23} 2h${(i % 5) + 1}v${Math.floor(i / 23) % 400 / 20 + 1}z"/>`;
+const path = (i) => `<path fill="currentColor" d="M2 ${(i % 20) + 1}h20v${(i % 7) + 1}H2zM${i % 23} 2h${(i % 5) + 1}v${Math.floor(i / 23) / 100 + 1}z"/>`;
 
 export const big = 31_722;
 
@@ -24,7 +24,8 @@ export function writeLibrary(dir) {
     };
     writeFileSync(join(dir, 'json', prefix + '.json'), JSON.stringify({ prefix, icons, aliases: more.aliases ?? {}, categories: more.categories ?? {}, width: 24, height: 24, lastModified: 1 }));
   };
-  const icons = (...names) => Object.fromEntries(names.map((name, i) => [name, { body: path(i + name.length) }]));
+  let turn = 400;
+  const icons = (...names) => Object.fromEntries(names.map((name) => [name, { body: path(turn++) }]));
   add('mdi', 'Material Design Icons', 'MIT', {
     home: { body: '<path fill="currentColor" d="M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z"/>' },
     square: { body: '<path fill="currentColor" d="M0 0h24v24H0z"/>' },
