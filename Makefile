@@ -119,7 +119,7 @@ image: ## build the program for amd64 and arm64 into dist/, and with docker or p
 	echo "to push both architectures to a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
 
 golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
-	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
+	go test ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./mcp/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
 	go test -C tools/deploy -run "Copies|Readme" -update .
 
