@@ -92,9 +92,11 @@ var rooms = map[string]string{
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
 	"origin/release":                "icon github.com/klauspost/compress",
-	"origin/publish":                "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
-	"origin/token":                  "icon objectstore",
-	"origin/withdrawal":             "icon objectstore",
+	// What icons look like, for the search; its input is the output of origin/svg.
+	"origin/shape":      "",
+	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync",
+	"origin/token":      "icon objectstore",
+	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
 	// A client of the public API: it imports nothing of edge or origin.

@@ -74,6 +74,9 @@ func (x *Index) check() error {
 		end = nameEnd
 		x.groups = max(x.groups, int(x.field(d, docGroup))+1)
 	}
+	if x.version == version && len(x.body[secShapes]) != shapeSize*x.groups {
+		return fmt.Errorf("%w: shapes", ErrDamaged)
+	}
 	if len(x.body[secGroups]) != 4*(x.groups+1) || len(x.body[secTogether]) != 4*x.docs {
 		return fmt.Errorf("%w: groups", ErrDamaged)
 	}
