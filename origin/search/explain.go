@@ -106,7 +106,9 @@ func (e *explainer) literal(r reading, words []docWord, by By) ([]Match, bool) {
 	for _, t := range r.terms {
 		m, ok := wholeMatch(t, words, by)
 		if !ok {
-			i := slices.IndexFunc(words, func(w docWord) bool { return strings.HasPrefix(w.folded, t.typed) || strings.HasPrefix(w.text, t.typed) })
+			i := slices.IndexFunc(words, func(w docWord) bool {
+				return strings.HasPrefix(w.folded, t.typed) || strings.HasPrefix(w.text, t.typed)
+			})
 			if i < 0 {
 				return nil, false
 			}

@@ -133,7 +133,7 @@ type target struct {
 	foreign bool
 	words   int
 	offset  uint64
-	more   *roaring.Bitmap
+	more    *roaring.Bitmap
 }
 
 // targets passes the meanings of a word or phrase, the most certain first.

@@ -198,7 +198,7 @@ func (c *Compiled) All(form func(Meaning) string) iter.Seq2[string, []Meaning] {
 // does not write, and then stops.
 type reader struct {
 	*Compiled
-	left   [columns][]byte
+	left    [columns][]byte
 	key     []byte
 	count   uint64
 	foreign bool
