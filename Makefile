@@ -73,8 +73,8 @@ fleet: build .cache/loadtest engines library/node_modules .cache/versitygw ## ru
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
 	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs/reference)
 
-bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite; writes docs/explain/search.md (QUERIES=FILE has the queries)
-	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
+bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
+	ICONEDGE_PART=$(PART) ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
 	  go test -tags baseline -count=1 -v -timeout 30m -run TestRelevance ./origin/search
 
 lexicon: library/node_modules ## learn the meanings of words that the program embeds, from the packages that library/package.json pins (name their versions and licences in NOTICE)

@@ -12,7 +12,7 @@ import (
 
 // apiVersion is the version of the description. It must change with every change that a client
 // could notice.
-const apiVersion = "1.4.0"
+const apiVersion = "1.5.0"
 
 // The parts of an OpenAPI 3.1 document that Document uses.
 type (
@@ -120,7 +120,7 @@ func Document(address string) any {
 				Responses: iconAnswers(refTo(icon.Answer{})),
 			}},
 			searchPath.pattern: {Get: &operation{
-				OperationID: "search", Summary: "Icons by words", Tags: []string{"icons"}, Parameters: searchParams(),
+				OperationID: "search", Summary: "Icons by words, or similar to an icon", Tags: []string{"icons"}, Parameters: searchParams(),
 				Responses: answers("The results.", typeJSON, refTo(icon.SearchAnswer{}), "404"),
 			}},
 			suggestPath.pattern: {Get: &operation{
@@ -231,7 +231,10 @@ func number(low, high, def int) *schema {
 	return s
 }
 
-const keyPattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
+const (
+	keyPattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
+	refPattern = "^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$"
+)
 
 func refParams() []parameter {
 	key := &schema{Type: "string", Pattern: keyPattern, MaxLength: new(icon.MaxKey)}
@@ -275,14 +278,19 @@ func queryText() parameter {
 }
 
 func searchParams() []parameter {
+	q := queryText()
+	q.Description, q.Required = "The words; any Unicode. Required without similar.", false
 	return []parameter{
-		queryText(), query("limit", "The largest number of results.", number(1, icon.MaxLimit, icon.DefaultLimit)),
+		q, query("limit", "The largest number of results.", number(1, icon.MaxLimit, icon.DefaultLimit)),
 		query("offset", "The number of results to skip.", number(0, icon.MaxOffset, 0)),
 		query("pack", "The key of one pack to search.", &schema{Type: "string", Pattern: keyPattern, MaxLength: new(icon.MaxKey)}),
 		query("style", "Icons in that style: one of a pack's own suffixes or prefixes, such as outline.", &schema{Type: "string"}),
 		query("category", "Icons in that category of their pack, or of packs of that kind.", &schema{Type: "string"}),
 		query("license", "Icons with that licence: its SPDX identifier.", &schema{Type: "string"}),
 		query("commercial", "Icons whose licence allows commercial use.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
+		query("similar", "An icon, such as mdi/home, instead of q: finds icons of the same concept in other packs, then those of the same shape.",
+			&schema{Type: "string", Pattern: refPattern, MaxLength: new(2*icon.MaxKey + 1)}),
+		query("explain", "Says in `matched` why each result was found; such answers are not cached.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
 	}
 }
 
