@@ -45,6 +45,8 @@ require (
 	modernc.org/sqlite v1.61.1
 )
 
+require golang.org/x/image v0.47.0
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect

@@ -32,7 +32,9 @@ func iconifyEndpoints() []Endpoint {
 		all = append(all, row(pattern))
 	}
 	for _, path := range iconify.Lists {
-		all = append(all, row(path))
+		if path != onlySearchPage.Pattern { // see withIconifySearch
+			all = append(all, row(path))
+		}
 	}
 	return append(all, row("/{address}"))
 }

@@ -16,10 +16,11 @@ const (
 	ClassVerify
 	ClassCDN
 	ClassForwarded
-	Classes // the number of classes
+	ClassPages // the pages of the site
+	Classes    // the number of classes
 )
 
-var classNames = [Classes]string{"none", "search", "suggest", "icon", "packs", "verify", "cdn", "forwarded"}
+var classNames = [Classes]string{"none", "search", "suggest", "icon", "packs", "verify", "cdn", "forwarded", "pages"}
 
 // String returns the name of a class in flags, metrics and fields.
 func (c Class) String() string { return classNames[c] }
@@ -50,7 +51,7 @@ const (
 	Verify
 	Release
 	Names
-	Page
+	Page // a page of the site, or another file of it
 	Health
 	Iconify       // icons at the addresses of Iconify's API
 	IconifySearch // its searches
@@ -69,7 +70,7 @@ func (r Route) String() string { return Labels[r] }
 
 // routeClasses has the classes of the routes that can be limited.
 var routeClasses = [Routes]Class{CDN: ClassCDN, Icon: ClassIcon, Search: ClassSearch, Suggest: ClassSuggest,
-	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded,
+	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded, Page: ClassPages,
 	Iconify: ClassCDN, IconifySearch: ClassSearch, IconifyLists: ClassPacks}
 
 // Class returns the class of a route; ClassNone if it has no limit.

@@ -145,7 +145,7 @@ func sameMeaning(t *testing.T, uri string, got Target, ep *Endpoint) {
 // find agrees with the router about every path, so that a purge and the fast path use the endpoint
 // that serves the path.
 func TestFindIsTheRouter(t *testing.T) {
-	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg"}
+	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg", "pack", "bag", "site", "sitemap", "sw.js", "app.js", "favicon.svg"}
 	r := rand.New(rand.NewPCG(1, 2))
 	paths := []string{"/", "/api/v1/icon/a", "/api/v1/packs/", "/api/v1/icon/a/b/c", "/-/x.svg"}
 	for _, e := range endpoints {

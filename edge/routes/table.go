@@ -58,8 +58,7 @@ var endpoints = prepare(slices.Concat([]Endpoint{
 	{Pattern: ReleasePath, Route: Release, Allow: Reading, parse: parseRelease},
 	{Pattern: NamesPath, Route: Names, Allow: Reading, parse: parseNames},
 	{Pattern: HealthPath, Route: Health, Allow: Reading, parse: parsePlain},
-	{Pattern: "/", Route: Page, Allow: Reading, parse: parsePlain, foreign: func(string, string) bool { return true }},
-}, iconifyEndpoints(), []Endpoint{
+}, pageEndpoints, iconifyEndpoints(), []Endpoint{
 	{Pattern: "/{pack}/{file}", Route: CDN, Allow: Reading, parse: parseCDN, cached: true, classify: classOfPair, foreign: notAnIcon,
 		owns: func(path string) bool { return !strings.HasPrefix(path, iconify.Mount+"/") }},
 }))
@@ -134,10 +133,19 @@ func isPair(path string) bool {
 	return slash > 0 && strings.IndexByte(path[slash+2:], '/') < 0
 }
 
+// isPairOfPack reports whether a path is that of an icon, or of the icon data of a pack. It always
+// belongs to the pack, even if the pack has the name of a page, such as /search/home.svg.
+func isPairOfPack(path string) bool {
+	return isPair(path) && !strings.HasPrefix(path, iconify.Mount+"/") && (strings.HasSuffix(path, ".svg") || isIconify(path))
+}
+
+// pairs returns the endpoint of such paths.
+func pairs() *Endpoint { return &endpoints[len(endpoints)-1] }
+
 // find returns the endpoint of a canonical path, as the router finds it; nil, if there is none.
 func find(path string) *Endpoint {
-	if isPair(path) && !strings.HasPrefix(path, APIPath) && !strings.HasPrefix(path, "/-/") && !strings.HasPrefix(path, iconify.Mount+"/") {
-		return &endpoints[len(endpoints)-1] // most calls are for icons
+	if isPairOfPack(path) {
+		return pairs() // most calls are for icons
 	}
 	for i := range endpoints {
 		if endpoints[i].matches(path) {
@@ -159,11 +167,18 @@ func New(answer func(*fasthttp.RequestCtx, *Endpoint), nothing fasthttp.RequestH
 		ep := &endpoints[i]
 		r.ANY(ep.Pattern, func(ctx *fasthttp.RequestCtx) {
 			path := string(ctx.URI().PathOriginal())
-			if ep.iconify && !withIconify || ep.Route == CDN && !withIconify && isIconify(path) || ep.owns != nil && !ep.owns(path) {
-				nothing(ctx)
-				return
+			ep := ep
+			if ep.params > 0 && isPairOfPack(path) {
+				ep = pairs()
 			}
-			answer(ctx, ep)
+			switch {
+			case ep.iconify && !withIconify, ep.Route == CDN && !withIconify && isIconify(path), ep.owns != nil && !ep.owns(path):
+				nothing(ctx)
+			case ep.classify != nil && ep.Route == Page && !withIconify:
+				answer(ctx, &onlySearchPage)
+			default:
+				answer(ctx, ep)
+			}
 		})
 	}
 	return r

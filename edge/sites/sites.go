@@ -15,12 +15,14 @@ import (
 
 // A Site decides about the requests of one site. It never changes while requests use it.
 type Site struct {
-	// Icons means that the edge has paths of its own: icon routes, the API, a page at / and a
+	// Icons means that the edge has paths of its own: icon routes, the API, and a
 	// health check. Responses of the edge itself then have the fields that pages of other sites
 	// need to read them.
 	Icons        bool
+	Pages        bool               // the edge serves the pages of the site
 	Iconify      bool               // the edge answers the addresses of Iconify's API
 	HealthPath   string             // the path of the public health check; empty: none
+	Compress     bool               // clients get stored text of forwarded paths in content codings
 	Policy       cachepolicy.Policy // the cache policy of forwarded requests
 	PassedFields map[string]bool    // request fields that the edge lets through to the origin
 

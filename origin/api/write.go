@@ -177,6 +177,9 @@ func (a *API) refuse(w http.ResponseWriter, c *call, err error) {
 	if p.Status >= 500 && p.Err != nil && !errors.Is(p.Err, context.Canceled) {
 		a.Log.Error("request failed", "route", c.route.name, "path", c.URL.EscapedPath(), "status", p.Status, "because", p.Err)
 	}
+	if a.refusePage(w, c, p) {
+		return
+	}
 	send(w, c.Request, p.Status, problem.ContentType, p.JSON())
 }
 
