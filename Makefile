@@ -26,7 +26,7 @@ test-race: # the packages that whole processes are made of
 test-sequential:
 	go test -vet=off -timeout 15m $(SEQUENTIAL)
 
-test-processes: build tools/node_modules test/apps/node_modules chromium engines # make race has them under the race detector too
+test-processes: build tools/node_modules tools/iconify/node_modules test/apps/node_modules chromium engines # make race has them under the race detector too
 	go test -short -vet=off -timeout 15m ./cmd/...
 	ICONEDGE=$(CURDIR)/iconedge go test -vet=off -timeout 15m ./test/...
 
@@ -94,7 +94,7 @@ bench-go: ## run the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
 	go test -C loadtest -run '^$$' -bench . -benchmem ./...
 
-conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## run the public cache suite against an edge and the installed caches, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, and h2spec
+conformance: build library/node_modules tools/node_modules tools/mcp/node_modules tools/iconify/node_modules ## run the public cache suite against an edge and the installed caches, compare 2,500 answers with those of Iconify's own service, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, and h2spec
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
 	  go test -p 1 -count=1 -v -timeout 30m -run TestConformance ./test/conformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
@@ -157,6 +157,10 @@ site/node_modules: site/package-lock.json
 tools/node_modules: tools/package-lock.json
 	@echo "installing the npm packages of the tests (pinned by tools/package-lock.json)"
 	cd tools && npm ci --no-progress && touch node_modules
+
+tools/iconify/node_modules: tools/iconify/package-lock.json
+	@echo "installing Iconify's service and clients (pinned by tools/iconify/package-lock.json)"
+	cd tools/iconify && npm ci --no-progress && touch node_modules
 
 test/apps/node_modules: test/apps/package-lock.json
 	@echo "installing the npm packages of the applications (pinned by test/apps/package-lock.json)"
