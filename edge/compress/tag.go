@@ -1,10 +1,12 @@
 package compress
 
 import (
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"hash/crc32"
 	"net/http"
 	"strings"
+	"unsafe"
 
 	"github.com/iconedge/iconedge/edge/cache/entry"
 )
@@ -18,13 +20,34 @@ func Tag(etag string, c entry.Coding) string {
 		return etag
 	}
 	stem := strings.TrimSuffix(etag, `"`)
-	return fmt.Sprintf(`%s-%s-%08x"`, stem, c, check(stem, c))
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], check(stem, c))
+	var digits [8]byte
+	hex.Encode(digits[:], sum[:])
+	var out strings.Builder
+	out.Grow(len(stem) + len("-") + len(c.String()) + checkLen + len(`"`))
+	out.WriteString(stem)
+	out.WriteByte('-')
+	out.WriteString(c.String())
+	out.WriteByte('-')
+	out.Write(digits[:])
+	out.WriteByte('"')
+	return out.String()
 }
 
 // check returns the check of a tag; stem is the origin's tag without the last quotation mark.
 func check(stem string, c entry.Coding) uint32 {
-	return crc32.ChecksumIEEE([]byte("iconedge " + c.String() + " " + strings.TrimPrefix(stem, "W/")))
+	stem = strings.TrimPrefix(stem, "W/")
+	return crc32.Update(salts[c], crc32.IEEETable, unsafe.Slice(unsafe.StringData(stem), len(stem)))
 }
+
+// salts have the state of a check before the tag, by coding.
+var salts = func() (s [entry.Codings]uint32) {
+	for c := range entry.Codings {
+		s[c] = crc32.ChecksumIEEE([]byte("iconedge " + c.String() + " "))
+	}
+	return s
+}()
 
 const checkLen = 1 + 8 // with the hyphen
 
