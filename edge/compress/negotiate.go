@@ -38,7 +38,7 @@ func Compressible(status int, h http.Header, length int64) bool {
 }
 
 // directives are the fields that may forbid codings.
-var directives = []string{"Cache-Control", "Cdn-Cache-Control", "Surrogate-Control"}
+var directives = []string{"Cache-Control", "Iconedge-Cache-Control", "Cdn-Cache-Control", "Surrogate-Control"}
 
 // describing are fields that describe or sign the bytes of a body (RFC 9110, section 8.4; RFC 9421;
 // RFC 9530).
