@@ -210,7 +210,8 @@ func (a *tagApp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", a.control)
 	h.Set("Content-Type", "text/plain")
 	switch {
-	case r.Header.Get("If-Match") != "" && r.Header.Get("If-Match") != etag: // like many applications, it takes one tag
+	// Like many applications, it takes one tag and no list.
+	case r.Header.Get("If-Match") != "" && r.Header.Get("If-Match") != etag:
 		w.WriteHeader(http.StatusPreconditionFailed)
 	case r.Method == http.MethodPut || r.Method == http.MethodDelete:
 		a.version++

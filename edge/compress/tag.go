@@ -64,14 +64,15 @@ func Origin(tag string) (etag string, ok bool) {
 	return "", false
 }
 
-// listed are the request fields with entity tags (RFC 9110, section 13.1; RFC 4918, section 10.4).
+// listed are the request fields with lists of entity tags (RFC 9110, section 13.1; RFC 4918, section
+// 10.4).
 var listed = [...]string{"If-Match", "If-None-Match", "If"}
 
 // Restore prepares a request for its origin, which does not know the tags that Tag makes: each of
-// them becomes the origin's own. A range does not apply to a representation that the client has in a
-// coding, so an If-Range with such a tag is removed together with the Range: the parts could not be
-// joined. isOrigins reports whether a tag is the origin's own all the same; it is called for tags of
-// this form alone.
+// them becomes the origin's own. A range does not apply to a representation that the client has in
+// a coding, so an If-Range with such a tag is removed together with the Range: the parts could not
+// be joined. isOrigins reports whether a tag is the origin's own all the same; it is called for
+// tags of this form alone.
 func Restore(h http.Header, isOrigins func(tag string) bool) {
 	for _, name := range listed {
 		for i, line := range h[name] {

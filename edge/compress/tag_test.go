@@ -79,7 +79,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// The origin's tag comes back from every tag, and a tag that Origin knows is the one that Tag makes.
+// The origin's tag comes back from every tag, and a tag that Origin knows is the one that Tag
+// makes.
 func FuzzTag(f *testing.F) {
 	f.Add(`"abc"`)
 	f.Add(`W/"abc-br"`)
