@@ -64,8 +64,8 @@ func Origin(tag string) (etag string, ok bool) {
 	return "", false
 }
 
-// listed are the request fields with lists of entity tags (RFC 9110, section 13.1; RFC 4918, section
-// 10.4).
+// listed are the request fields with lists of entity tags (RFC 9110, section 13.1; RFC 4918,
+// section 10.4).
 var listed = [...]string{"If-Match", "If-None-Match", "If"}
 
 // Restore prepares a request for its origin, which does not know the tags that Tag makes: each of
