@@ -129,6 +129,7 @@ func (s *Server) watch() {
 	m.WatchConns(s.listeners.Stats)
 	m.WatchStreams(s.listeners.StreamStats)
 	m.WatchTunnels(s.proxy.Options.Tunnels.Stats)
+	m.WatchObjects(s.proxy.Objects)
 	m.WatchCompression(s.proxy.Compression)
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {

@@ -9,6 +9,7 @@ import (
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -74,6 +75,7 @@ func (m *Metrics) WatchCache(read func() cache.Stats, maxBytes int64) {
 		counter("cache_purged_total", "Responses that purges removed or marked stale.", func(c s) float64 { return float64(c.Purged) }),
 		gauge("cache_disk_entries", "Responses on disk.", func(c s) float64 { return float64(c.DiskEntries) }),
 		gauge("cache_disk_bytes", "Bytes of responses on disk.", func(c s) float64 { return float64(c.DiskBytes) }),
+		gauge("cache_disk_slices", "Slices of large objects on disk.", func(c s) float64 { return float64(c.DiskSlices) }),
 		counter("cache_disk_hits_total", "Responses that were read from disk for a request.", func(c s) float64 { return float64(c.DiskHits) }),
 		counter("cache_disk_errors_total", "Responses that could not be written to disk or read from it.", func(c s) float64 { return float64(c.DiskErrors) }),
 	}})
@@ -182,6 +184,18 @@ func (m *Metrics) WatchStreams(read func() h2.Stats) {
 		ended("broken", func(h s) uint64 { return h.Broken }),
 		ended("stalled", func(h s) uint64 { return h.Stalled }),
 		ended("refused", func(h s) uint64 { return h.Refused }),
+	}})
+}
+
+// WatchObjects adds the metrics of large objects.
+func (m *Metrics) WatchObjects(read func() objects.Stats) {
+	type s = objects.Stats
+	m.Registry.MustRegister(component[s]{read, []watched[s]{
+		gauge("object_transfers", "Transfers of large objects from the origin whose slices are stored as they arrive.", func(o s) float64 { return float64(o.Transfers) }),
+		counter("object_transfers_failed_total", "Transfers of large objects that ended early: the origin ended or changed the body, or its slices could not be stored.", func(o s) float64 { return float64(o.Failed) }),
+		counter("object_slices_stored_total", "Slices of large objects that were stored as they arrived from the origin.", func(o s) float64 { return float64(o.Received) }),
+		counter("object_slices_read_total", "Slices of large objects that were read from disk for a client.", func(o s) float64 { return float64(o.Read) }),
+		counter("objects_dropped_total", "Large objects that were dropped, because they did not arrive completely or the origin has another version.", func(o s) float64 { return float64(o.Dropped) }),
 	}})
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -117,6 +118,9 @@ func (h *Proxy) finish(r *request, f found) {
 	}
 	r.ctx.Response.SetStatusCode(status)
 	t := head{bodyless: status == http.StatusNotModified && e.Status != status, length: -1, etag: []byte(p.etag)}
+	if f.trailer != nil {
+		f.followByTrailer(r, p)
+	}
 	if t.bodyless {
 		f.close()
 	} else if err := h.finishBody(r, f, p, &t); err != nil {
@@ -132,7 +136,14 @@ func (h *Proxy) finishBody(r *request, f found, p representation, t *head) error
 	case f.stream != nil && f.length < 0 && !r.ctx.Request.Header.IsHTTP11() && !r.ctx.IsHead():
 		return gather(r, f)
 	case f.stream != nil:
+		if f.part != "" {
+			r.ctx.Response.SetStatusCode(http.StatusPartialContent)
+			t.contentRange = f.part
+		}
 		stream(r, f)
+	case f.entry.IsObject(): // the response to a HEAD
+		r.ctx.Response.SkipBody = true
+		r.ctx.Response.Header.SetContentLength(int(f.entry.Object.Length))
 	case f.relayed:
 		send(r, p.body)
 	default:
@@ -163,6 +174,9 @@ func (h *Proxy) writeHead(r *request, f found, t *head) {
 	out.Lines = w.append(out.Lines, t)
 	if r.forwarded {
 		writeLimit(r) // replaces the fields of an origin that has limits too
+	}
+	if r.Response.Trailer != nil && len(f.trailer.Announced) > 0 {
+		out.Add(fasthttp.HeaderTrailer, strings.Join(f.trailer.Announced, ", "))
 	}
 }
 

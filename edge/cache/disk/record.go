@@ -27,6 +27,7 @@ const (
 const (
 	kindEntry = 1 + iota
 	kindPurge
+	kindSlice
 )
 
 var errDamaged = errors.New("damaged record")
