@@ -368,6 +368,9 @@ func TestCodedRevalidation(t *testing.T) {
 	if a.Header.Get("Content-Encoding") != "" || a.body != longText || a.Header.Get("Vary") != "" || a.Header.Get("ETag") != `"v1"` {
 		t.Errorf("under no-transform: %v", a.Header)
 	}
+	if e.stored("/doc").Variant(entry.Brotli) != nil {
+		t.Error("a response under no-transform still has its coding in memory")
+	}
 	app.control = "max-age=600"
 	e.purgeForwarded("/doc", true)
 	e.warm(t, "/doc", "br")
