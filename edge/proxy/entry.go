@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"hash/maphash"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
@@ -181,7 +185,20 @@ func header(e *cache.Entry) http.Header {
 	if id := e.Identity(); id != nil && id.ETag != "" {
 		h.Set("Etag", id.ETag)
 	}
+	if !e.Plain {
+		compress.RemoveVary(h, e.Vary)
+	}
 	return h
+}
+
+// negotiate permits the edge to make content codings of a forwarded response with the fields h, if
+// they and the length of its body (negative: unknown) permit it. Every representation, coded or not,
+// then names Accept-Encoding in Vary, also before the first coding is made.
+func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
+	if q.site != nil && q.site.Compress && compress.Compressible(e.Status, h, length) {
+		e.EnableCodings()
+		e.Fields = compress.AddVary(e.Fields, e.Vary)
+	}
 }
 
 // confirmed makes a new entry of a stale one that the origin confirmed. The fields of the 304, or
@@ -197,7 +214,9 @@ func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) *cache
 	}
 	if !q.own {
 		q.vary(e, h)
+		q.negotiate(e, h, int64(len(e.Identity().Body)))
 	}
+	e.DropCodings()
 	return e
 }
 
@@ -250,4 +269,25 @@ func wellFormedTag(s string) bool {
 		}
 	}
 	return true
+}
+
+// A doorkeeper lets a form of an icon be stored when clients request it for the second time. One
+// icon has millions of forms (sizes, rotations, flips), and a client that requests them one by one
+// would evict the responses that others need. The doorkeeper remembers the latest keys, at most one
+// for each place, by seeded hashes whose collisions no client can provoke. Each key has one place,
+// and replaces the key that was there.
+type doorkeeper struct {
+	seed   maphash.Seed
+	places [1 << 16]atomic.Uint64
+}
+
+// admits reports whether the response to a key of one of our own routes may be stored, and records
+// that the key was requested.
+func (d *doorkeeper) admits(key string) bool {
+	path, _, form := strings.Cut(key, "?")
+	if !form || !strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, routes.IconPath) {
+		return true
+	}
+	sum := maphash.String(d.seed, key) | 1 // an empty place is 0
+	return d.places[sum>>48].Swap(sum) == sum
 }

@@ -54,8 +54,11 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) collapse.Resu
 		return collapse.Result{Err: failed(a)}
 	case q.own:
 		return h.storeOwn(q, a, asked, missing)
+	case a.Status == http.StatusPartialContent && q.wantsPart():
+		return h.storePart(q, stale, a, asked)
 	}
-	return h.storeForwarded(q, a, asked, !mustNotReplace(stale, a))
+	may := a.Status == http.StatusOK || !q.wantsPart() // an error may concern the slices alone
+	return h.storeForwarded(q, a, asked, may && !mustNotReplace(stale, a))
 }
 
 // mustNotReplace reports whether a response is an error that must not replace a stored response
@@ -136,6 +139,9 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 		}
 		return f.whole(body, f.store(body, asked))
 	}
+	if l, ok := h.storeWhole(f, asked); ok {
+		return l
+	}
 	room := int64(0)
 	if f.sharing.Storable && a.Length <= h.maxObject() {
 		room = h.maxObject()
@@ -152,7 +158,9 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 		return f.whole(body, stored)
 	}
 	f.entry.SetIdentity(nil, f.etag) // clients read the body from the stream
+	f.negotiate(f.entry, a.Length)
 	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool, Trailer: trailerOf(a)}
+	f.negotiate(l.Shared, a.Length)
 	l.Shared.SetIdentity(nil, f.etag)
 	l.Sharing.Storable = room > 0
 	return l
@@ -199,6 +207,14 @@ func (h *Proxy) newForwardedResponse(q *fetchRequest, a *upstream.Response, may 
 // that sent the request. The caller sets its body.
 func (f *forwardedResponse) shared() *cache.Entry { return newForwarded(f.q, f.response, f.header) }
 
+// negotiate permits content codings of the response, if it may be stored; see
+// fetchRequest.negotiate.
+func (f *forwardedResponse) negotiate(e *cache.Entry, length int64) {
+	if f.sharing.Storable {
+		f.q.negotiate(e, f.header, length)
+	}
+}
+
 // store stores the response with its whole body, if it may. Otherwise the result has no Entry.
 func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.Result {
 	if !f.sharing.Storable {
@@ -206,12 +222,14 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.
 	}
 	e := f.shared()
 	e.SetIdentity(body, f.etag)
+	f.negotiate(e, int64(len(body)))
 	return f.h.store(f.q, e, f.sharing, asked)
 }
 
 // whole returns the result for a response with its whole body; stored is the result of store.
 func (f *forwardedResponse) whole(body []byte, stored collapse.Result) collapse.Result {
 	f.entry.SetIdentity(body, f.etag)
+	f.negotiate(f.entry, int64(len(body)))
 	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored, Trailer: trailerOf(f.response)}
 }
 
@@ -221,8 +239,8 @@ func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Shari
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
 		e.Policy.StaleWhileRevalidate = 0
 	}
-	e.AddCodings()
 	if q.own {
+		e.AddCodings()
 		serialise(e)
 	}
 	l := collapse.Result{Entry: e, Sharing: sharing}

@@ -25,6 +25,7 @@ type found struct {
 	entry   *cache.Entry
 	stream  io.ReadCloser     // of the body, while it still arrives; nil: the entry has the body
 	length  int64             // of stream; -1: unknown
+	part    string            // the Content-Range of stream; empty: it is the whole body
 	trailer *collapse.Trailer // the trailer fields; nil: none
 	relayed bool              // the origin has evaluated the request's conditions and ranges
 	aged    bool              // not made for this request: sent with an Age

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/collapse"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
@@ -103,6 +105,10 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	if r.Interims.Send != nil {
 		q.interim = r.passInterim
 	}
+	compress.Restore(q.header, func(tag string) bool {
+		e := h.lookup(q).entry
+		return e != nil && e.Validator == tag
+	})
 	q.patience = &h.Options.Bounds.Patience
 	if r.Upload != nil {
 		q.upload = &upstream.Upload{From: h.Options.Bounds.limit(r.Upload), Length: r.Upload.Length, Expects: r.Upload.Expects}
@@ -118,9 +124,10 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 
 // Bounds limits forwarded requests.
 type Bounds struct {
-	MaxBody  int64 // bytes of a request's body; 0: any
-	Patience upstream.Patience
-	Hold     time.Duration // see Forwarding
+	MaxBody   int64 // bytes of a request's body; 0: any
+	MaxObject int64 // bytes of a stored body; 0: the default
+	Patience  upstream.Patience
+	Hold      time.Duration // see Forwarding
 }
 
 // tooLong reports whether the body of a request is longer than the operator allows, as far as its
@@ -171,18 +178,49 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
 func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
-	if e := h.lookup(q).entry; hasAny(q.header, bypassing) && (e == nil || !e.Freshness().Fresh(r.now) || hasAny(q.header, bypassing[:2])) {
+	if hasAny(q.header, bypassing[:2]) || len(q.header["Range"]) > 0 && !h.answersRange(q, r.now) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
 	for _, name := range conditions {
 		delete(q.header, name)
 	}
-	f, err := h.find(r, q, h.fetchAndStore)
-	if err != nil {
-		return f.outcome, err
+	for range 2 {
+		f, err := h.find(r, q, h.fetchAndStore)
+		switch {
+		case err != nil:
+			return f.outcome, err
+		case f.entry == unsliceable:
+			return h.bypassRange(r, q)
+		case !f.entry.IsObject():
+			if err := cutStream(r, &f); err != nil {
+				f.close()
+				return f.outcome, err
+			}
+			h.finish(r, f)
+			return f.outcome, nil
+		}
+		o, err := h.serveObject(r, q, f)
+		if !errors.Is(err, errChanged) {
+			return o, err
+		}
+		r.now = time.Now() // the object is no longer stored
 	}
-	h.finish(r, f)
-	return f.outcome, nil
+	return h.bypassRange(r, q)
+}
+
+// answersRange reports whether the cache may answer the Range of a GET. A stored response that is
+// no object answers it while it is fresh.
+func (h *Proxy) answersRange(q *fetchRequest, now time.Time) bool {
+	e := h.lookup(q).entry
+	return e != nil && !e.IsObject() && e.Freshness().Fresh(now) || h.takeRange(q, e, now)
+}
+
+// bypassRange forwards a request with the client's own Range.
+func (h *Proxy) bypassRange(r *request, q *fetchRequest) (exchange.Outcome, error) {
+	if q.ranged != nil {
+		q.giveRangeBack()
+	}
+	return h.bypass(r, q, cachepolicy.ForwardBypass)
 }
 
 func hasAny(h http.Header, names []string) bool {
@@ -230,6 +268,9 @@ func (h *Proxy) applyHead(q *fetchRequest, e *cache.Entry, a *upstream.Response,
 	if id := e.Identity(); id != nil {
 		length = int64(len(id.Body))
 	}
+	if e.IsObject() {
+		length = e.Object.Length
+	}
 	switch cachepolicy.HeadUpdate(e.Status, header(e), length, a.Status, a.Header) {
 	case cachepolicy.Update:
 		if n := confirmed(q, e, a); storable(getOf(q), e, a) {
@@ -243,7 +284,7 @@ func (h *Proxy) applyHead(q *fetchRequest, e *cache.Entry, a *upstream.Response,
 // getOf returns the same fetch request as a GET.
 func getOf(q *fetchRequest) *fetchRequest {
 	g := *q
-	g.policy.Method = http.MethodGet
+	g.policy.Method, g.unsliced = http.MethodGet, true
 	return &g
 }
 
@@ -294,7 +335,11 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 		return exchange.Passed, err
 	}
 	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, trailer: trailerOf(a), relayed: true}
-	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
+	etag := a.Header.Get("Etag")
+	if a.Status == http.StatusNotModified {
+		etag = compress.Held(joined(r.ctx, fasthttp.HeaderIfNoneMatch), "*", etag, etag)
+	}
+	f.entry.SetIdentity(nil, etag)
 	if a.Body == http.NoBody && !r.ctx.IsHead() {
 		f.stream, f.trailer = nil, nil // so that the head of the response also ends it
 	}
@@ -308,6 +353,9 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 			f.length = n
 		} else {
 			f.length = -1
+		}
+		if storable := cachepolicy.SharingOf(getOf(q).policy, a.Status, a.Header, a.ResponseTime).Storable; storable && !q.bypasses {
+			q.negotiate(f.entry, a.Header, f.length) // a GET would be stored
 		}
 	}
 	f.aged = f.entry.Policy.AgeAt(r.now) >= time.Second
@@ -325,7 +373,7 @@ func (f *found) hold(a *upstream.Response, atMost time.Duration) error {
 	case err != nil:
 		return err
 	case whole:
-		f.entry.SetIdentity(body, a.Header.Get("Etag"))
+		f.entry.SetIdentity(body, f.entry.Identity().ETag)
 		f.stream = nil
 	default:
 		f.stream, err = spool.Reader()

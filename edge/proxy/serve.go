@@ -9,6 +9,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -23,8 +24,10 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
@@ -75,13 +78,16 @@ type Proxy struct {
 	codings   codings
 	blocks    blocks
 
+	objects    *objects.Store       // large objects in transfer
+	compressor *compress.Compressor // of stored responses of forwarded paths
+
 	loopLogged sync.Once   // a request loop
 	draining   atomic.Bool // the edge ends: the next response of a connection is its last
 }
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
-	h := &Proxy{Options: o, page: newPage(), doors: doorkeeper{seed: maphash.MakeSeed()}}
+	h := &Proxy{Options: o, page: newPage(), objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
 	h.table = routes.New(h.answer, h.serveUnknown)
 	return h
 }
@@ -89,11 +95,19 @@ func New(o Options) *Proxy {
 // Drain makes every response from now on the last one of its connection.
 func (h *Proxy) Drain() { h.draining.Store(true) }
 
+// Compression returns the counts of the content codings made of stored responses.
+func (h *Proxy) Compression() compress.Stats { return h.compressor.Stats() }
+
 // Draining reports whether Drain was called.
 func (h *Proxy) Draining() bool { return h.draining.Load() }
 
-// maxObject returns the length of the largest body that is stored, in bytes.
-func (h *Proxy) maxObject() int64 { return min(h.Options.CacheBytes/objectPart, maxObject) }
+// Objects returns the counts of large objects.
+func (h *Proxy) Objects() objects.Stats { return h.objects.Stats() }
+
+// maxObject returns the length of the largest body that is stored in one piece, in bytes.
+func (h *Proxy) maxObject() int64 {
+	return min(h.Options.CacheBytes/objectPart, cmp.Or(h.Options.Bounds.MaxObject, maxObject), maxObject)
+}
 
 const (
 	objectPart = 16       // a body may take at most one part in objectPart of the cache

@@ -69,6 +69,7 @@ type Options struct {
 // Stats are counts for metrics.
 type Stats struct {
 	Bytes, Entries int64
+	Slices         int64  // of large objects
 	Hits           uint64 // entries that were read
 	Errors         uint64 // failed reads and writes, and damaged records
 	// Dropped counts entries that were not written, because the queue was full or they were too
@@ -80,7 +81,7 @@ type Stats struct {
 func (d *Tier) Stats() Stats {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return Stats{d.bytes, d.index.live, d.hits.Load(), d.errors.Load(), d.dropped.Load()}
+	return Stats{d.bytes, d.index.live, int64(len(d.index.slices)), d.hits.Load(), d.errors.Load(), d.dropped.Load()}
 }
 
 // A writeJob asks the writer to store an entry, or to close flushed when it gets to this job.
