@@ -175,10 +175,19 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 	return key
 }
 
+// hasFresh reports whether a fresh response to a fetch request is stored.
+func (h *Proxy) hasFresh(q *fetchRequest, now time.Time) bool {
+	e := h.lookup(q).entry
+	return e != nil && e.Freshness().Fresh(now)
+}
+
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
 func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
-	if hasAny(q.header, bypassing[:2]) || len(q.header["Range"]) > 0 && !h.answersRange(q, r.now) {
+	switch {
+	case hasAny(q.header, bypassing[:2]), len(q.header["Range"]) > 0 && !h.answersRange(q, r.now),
+		// The client's signature may cover its conditions, as those of S3 clients do.
+		q.policy.Authorized && hasAny(q.header, conditions) && !h.hasFresh(q, r.now):
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
 	for _, name := range conditions {
