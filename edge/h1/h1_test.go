@@ -267,9 +267,9 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// The server refuses a malformed request at once: it gets the bytes, and then an error, although the
-// client has sent neither the rest nor the end. Empty lines alone do not look like the end of the
-// connection.
+// The server refuses a malformed request at once: it gets the bytes, and then an error, although
+// the client has sent neither the rest nor the end. Empty lines alone do not look like the end of
+// the connection.
 func TestMalformedIsRefusedAtOnce(t *testing.T) {
 	for _, sent := range []string{
 		"GET /a HTTP/1.1\r\nHost: a\nX: b", "GET /a\r\n", "\x00", "GET /a HTTP/1.1\r\n Host: a\r\n\r\n",

@@ -98,8 +98,8 @@ func (e extendedConnect) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		cancel(nil)
 		out.Close()
-		if strings.Contains(err.Error(), "extended connect not supported") { // x/net exports no error
-			err = noTunnels()
+		if strings.Contains(err.Error(), "extended connect not supported") {
+			err = noTunnels() // x/net exports no such error
 		}
 		return nil, err
 	}
