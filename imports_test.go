@@ -24,16 +24,18 @@ var rooms = map[string]string{
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
-	"icon":        "",
-	"hostport":    "",              // the form of addresses
-	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
-	"problem":     "",
-	"trace":       "hostport go.opentelemetry.io",
-	"cachepolicy": "github.com/dunglas/httpsfv", // other projects can use it alone
-	"certs":       "files",                      // certificates of edge and origin
-	"files":       "",
-	"tier":        "files problem",                // edges and origins authenticate each other
-	"objectstore": "github.com/minio/minio-go/v7", // in s3.go alone
+	"icon": "",
+	// The addresses of Iconify's API, for edge and origin.
+	"icon/iconify": "icon",
+	"hostport":     "",              // the form of addresses
+	"admin":        "files problem", // the rules of admin listeners are the same for edge and origin
+	"problem":      "",
+	"trace":        "hostport go.opentelemetry.io",
+	"cachepolicy":  "github.com/dunglas/httpsfv", // other projects can use it alone
+	"certs":        "files",                      // certificates of edge and origin
+	"files":        "",
+	"tier":         "files problem",                // edges and origins authenticate each other
+	"objectstore":  "github.com/minio/minio-go/v7", // in s3.go alone
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
@@ -84,22 +86,26 @@ var rooms = map[string]string{
 	"edge/eligible":  "",
 	"edge/ratelimit": "",
 	// Which slices of a large object a range needs, and which may be combined.
-	"edge/slicing":   "cachepolicy",
-	"edge/objects":   "edge/slicing", // knows nothing of HTTP
-	"edge/tunnel":    "",             // copies bytes, and knows nothing of HTTP
-	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
-	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"edge/slicing":  "cachepolicy",
+	"edge/objects":  "edge/slicing", // knows nothing of HTTP
+	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP
+	"edge/upstream": "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
+	"origin":        "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	// The pages, and the small files beside them.
+	"origin/site":    "icon problem origin/catalog origin/release origin/search origin/svg",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
-	"origin/release":                "icon github.com/klauspost/compress",
-	"origin/publish":                "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
-	"origin/token":                  "icon objectstore",
-	"origin/withdrawal":             "icon objectstore",
+	// The forms of Iconify's API, for clients of Iconify.
+	"origin/iconify":    "icon problem origin/catalog origin/release origin/search origin/svg",
+	"origin/release":    "icon github.com/klauspost/compress",
+	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
+	"origin/token":      "icon objectstore",
+	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
 	// A client of the public API: it imports nothing of edge or origin.

@@ -16,8 +16,11 @@ func TestDoorkeeper(t *testing.T) {
 		{"/mdi/home.svg?height=1", false}, {"/mdi/home.svg?height=2", false}, {"/mdi/home.svg?height=1", true}, {"/mdi/home.svg?height=1", true}, {"/mdi/home.svg?height=2", true},
 		{"/api/v1/icon/mdi/home?height=1", false}, {"/api/v1/icon/mdi/home?height=1", true},
 	} {
-		if got := d(row.key); got != row.want {
+		if got := d(row.key, false); got != row.want {
 			t.Errorf("%s is admitted: %v, want %v", row.key, got, row.want)
 		}
+	}
+	if first, second := d("/icon/mdi/none", true), d("/icon/mdi/none", true); first || !second {
+		t.Errorf("an error page is admitted: %v, then %v; want false, then true", first, second)
 	}
 }

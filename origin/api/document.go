@@ -109,7 +109,7 @@ func Document(address string) any {
 		Paths: map[string]pathItem{
 			"/{pack}/{name}.svg": {Get: &operation{
 				OperationID: "drawing", Summary: "An icon as SVG", Tags: []string{"icons"},
-				Parameters: append(append(refParams(), variantParams()...), query("release",
+				Parameters: append(append(refParams(), cdnParams()...), query("release",
 					"The icon of that release, cacheable for a year; an id that is no longer stored is a 404.", &schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
 				Responses: answers("The icon.", typeSVG, &schema{Type: "string"}, "404", "410"),
 			}},
@@ -250,6 +250,21 @@ func variantParams() []parameter {
 		query("height", "The height in pixels, instead of size.", pixels),
 		query("rotate", "Degrees clockwise, or quarter turns.", &schema{Type: "integer", Enum: []any{90, 180, 270, 1, 2, 3}}),
 		query("flip", "Mirrors the icon.", &schema{Type: "string", Enum: []any{"horizontal", "vertical", "horizontal,vertical", "vertical,horizontal"}}),
+	}
+}
+
+// cdnParams are those of the CDN path, which takes Iconify's values too.
+func cdnParams() []parameter {
+	side := &schema{Type: "string", Description: "A number of pixels from 1 to 4096, a length with a CSS unit, auto (the viewBox's) or none (no attribute)."}
+	return []parameter{
+		query("color", "Paints a monochrome icon: any CSS color; hex digits need no #.", &schema{Type: "string"}),
+		query("size", "The height in pixels; the width keeps the ratio.", number(1, icon.MaxSize, 0)),
+		query("width", "The width, instead of size; the height keeps the ratio.", side),
+		query("height", "The height, instead of size; the width keeps the ratio.", side),
+		query("rotate", "Degrees clockwise (90, 180, 270, 90deg), quarter turns, or percent of a turn (25%).", &schema{Type: "string"}),
+		query("flip", "Mirrors the icon: horizontal, vertical or both.", &schema{Type: "string"}),
+		query("box", "Any value puts a transparent rectangle of the size of the viewBox in front.", &schema{Type: "string"}),
+		query("download", "Any value makes browsers save the icon as a file.", &schema{Type: "string"}),
 	}
 }
 

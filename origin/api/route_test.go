@@ -21,6 +21,7 @@ func TestRoutes(t *testing.T) {
 		{"/api/v1/openapi.json", "openapi", "/api/v1/openapi.json"},
 		{"/-/release", "release", "/-/release"},
 		{"/-/names", "names", "/-/names"},
+		{"/iconify/mdi.json", "iconify", "/iconify/{address}"},
 		{"/healthz", "health", "/healthz"},
 		{"/api/v1/nothing", "unknown", ""},
 		{"/api/v1/{pack}", "unknown", ""}, // a pattern is not an address
