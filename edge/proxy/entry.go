@@ -293,8 +293,8 @@ type doorkeeper struct {
 }
 
 // admits reports whether the response to a key of one of our own routes may be stored, and records
-// that the key was requested. Like the form of an icon, the page of an error is stored at the second
-// request, because clients can invent any number of addresses.
+// that the key was requested. Like the form of an icon, the page of an error is stored at its
+// second request, because clients can invent any number of addresses.
 func (d *doorkeeper) admits(key string, errorPage bool) bool {
 	path, _, form := strings.Cut(key, "?")
 	if !errorPage && (!form || !isForm(path)) {
