@@ -169,6 +169,24 @@ func Document(address string) any {
 				OperationID: "health", Summary: "Whether the service is running", Tags: []string{"service"},
 				Responses: answers("It is running.", "text/plain", &schema{Type: "string"}),
 			}},
+			archivePattern: {Get: &operation{
+				OperationID: "bagArchive", Summary: "A ZIP archive of icons with LICENSES.md", Tags: []string{"icons"}, Parameters: []parameter{bagIcons()},
+				Description: "The same icons give the same bytes, in any order. Errors are pages in HTML.",
+				Responses:   answers("The archive.", "application/zip", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
+			spritePattern: {Get: &operation{
+				OperationID: "bagSprite", Summary: "An SVG file with a symbol for each icon", Tags: []string{"icons"}, Parameters: []parameter{bagIcons()},
+				Description: "The id of a symbol is PACK-NAME. A comment has the licences. The same icons give the same bytes, in any order. Errors are pages in HTML.",
+				Responses:   answers("The sprite.", typeSVG, &schema{Type: "string"}, "404", "410"),
+			}},
+			"/-/card/{pack}/{name}.png": {Get: &operation{
+				OperationID: "iconCard", Summary: "A preview of an icon's page, 1200 by 630 pixels", Tags: []string{"icons"}, Parameters: refParams(),
+				Responses: answers("The image.", "image/png", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
+			"/-/card/{pack}.png": {Get: &operation{
+				OperationID: "packCard", Summary: "A preview of a pack's page, 1200 by 630 pixels", Tags: []string{"packs"}, Parameters: refParams()[:1],
+				Responses: answers("The image.", "image/png", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
 			startPage: {Get: &operation{
 				OperationID: "page", Summary: "A start page", Tags: []string{"service"},
 				Responses: answers("The page.", "text/html", &schema{Type: "string"}),
@@ -185,6 +203,19 @@ func Document(address string) any {
 		licenseScheme: {"http", "bearer", "A licence token. Most services require none; some apply higher limits to clients with a token."},
 	}}
 	return d
+}
+
+// The addresses of the bag's files.
+const (
+	archivePattern = "/-/bag/icons.zip"
+	spritePattern  = "/-/bag/sprite.svg"
+)
+
+// bagIcons describes the parameter with the icons of a bag.
+func bagIcons() parameter {
+	p := query("icons", "At most 200 icons: pack/name, with commas between them.", &schema{Type: "string", MinLength: new(1)})
+	p.Required = true
+	return p
 }
 
 // startPage is the address that an edge answers without its origin.
