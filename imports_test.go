@@ -40,8 +40,10 @@ var rooms = map[string]string{
 	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream",
 	// The pipeline and its fast path.
-	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/h2 edge/library edge/objects edge/observe edge/ratelimit " +
+	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/library edge/objects edge/observe edge/ratelimit " +
 		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
+	// Content codings of stored responses of other applications.
+	"edge/compress":           "cachepolicy edge/cache",
 	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
 	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
@@ -54,7 +56,7 @@ var rooms = map[string]string{
 	"edge/cache/entrytest":    "cachepolicy edge/cache/entry",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
-	"edge/observe": "icon trace edge/cache edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
+	"edge/observe": "icon trace edge/cache edge/compress edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
 	// The state that edges share.

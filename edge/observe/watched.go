@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/objects"
@@ -210,6 +211,24 @@ func (m *Metrics) WatchTunnels(read func() tunnel.Stats) {
 		counter("tunnel_bytes_total", bytes, func(t s) float64 { return float64(t.FromClient) }, "from", "client"),
 		counter("tunnel_bytes_total", bytes, func(t s) float64 { return float64(t.FromOrigin) }, "from", "origin"),
 	}})
+}
+
+// WatchCompression adds the metrics of the content codings of stored responses.
+func (m *Metrics) WatchCompression(read func() compress.Stats) {
+	type s = compress.Stats
+	const bytes = "Bytes of the stored responses of forwarded paths that were compressed, before (identity) and after (coded)."
+	all := []watched[s]{
+		gauge("codings_pending", "Content codings of stored responses that wait to be made, or are being made.", func(c s) float64 { return float64(c.Pending) }),
+		counter("codings_useless_total", "Content codings that were not stored, because they saved too little.", func(c s) float64 { return float64(c.Useless) }),
+		counter("codings_postponed_total", "Requests that wanted a content coding while too many others waited to be made.", func(c s) float64 { return float64(c.Dropped) }),
+		counter("coded_bytes_total", bytes, func(c s) float64 { return float64(c.In) }, "form", "identity"),
+		counter("coded_bytes_total", bytes, func(c s) float64 { return float64(c.Out) }, "form", "coded"),
+	}
+	for coding := range read().Made {
+		all = append(all, counter("codings_total", "Content codings of stored responses of forwarded paths that were made, by coding.",
+			func(c s) float64 { return float64(c.Made[coding]) }, "coding", coding))
+	}
+	m.Registry.MustRegister(component[s]{read, all})
 }
 
 // RedisChecks adds a histogram of the time of checks in Redis, and returns the function that counts

@@ -14,6 +14,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
@@ -184,7 +185,20 @@ func header(e *cache.Entry) http.Header {
 	if id := e.Identity(); id != nil && id.ETag != "" {
 		h.Set("Etag", id.ETag)
 	}
+	if !e.Plain {
+		compress.RemoveVary(h, e.Vary)
+	}
 	return h
+}
+
+// negotiate permits the edge to make content codings of a forwarded response with the fields h, if
+// they and the length of its body (negative: unknown) permit it. Every representation, coded or not,
+// then names Accept-Encoding in Vary, also before the first coding is made.
+func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
+	if q.site != nil && q.site.Compress && compress.Compressible(e.Status, h, length) {
+		e.EnableCodings()
+		e.Fields = compress.AddVary(e.Fields, e.Vary)
+	}
 }
 
 // confirmed makes a new entry of a stale one that the origin confirmed. The fields of the 304, or
@@ -200,7 +214,9 @@ func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) *cache
 	}
 	if !q.own {
 		q.vary(e, h)
+		q.negotiate(e, h, int64(len(e.Identity().Body)))
 	}
+	e.DropCodings()
 	return e
 }
 

@@ -25,9 +25,8 @@ const (
 	// MaxWhole is the number of bytes of a forwarded response that the edge waits for; a longer
 	// response is sent while it arrives.
 	MaxWhole = 256 << 10
-	// bodyWait is the time that the edge waits for the end of a response of unknown length.
-	// It is short, because a page that the origin streams must begin at once.
-	bodyWait = 10 * time.Millisecond
+	// defaultHold is short, because a page that the origin streams must begin at once.
+	defaultHold = 10 * time.Millisecond
 )
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
@@ -151,7 +150,7 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 	spool := collapse.NewSpool(a.Body, nil, a.Length, room)
 	// The readers of the spool report its error.
 	go spool.RunAndStore(func(body []byte) { stored = f.store(body, asked) })
-	body, whole, err := spool.ReadAll(MaxWhole, holdFor(a))
+	body, whole, err := spool.ReadAll(MaxWhole, h.holdFor(a))
 	switch {
 	case err != nil:
 		return collapse.Result{Err: err}
@@ -159,7 +158,9 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 		return f.whole(body, stored)
 	}
 	f.entry.SetIdentity(nil, f.etag) // clients read the body from the stream
+	f.negotiate(f.entry, a.Length)
 	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool}
+	f.negotiate(l.Shared, a.Length)
 	l.Shared.SetIdentity(nil, f.etag)
 	l.Sharing.Storable = room > 0
 	return l
@@ -167,11 +168,11 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 
 // holdFor returns the time to wait for the end of a response. A stream of events and a response
 // that is known to be long are not held at all.
-func holdFor(a *upstream.Response) time.Duration {
+func (h *Proxy) holdFor(a *upstream.Response) time.Duration {
 	if a.Length >= MaxWhole || strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
 		return 0
 	}
-	return bodyWait
+	return h.Options.Bounds.Hold
 }
 
 // A forwardedResponse is a forwarded response without its body.
@@ -198,6 +199,14 @@ func (h *Proxy) newForwardedResponse(q *fetchRequest, a *upstream.Response, may 
 // that sent the request. The caller sets its body.
 func (f *forwardedResponse) shared() *cache.Entry { return newForwarded(f.q, f.response, f.header) }
 
+// negotiate permits content codings of the response, if it may be stored; see
+// fetchRequest.negotiate.
+func (f *forwardedResponse) negotiate(e *cache.Entry, length int64) {
+	if f.sharing.Storable {
+		f.q.negotiate(e, f.header, length)
+	}
+}
+
 // store stores the response with its whole body, if it may. Otherwise the result has no Entry.
 func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.Result {
 	if !f.sharing.Storable {
@@ -205,12 +214,14 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.
 	}
 	e := f.shared()
 	e.SetIdentity(body, f.etag)
+	f.negotiate(e, int64(len(body)))
 	return f.h.store(f.q, e, f.sharing, asked)
 }
 
 // whole returns the result for a response with its whole body; stored is the result of store.
 func (f *forwardedResponse) whole(body []byte, stored collapse.Result) collapse.Result {
 	f.entry.SetIdentity(body, f.etag)
+	f.negotiate(f.entry, int64(len(body)))
 	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored}
 }
 
@@ -220,8 +231,8 @@ func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Shari
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
 		e.Policy.StaleWhileRevalidate = 0
 	}
-	e.AddCodings()
 	if q.own {
+		e.AddCodings()
 		serialise(e)
 	}
 	l := collapse.Result{Entry: e, Sharing: sharing}

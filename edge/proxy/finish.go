@@ -11,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -23,6 +24,7 @@ type representation struct {
 	coding entry.Coding
 	color  icon.Color // the colour to put in; empty: none
 	fixed  bool       // the client asked for a colour, but the icon has its own
+	whole  bool       // no part of the body is sent, whatever the Range
 }
 
 func represent(r *request, e *cache.Entry) representation {
@@ -40,6 +42,49 @@ func represent(r *request, e *cache.Entry) representation {
 	return representation{body: v.Body, etag: v.ETag, coding: coding}
 }
 
+// negotiated returns the representation of a forwarded response. Stored text has codings, once they
+// are made; the first hits have them made. A range is one of the identity body.
+func (h *Proxy) negotiated(r *request, f found) representation {
+	e, id := f.entry, f.entry.Identity()
+	p := representation{body: id.Body, etag: id.ETag}
+	if f.relayed {
+		return p
+	}
+	accept := joined(r.ctx, fasthttp.HeaderAcceptEncoding)
+	if r.site.Compress && !e.Plain && f.stream == nil && accept != "" && !forbidsCodings(r) {
+		got, wanted := compress.Choose(e, accept)
+		asked := r.ctx.IsGet() && len(r.ctx.Request.Header.Peek(fasthttp.HeaderRange)) > 0
+		part := asked && h.mayJoin(r, e)
+		// Without an entity tag a client that has the beginning of the coded body sends the same
+		// If-Range as one that has the beginning of the identity body.
+		p.whole = asked && !part && wanted != entry.Identity
+		if got != wanted && !part && e.Hits.Load() > 0 {
+			h.compressor.Want(e, wanted)
+		}
+		if got != entry.Identity && !part {
+			p.body, p.coding, p.etag = e.Variant(got).Body, got, compress.Tag(e.Validator, got)
+		}
+	}
+	if held := joined(r.ctx, fasthttp.HeaderIfNoneMatch); held != "" && e.Status == http.StatusOK {
+		p.etag = compress.Held(held, accept, e.Validator, p.etag)
+	}
+	return p
+}
+
+// mayJoin reports whether a range of the identity body fits the part of a response that a client
+// has, by its If-Range. A date does not say in which coding the client has it.
+func (h *Proxy) mayJoin(r *request, e *cache.Entry) bool {
+	ifRange := string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange))
+	return ifRange == "" || cachepolicy.IfRange(ifRange, e.Identity().ETag, time.Time{}, r.now)
+}
+
+// forbidsCodings reports whether the client accepts a response only as the origin made it (RFC 9111,
+// section 5.2.1.6).
+func forbidsCodings(r *request) bool {
+	v := joined(r.ctx, fasthttp.HeaderCacheControl)
+	return v != "" && cachepolicy.ParseCacheControl(v).NoTransform
+}
+
 // colored returns the body with the colour in it.
 func (p *representation) colored(f routes.Form) []byte {
 	if p.color == "" {
@@ -55,7 +100,12 @@ func (p *representation) colored(f routes.Form) []byte {
 // and coding. Forwarded responses keep the form that the origin gave them.
 func (h *Proxy) finish(r *request, f found) {
 	e := f.entry
-	p := represent(r, e)
+	var p representation
+	if r.forwarded {
+		p = h.negotiated(r, f)
+	} else {
+		p = represent(r, e)
+	}
 	status := e.Status
 	if status == http.StatusOK && !f.relayed {
 		status = conditional(r, p.etag, e)
@@ -113,7 +163,7 @@ func (h *Proxy) writeHead(r *request, f found, t *head) {
 		t.count = &r.count
 	}
 	out.Reset()
-	w := headWriter{entry: e, date: e.Date, forwarded: r.forwarded}
+	w := headWriter{entry: e, date: e.Date, forwarded: r.forwarded, coded: r.forwarded && t.coding != entry.Identity}
 	if len(w.date) == 0 {
 		w.date = h.clock.date(r.now)
 	}
@@ -142,6 +192,10 @@ func (h *Proxy) body(r *request, e *cache.Entry, p representation, t *head) erro
 	body := p.colored(r.target.Form)
 	if p.coding == entry.Identity && e.Status == http.StatusOK {
 		t.ranges = !r.forwarded
+		if p.whole {
+			send(r, notNil(body))
+			return nil
+		}
 		var err error
 		if body, err = part(r, e, body, p.etag, t); err != nil {
 			return err

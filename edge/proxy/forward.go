@@ -12,6 +12,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
@@ -102,6 +103,10 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	if r.Interims.Send != nil {
 		q.interim = r.passInterim
 	}
+	compress.Restore(q.header, func(tag string) bool {
+		e := h.lookup(q).entry
+		return e != nil && e.Validator == tag
+	})
 	q.patience = &h.Options.Bounds.Patience
 	if r.Upload != nil {
 		q.upload = &upstream.Upload{From: h.Options.Bounds.limit(r.Upload), Length: r.Upload.Length, Expects: r.Upload.Expects}
@@ -116,6 +121,7 @@ type Bounds struct {
 	MaxBody   int64 // bytes of a request's body; 0: any
 	MaxObject int64 // bytes of a stored body; 0: the default
 	Patience  upstream.Patience
+	Hold      time.Duration // see Forwarding
 }
 
 // tooLong reports whether the body of a request is longer than the operator allows, as far as its
@@ -323,7 +329,11 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 		return exchange.Passed, err
 	}
 	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
-	f.entry.SetIdentity(nil, a.Header.Get("Etag"))
+	etag := a.Header.Get("Etag")
+	if a.Status == http.StatusNotModified {
+		etag = compress.Held(joined(r.ctx, fasthttp.HeaderIfNoneMatch), "*", etag, etag)
+	}
+	f.entry.SetIdentity(nil, etag)
 	if a.Body == http.NoBody && !r.ctx.IsHead() {
 		f.stream = nil // so that the head of the response also ends it
 	} else {
@@ -334,7 +344,7 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 		if err != nil {
 			return exchange.Failed, err
 		}
-		f.entry.SetIdentity(body, a.Header.Get("Etag"))
+		f.entry.SetIdentity(body, etag)
 		f.stream = nil
 	}
 	if r.ctx.IsHead() { // only this field gives the length that the body of a GET would have
@@ -342,6 +352,9 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 			f.length = n
 		} else {
 			f.length = -1
+		}
+		if storable := cachepolicy.SharingOf(getOf(q).policy, a.Status, a.Header, a.ResponseTime).Storable; storable && !q.bypasses {
+			q.negotiate(f.entry, a.Header, f.length) // a GET would be stored
 		}
 	}
 	f.aged = f.entry.Policy.AgeAt(r.now) >= time.Second

@@ -37,6 +37,9 @@ type Forwarding struct {
 	MaxObject int64
 	// Idle is how long an origin may pause between two parts of a response.
 	Idle time.Duration
+	// Hold is how long the edge waits for the end of a response of unknown length, so that it can
+	// answer 502 or with a stored response if the origin breaks it off; 0: 10 ms.
+	Hold time.Duration
 	// Tunnels bounds the connections that have switched to another protocol.
 	Tunnels tunnel.Limits
 	sites.Settings
@@ -97,7 +100,7 @@ func (f *Forwarding) HostName() string {
 // Bounds returns the limits of forwarded requests. firstByte is how long an origin may take to
 // begin a response.
 func (f *Forwarding) Bounds(firstByte time.Duration) Bounds {
-	return Bounds{MaxBody: f.MaxBody, MaxObject: f.MaxObject, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}}
+	return Bounds{MaxBody: f.MaxBody, MaxObject: f.MaxObject, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}, Hold: cmp.Or(f.Hold, defaultHold)}
 }
 
 // Site returns the one site of an edge.

@@ -24,6 +24,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/objects"
@@ -77,7 +78,8 @@ type Proxy struct {
 	codings   codings
 	blocks    blocks
 
-	objects *objects.Store // large objects in transfer
+	objects    *objects.Store       // large objects in transfer
+	compressor *compress.Compressor // of stored responses of forwarded paths
 
 	loopLogged sync.Once   // a request loop
 	draining   atomic.Bool // the edge ends: the next response of a connection is its last
@@ -85,13 +87,16 @@ type Proxy struct {
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
-	h := &Proxy{Options: o, page: newPage(), objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}}
+	h := &Proxy{Options: o, page: newPage(), objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
 	h.table = routes.New(h.answer, h.serveUnknown)
 	return h
 }
 
 // Drain makes every response from now on the last one of its connection.
 func (h *Proxy) Drain() { h.draining.Store(true) }
+
+// Compression returns the counts of the content codings made of stored responses.
+func (h *Proxy) Compression() compress.Stats { return h.compressor.Stats() }
 
 // Draining reports whether Drain was called.
 func (h *Proxy) Draining() bool { return h.draining.Load() }

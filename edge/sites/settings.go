@@ -22,6 +22,7 @@ type Settings struct {
 	IgnoreQuery   []string      // lists of parameters that are no part of the cache key
 	BypassCookies []string      // cookies whose requests bypass the cache
 	PurgeMethod   bool          // the public listener takes PURGE
+	Compress      Switch        // content codings of stored responses; unset: on
 }
 
 // Flags defines the flags of a site on fs.
@@ -32,6 +33,7 @@ func (s *Settings) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&s.Grace, "grace", 0, "with --proxy-all, `time` after its freshness lifetime in which a response without stale-while-revalidate is served stale while the edge revalidates it, also one with s-maxage; never one with must-revalidate, proxy-revalidate, no-cache or private")
 	fs.Var(repeated.Flag(&s.IgnoreQuery, parseNames), "ignore-query", "with --proxy-all, `NAME[,NAME...]` of query parameters that are no part of the cache key, such as utm_*,fbclid; the origin gets them all the same; may be repeated (default none)")
 	fs.Var(repeated.Flag(&s.BypassCookies, parseNames), "bypass-cookie", "with --proxy-all, `NAME` of a cookie whose requests bypass the cache, such as session or wordpress_logged_in_*; may be repeated (default none)")
+	fs.Var(&s.Compress, "compress", "with --proxy-all, `on|off`: whether clients that accept br, zstd or gzip get stored text in these content codings; never under no-transform (default on)")
 	fs.BoolVar(&s.PurgeMethod, "purge-method", false, "the public listener takes PURGE, for the address of the request, from clients with the admin token; requires --admin-token-file")
 }
 
@@ -66,7 +68,7 @@ func (s *Settings) hasIcons(proxyAll bool) bool { return s.Icons == On || s.Icon
 
 // Site returns the site of these settings. policy decides about cookies and directives of clients.
 func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields map[string]bool) *Site {
-	site := &Site{Icons: s.hasIcons(proxyAll), HealthPath: s.HealthPath, Policy: policy, PassedFields: passedFields,
+	site := &Site{Icons: s.hasIcons(proxyAll), HealthPath: s.HealthPath, Compress: proxyAll && s.Compress != Off, Policy: policy, PassedFields: passedFields,
 		ignored: names(s.IgnoreQuery), bypassing: names(s.BypassCookies)}
 	if site.Icons {
 		site.HealthPath = routes.HealthPath

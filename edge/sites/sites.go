@@ -19,6 +19,7 @@ type Site struct {
 	// need to read them.
 	Icons        bool
 	HealthPath   string             // the path of the public health check; empty: none
+	Compress     bool               // clients get stored text of forwarded paths in content codings
 	Policy       cachepolicy.Policy // the cache policy of forwarded requests
 	PassedFields map[string]bool    // request fields that the edge lets through to the origin
 

@@ -25,12 +25,10 @@ const pingAfter = 15 * time.Second
 func (c *Client) newHTTP2(connect time.Duration, config func() *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: connect}
 	plain := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		network, address := destinationOf(ctx).origin.address()
-		raw, err := dialer.DialContext(ctx, network, address)
+		raw, err := c.connect(ctx, dialer.DialContext)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+			return nil, err
 		}
-		c.stats.open.Add(1)
 		return &countedConn{Conn: raw, closed: sync.OnceFunc(func() { c.stats.open.Add(-1) })}, nil
 	}
 	t := &http.Transport{
@@ -59,21 +57,12 @@ func (c *Client) newHTTP2(connect time.Duration, config func() *tls.Config) *htt
 // handshake makes the connection one of TLS with an origin that speaks HTTP/2.
 func handshake(ctx context.Context, raw net.Conn, config func() *tls.Config) (net.Conn, error) {
 	to := destinationOf(ctx)
-	own := &tls.Config{}
-	if config != nil {
-		if configured := config(); configured != nil {
-			own = configured.Clone()
-		}
-	}
+	own := to.config(config)
 	own.NextProtos = []string{"h2"}
-	own.ServerName = to.sni
 	secure := tls.Client(raw, own)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		raw.Close()
-		if to.clients && refusesName(err) {
-			return nil, fmt.Errorf("%w: %w", errName, err)
-		}
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return nil, to.classifyDial(err)
 	}
 	if secure.ConnectionState().NegotiatedProtocol != "h2" {
 		raw.Close()

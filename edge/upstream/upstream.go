@@ -102,6 +102,9 @@ func New(cfg Config) *Client {
 	if len(c.origins) == 1 {
 		c.origins[0].only = true
 	}
+	if cfg.TLS == nil {
+		cfg.TLS = func() *tls.Config { return nil }
+	}
 	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, defaultConns), cfg.TLS)
 	c.retryTransport = c.transport.Clone()
 	c.retryTransport.DisableKeepAlives = true
@@ -118,9 +121,6 @@ func newID() string {
 
 func (c *Client) newTransport(connect time.Duration, conns int, config func() *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: connect}
-	if config == nil {
-		config = func() *tls.Config { return nil }
-	}
 	t := &http.Transport{
 		DialContext:            c.wrapDial(dialer.DialContext),
 		DialTLSContext:         c.wrapDial(dialTLS(dialer, config)),

@@ -47,9 +47,9 @@ type Entry struct {
 
 // State has the fields of an entry that only the packages of the cache use.
 type State struct {
-	Plain    bool          // do not add codings
-	Variants [3]*Variant   // by coding; nil: none
-	Hits     atomic.Uint64 // uses
+	Plain    bool              // do not add codings
+	Variants [Codings]*Variant // by coding; nil: none
+	Hits     atomic.Uint64     // uses
 
 	// These fields are set when the cache stores the entry.
 

@@ -134,12 +134,15 @@ func (p *Encoder) isOwn(f entry.Field) bool {
 }
 
 // codings adds all bodies. ok is false if an entity tag does not derive from that of the identity
-// body.
+// body, or for a coding that few clients need: a slot has no room for its length.
 func (p *Encoder) codings(e *entry.Entry) (ok bool) {
 	ok = true
 	for c, v := range e.Variants {
 		if v == nil {
 			continue
+		}
+		if c >= len(p.bodies) {
+			return false
 		}
 		p.bodies[c] = v.Body
 		if coding := entry.Coding(c); coding != entry.Identity {
