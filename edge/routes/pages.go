@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -14,11 +13,15 @@ import (
 // pageEndpoints are the addresses of the site. The origin renders the pages.
 var pageEndpoints = []Endpoint{
 	page("/", nil),
-	page("/search", searchPage, "q", "pack", "license", "commercial", "style", "category", "page"),
+	withIconifySearch(onlySearchPage),
 	page("/packs", packsPage, "license", "category", "commercial"),
 	page("/bag", bagPage, "icons"),
 	page("/icon/{pack}/{name}", iconPage, "color", "size", "rotate", "flip"),
 	page("/pack/{pack}", packPage, "category", "page"),
+	page("/-/bag/icons.zip", bagPage, "icons"),
+	page("/-/bag/sprite.svg", bagPage, "icons"),
+	page("/-/card/{pack}/{file}", nil),
+	page("/-/card/{file}", nil),
 	page("/-/site/{file}", nil),
 	page("/sitemap/{file}", nil),
 	page("/sitemap.xml", nil),
@@ -27,6 +30,31 @@ var pageEndpoints = []Endpoint{
 	page("/opensearch.xml", nil),
 	page("/sw.js", nil),
 	page("/favicon.svg", nil),
+}
+
+// onlySearchPage is the endpoint of /search where the addresses of Iconify's API are off.
+var onlySearchPage = page("/search", searchPage, "q", "pack", "license", "commercial", "style", "category", "page")
+
+// withIconifySearch returns the endpoint of an address that Iconify's API has too: a request with
+// query and without q is Iconify's.
+func withIconifySearch(e Endpoint) Endpoint {
+	isIconify := func(query string) bool {
+		return strings.Contains("&"+query, "&query=") && !strings.Contains("&"+query, "&q=")
+	}
+	ofPage := e.parse
+	e.parse = func(path, query string) (Target, error) {
+		if isIconify(query) {
+			return parseIconify(path, query, false)
+		}
+		return ofPage(path, query)
+	}
+	e.classify = func(path, query string) Route {
+		if isIconify(query) {
+			return iconifyRoute(path, query, false)
+		}
+		return Page
+	}
+	return e
 }
 
 // page returns the endpoint of a kind of page. build adds the known parameters to the canonical
@@ -126,25 +154,12 @@ func iconPage(p icon.Params, b *address) error {
 	return nil
 }
 
-// maxBag is the number of icons of a bag.
-const maxBag = 200
-
-// bagPage adds the icons of a bag: sorted, each once.
+// bagPage adds the icons of a bag: sorted, each once. The names need no escaping, so that a bag
+// that the edge accepts is no longer at the origin.
 func bagPage(p icon.Params, b *address) error {
-	var names []string
-	for name := range strings.SplitSeq(p["icons"], ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		if _, err := icon.ParseRef(name); err != nil {
-			return &icon.ParamError{Parameter: "icons"}
-		}
-		names = append(names, name)
+	refs, err := icon.ParseBag(p["icons"])
+	if err == nil && len(refs) > 0 {
+		b.query = append(b.query, "icons="+icon.FormatBag(refs))
 	}
-	slices.Sort(names)
-	if names = slices.Compact(names); len(names) > maxBag {
-		return &icon.ParamError{Parameter: "icons", Detail: "at most " + strconv.Itoa(maxBag) + " icons"}
-	}
-	b.add("icons", strings.Join(names, ","))
-	return nil
+	return err
 }

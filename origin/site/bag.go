@@ -23,9 +23,9 @@ func (v bagView) Share() string { return v.Site + "/bag?icons=" + v.List }
 // browser has stored.
 func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
 	list, given := q.Params["icons"]
-	refs, err := parseIcons(list)
+	refs, err := icon.ParseBag(list)
 	if err != nil {
-		return nil, err
+		return nil, wrong("icons", err)
 	}
 	v := bagView{Shared: given}
 	var names, keys []string

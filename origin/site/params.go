@@ -1,7 +1,6 @@
 package site
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -93,29 +92,4 @@ func (s selection) Address(page int) string {
 // filtered reports whether a filter is set.
 func (s selection) filtered() bool {
 	return s.Pack != "" || s.License != "" || s.Style != "" || s.Category != "" || s.Commercial
-}
-
-var errTooMany = errors.New("more than 200 icons")
-
-// maxBag is the number of icons of a bag.
-const maxBag = 200
-
-// parseIcons reads the icons of a bag: sorted, each once.
-func parseIcons(list string) ([]icon.Ref, error) {
-	var refs []icon.Ref
-	for name := range strings.SplitSeq(list, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		ref, err := icon.ParseRef(name)
-		if err != nil {
-			return nil, wrong("icons", err)
-		}
-		refs = append(refs, ref)
-	}
-	slices.SortFunc(refs, func(a, b icon.Ref) int { return strings.Compare(a.String(), b.String()) })
-	if refs = slices.Compact(refs); len(refs) > maxBag {
-		return nil, wrong("icons", errTooMany)
-	}
-	return refs, nil
 }

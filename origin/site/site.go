@@ -84,9 +84,10 @@ type Page struct {
 	MediaType    string
 	Body         []byte
 	CacheControl string
-	Keys         string    // surrogate keys, separated by spaces
-	Modified     time.Time // zero: unknown
-	HTML         bool      // it is a document, so it carries the fields of Fields
+	Keys         string      // surrogate keys, separated by spaces
+	Modified     time.Time   // zero: unknown
+	HTML         bool        // it is a document, so it carries the fields of Fields
+	Header       [][2]string // further header fields
 }
 
 // Fields are the header fields of every HTML page. Pages contain no inline scripts and styles, and
@@ -163,6 +164,10 @@ var Addresses = []*Address{
 	{"/bag", []string{"icons", Invalid}, (*Site).bag},
 	{"/icon/{pack}/{name}", []string{"color", "size", "rotate", "flip", Invalid}, (*Site).icon},
 	{"/pack/{pack}", []string{"category", "page", Invalid}, (*Site).pack},
+	{"/-/bag/icons.zip", []string{"icons", Invalid}, (*Site).bagArchive},
+	{"/-/bag/sprite.svg", []string{"icons", Invalid}, (*Site).bagSprite},
+	{"/-/card/{pack}/{file}", nil, (*Site).iconCard},
+	{"/-/card/{file}", nil, (*Site).packCard},
 	{"/-/site/{file}", nil, (*Site).asset},
 	{"/sitemap/{file}", nil, (*Site).packSitemap},
 	{"/sitemap.xml", nil, (*Site).sitemap},
