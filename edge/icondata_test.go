@@ -374,4 +374,3 @@ func TestIconDataModel(t *testing.T) {
 		t.Errorf("400 requests made %d to the origin", n)
 	}
 }
-

@@ -22,13 +22,11 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/iconify"
 )
 
 // The edge caches Iconify's icon data in pieces: one entry for each name of a pack, and one for the
-// head of the pack, whose name is empty. The key of a piece is no address, so no response has it.
-
-// pieceKey returns the cache key of a piece.
-func pieceKey(pack, name string) string { return iconify.Mount + "/" + pack + ".json#" + name }
+// head of the pack, whose name is empty.
 
 // An iconData is the record of one request for the data of icons. Each step fills it for the steps
 // after it.
@@ -90,7 +88,7 @@ func (x *iconData) find(names []string) bool {
 			x.absent = append(x.absent, name)
 			continue
 		}
-		key := pieceKey(x.pack, name)
+		key := routes.PieceKey(x.pack, name)
 		e := x.h.Options.Cache.Get(key)
 		if e == nil {
 			e = x.h.Options.Library.Negative.Current().Find(key)
@@ -162,7 +160,7 @@ func (x *iconData) begin(names []string, old map[string]*cache.Entry) map[string
 	defer close(b.complete)
 	fetches := map[string]*collapse.Fetch{}
 	for _, name := range names {
-		key := pieceKey(x.pack, name)
+		key := routes.PieceKey(x.pack, name)
 		q := x.h.ownRequest(x.request, key)
 		b.header, b.traced = q.header, q.traced
 		fetch, began := x.h.join(q, old[name], key, x.now, b.fetch(name), false)
@@ -305,7 +303,7 @@ type iconDataFetch struct {
 	pack     string
 	header   http.Header
 	traced   *traced
-	names    []string      // complete when complete is closed
+	names    []string // complete when complete is closed
 	complete chan struct{}
 	once     sync.Once
 	missing  *library.NegativeTable // of the time before the request
@@ -342,7 +340,7 @@ func (b *iconDataFetch) load() {
 	b.missing = b.h.Options.Library.Negative.Current()
 	names := slices.DeleteFunc(slices.Clone(b.names), func(name string) bool { return name == "" })
 	slices.Sort(names)
-	a, err := b.h.Options.Origin.roundTrip(b.traced, upstream.Request{Method: http.MethodGet, Target: "/" + b.pack + ".json?icons=" + strings.Join(names, ","),
+	a, err := b.h.Options.Origin.roundTrip(b.traced, upstream.Request{Method: http.MethodGet, Target: iconify.Mount + "/" + b.pack + ".json?icons=" + strings.Join(names, ","),
 		Header: b.header, SendTierSecret: b.h.Options.Library.MayGetSecret(true), StrictLength: true, TryNextGroup: true})
 	if b.err = err; err != nil {
 		return
@@ -377,7 +375,7 @@ func (b *iconDataFetch) store(a *upstream.Response, name string, body, deflated 
 		keys = "icon/" + b.pack + "/" + name + " pack/" + b.pack + " release/" + release
 	}
 	one.Header.Set("Surrogate-Key", keys)
-	e := newOwn(pieceKey(b.pack, name), &one, body)
+	e := newOwn(routes.PieceKey(b.pack, name), &one, body)
 	e.DisableCodings()
 	if deflated != nil {
 		e.Variants[entry.Gzip] = &entry.Variant{Body: deflated}
