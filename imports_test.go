@@ -46,7 +46,7 @@ var rooms = map[string]string{
 	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream",
 	// The pipeline and its fast path.
-	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/library edge/objects edge/observe edge/ratelimit " +
+	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/ratelimit " +
 		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
@@ -90,6 +90,8 @@ var rooms = map[string]string{
 	"edge/eligible":  "",
 	"edge/ratelimit": "",
 	// Which slices of a large object a range needs, and which may be combined.
+	// The form of pieces of icon data, which are joined without being parsed.
+	"edge/icondata": "github.com/klauspost/compress",
 	"edge/slicing":  "cachepolicy",
 	"edge/objects":  "edge/slicing", // knows nothing of HTTP
 	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP

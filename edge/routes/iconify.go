@@ -95,3 +95,32 @@ func iconifyRoute(path, query string, mounted bool) Route {
 	}
 	return IconifyLists
 }
+
+// IconData returns the pack and the names of a canonical request for the data of icons, which
+// the edge joins from cached pieces; ok is false for any other address.
+func IconData(key string) (pack string, names []string, ok bool) {
+	path, query, _ := strings.Cut(key, "?")
+	a, ok := iconify.Find(path, false)
+	if !ok || a.Kind != iconify.Data {
+		return "", nil, false
+	}
+	r, err := iconify.Parse(a, query)
+	if err != nil || r.Kind != iconify.Data || r.Info || r.Pretty {
+		return "", nil, false
+	}
+	return r.Prefix, r.Names, true
+}
+
+// PieceKey returns the cache key of a piece of icon data; the piece without a name is the head of
+// the pack. It is no address, so that no response has it.
+func PieceKey(pack, name string) string { return iconify.Mount + "/" + pack + ".json#" + name }
+
+// PieceKeys returns the keys of the pieces of a canonical request for icon data; nil for any other
+// address.
+func PieceKeys(key string) (keys []string) {
+	pack, names, _ := IconData(key)
+	for _, name := range names {
+		keys = append(keys, PieceKey(pack, name))
+	}
+	return keys
+}
