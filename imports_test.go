@@ -27,15 +27,19 @@ var rooms = map[string]string{
 	"icon": "",
 	// The addresses of Iconify's API, for edge and origin.
 	"icon/iconify": "icon",
-	"hostport":     "",              // the form of addresses
-	"admin":        "files problem", // the rules of admin listeners are the same for edge and origin
-	"problem":      "",
-	"trace":        "hostport go.opentelemetry.io",
-	"cachepolicy":  "github.com/dunglas/httpsfv", // other projects can use it alone
-	"certs":        "files",                      // certificates of edge and origin
-	"files":        "",
-	"tier":         "files problem",                // edges and origins authenticate each other
-	"objectstore":  "github.com/minio/minio-go/v7", // in s3.go alone
+	// The terms of licences, which anybody can read without the rest.
+	"icon/license": "",
+	// Pixels of icons, for cards and for search. x/image has the names of colours.
+	"icon/raster": "golang.org/x/image/colornames",
+	"hostport":    "",              // the form of addresses
+	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
+	"problem":     "",
+	"trace":       "hostport go.opentelemetry.io",
+	"cachepolicy": "github.com/dunglas/httpsfv", // other projects can use it alone
+	"certs":       "files",                      // certificates of edge and origin
+	"files":       "",
+	"tier":        "files problem",                // edges and origins authenticate each other
+	"objectstore": "github.com/minio/minio-go/v7", // in s3.go alone
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
@@ -92,8 +96,12 @@ var rooms = map[string]string{
 	"edge/upstream": "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
 	"origin":        "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
 	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	// The files of chosen icons.
+	"origin/bag": "icon origin/svg",
+	// Images of icons and packs for previews of pages.
+	"origin/card": "icon golang.org/x/image",
 	// The pages, and the small files beside them.
-	"origin/site":    "icon problem origin/catalog origin/release origin/search origin/svg",
+	"origin/site":    "icon problem origin/bag origin/card origin/catalog origin/release origin/search origin/svg",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
@@ -101,9 +109,11 @@ var rooms = map[string]string{
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
 	// The forms of Iconify's API, for clients of Iconify.
-	"origin/iconify":    "icon problem origin/catalog origin/release origin/search origin/svg",
-	"origin/release":    "icon github.com/klauspost/compress",
-	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
+	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",
+	"origin/release": "icon github.com/klauspost/compress",
+	// What icons look like, for the search; its input is the output of origin/svg.
+	"origin/shape":      "",
+	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync",
 	"origin/token":      "icon objectstore",
 	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.
@@ -147,6 +157,7 @@ var private = map[string]string{
 	"edge/cache/codec":   "edge/cache",
 	"edge/cache/hashes":  "edge/cache",
 	"edge/cache/batches": "edge/cache",
+	"icon/raster":        "origin", // edges draw nothing
 }
 
 func TestImports(t *testing.T) {

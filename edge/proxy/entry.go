@@ -35,11 +35,14 @@ var passed = map[string]bool{
 }
 
 // passedWithPages lists the fields that clients receive with pages of our own origin besides those.
-var passedWithPages = map[string]bool{"Content-Security-Policy": true, "Referrer-Policy": true, "Cross-Origin-Opener-Policy": true}
+var passedWithPages = map[string]bool{"Content-Security-Policy": true, "Referrer-Policy": true, "Cross-Origin-Opener-Policy": true,
+	"Content-Disposition": true}
 
-// isPage reports whether a response is a page of the site, which only an origin of ours has.
+// isPage reports whether a response is a page or an archive of the site, which only an origin of
+// ours has.
 func isPage(h http.Header) bool {
-	return h.Get(icon.FieldRelease) != "" && strings.HasPrefix(h.Get("Content-Type"), "text/html")
+	kind := h.Get("Content-Type")
+	return h.Get(icon.FieldRelease) != "" && (strings.HasPrefix(kind, "text/html") || kind == "application/zip")
 }
 
 // apart lists the fields that an entry stores elsewhere, or that the edge makes anew for each
@@ -200,8 +203,8 @@ func header(e *cache.Entry) http.Header {
 }
 
 // negotiate permits the edge to make content codings of a forwarded response with the fields h, if
-// they and the length of its body (negative: unknown) permit it. Every representation, coded or not,
-// then names Accept-Encoding in Vary, also before the first coding is made.
+// they and the length of its body (negative: unknown) permit it. Every representation, coded or
+// not, then names Accept-Encoding in Vary, also before the first coding is made.
 func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
 	if q.site != nil && q.site.Compress && compress.Compressible(e.Status, h, length) {
 		e.EnableCodings()
@@ -290,13 +293,19 @@ type doorkeeper struct {
 }
 
 // admits reports whether the response to a key of one of our own routes may be stored, and records
-// that the key was requested. Like the form of an icon, the page of an error is stored at the second
-// request, because clients can invent any number of addresses.
+// that the key was requested. Like the form of an icon, the page of an error is stored at its
+// second request, because clients can invent any number of addresses.
 func (d *doorkeeper) admits(key string, errorPage bool) bool {
 	path, _, form := strings.Cut(key, "?")
-	if !errorPage && (!form || !strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, routes.IconPath)) {
+	if !errorPage && (!form || !isForm(path)) {
 		return true
 	}
 	sum := maphash.String(d.seed, key) | 1 // an empty place is 0
 	return d.places[sum>>48].Swap(sum) == sum
+}
+
+// isForm reports whether the parameters of a path choose the form of an icon. The sprite of a bag
+// is no icon.
+func isForm(path string) bool {
+	return strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, "/-/") || strings.HasPrefix(path, routes.IconPath)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +18,10 @@ var pageEndpoints = []Endpoint{
 	page("/bag", bagPage, "icons"),
 	page("/icon/{pack}/{name}", iconPage, "color", "size", "rotate", "flip"),
 	page("/pack/{pack}", packPage, "category", "page"),
+	page("/-/bag/icons.zip", bagPage, "icons"),
+	page("/-/bag/sprite.svg", bagPage, "icons"),
+	page("/-/card/{pack}/{file}", nil),
+	page("/-/card/{file}", nil),
 	page("/-/site/{file}", nil),
 	page("/sitemap/{file}", nil),
 	page("/sitemap.xml", nil),
@@ -151,25 +154,12 @@ func iconPage(p icon.Params, b *address) error {
 	return nil
 }
 
-// maxBag is the number of icons of a bag.
-const maxBag = 200
-
-// bagPage adds the icons of a bag: sorted, each once.
+// bagPage adds the icons of a bag: sorted, each once. The names need no escaping, so that a bag
+// that the edge accepts is no longer at the origin.
 func bagPage(p icon.Params, b *address) error {
-	var names []string
-	for name := range strings.SplitSeq(p["icons"], ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		if _, err := icon.ParseRef(name); err != nil {
-			return &icon.ParamError{Parameter: "icons"}
-		}
-		names = append(names, name)
+	refs, err := icon.ParseBag(p["icons"])
+	if err == nil && len(refs) > 0 {
+		b.query = append(b.query, "icons="+icon.FormatBag(refs))
 	}
-	slices.Sort(names)
-	if names = slices.Compact(names); len(names) > maxBag {
-		return &icon.ParamError{Parameter: "icons", Detail: "at most " + strconv.Itoa(maxBag) + " icons"}
-	}
-	b.add("icons", strings.Join(names, ","))
-	return nil
+	return err
 }

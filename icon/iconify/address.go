@@ -93,13 +93,19 @@ func single(file string) (Address, bool) {
 	}
 	stem, kind := file[:dot], map[string]Kind{".json": Data, ".js": Script, ".css": Stylesheet, ".svg": SVG}[file[dot:]]
 	if kind != SVG {
-		return Address{Kind: kind, Prefix: stem}, kind != None && isName(stem)
+		if kind == None || !isName(stem) {
+			return Address{}, false
+		}
+		return Address{Kind: kind, Prefix: stem}, true
 	}
 	prefix, name, ok := strings.Cut(stem, ":")
 	if !ok {
 		prefix, name, ok = strings.Cut(stem, "-")
 	}
-	return Address{SVG, prefix, name}, ok && isName(prefix) && isName(name)
+	if !ok || !isName(prefix) || !isName(name) {
+		return Address{}, false
+	}
+	return Address{SVG, prefix, name}, true
 }
 
 // packagePath reads the path of a pack's npm package, as on unpkg (/@iconify-json/mdi@1/icons.json)

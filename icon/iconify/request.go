@@ -191,24 +191,3 @@ func escape(s string) string {
 	}
 	return url.QueryEscape(s)
 }
-
-// ListName returns the name by which a list of an edge's names decides whether the response to the
-// request is a 404: of a set, or of an icon. It is empty if the list does not decide. Font
-// characters, such as f015, are not in the list.
-func (r Request) ListName() string {
-	switch r.Kind {
-	case Data, Script, Stylesheet, Package:
-		if icon.ValidKey(r.Prefix) {
-			return r.Prefix
-		}
-	case SVG:
-		ref := icon.Ref{Pack: r.Prefix, Name: r.Name}
-		if icon.ValidKey(r.Prefix) && icon.ValidKey(r.Name) && !isCharacter(r.Name) {
-			return ref.String()
-		}
-	}
-	return ""
-}
-
-// isCharacter reports whether a name may be a font character: hexadecimal numbers.
-func isCharacter(name string) bool { return strings.Trim(name, "0123456789abcdef-") == "" }

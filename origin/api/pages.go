@@ -34,8 +34,12 @@ func (a *API) sitePage(_ http.ResponseWriter, c *call) (*answer, error) {
 		return nil, err
 	}
 	ans := &answer{entity: newContent(p.MediaType, p.Body), cacheControl: p.CacheControl, modified: p.Modified, surrogate: p.Keys}
+	ans.header = p.Header
 	if p.HTML {
 		ans.header = site.Fields
+	}
+	if p.MediaType == "application/zip" || p.MediaType == "image/png" { // compressed already
+		ans.gzip = func() []byte { return p.Body }
 	}
 	return ans, nil
 }

@@ -82,6 +82,7 @@ func (p *publication) sources(ctx context.Context) ([]source, error) {
 		return nil, fmt.Errorf("%w: name at least one folder", ErrSource)
 	}
 	var all []source
+	var groups [][]source
 	for _, path := range p.Sources {
 		found, err := p.open(ctx, path)
 		if err != nil {
@@ -91,10 +92,9 @@ func (p *publication) sources(ctx context.Context) ([]source, error) {
 			return nil, fmt.Errorf("%w: %s has neither a collections.json, an icons.json nor a folder with a pack.json", ErrSource, path)
 		}
 		all = append(all, found...)
+		groups = append(groups, found)
 	}
-	for i, s := range all {
-		s.about().order = i
-	}
+	number(groups)
 	slices.SortStableFunc(all, func(a, b source) int { return cmp.Compare(a.about().key, b.about().key) })
 	var errs []error
 	for i, s := range all {
@@ -109,6 +109,18 @@ func (p *publication) sources(ctx context.Context) ([]source, error) {
 
 // reserved is the key that no pack may have.
 const reserved = "iconify"
+
+// number numbers the packs of all sources: in the order of each source, and the same if the sources
+// are named in another order.
+func number(groups [][]source) {
+	least := func(g []source) string {
+		return slices.MinFunc(g, func(a, b source) int { return cmp.Compare(a.about().key, b.about().key) }).about().key
+	}
+	slices.SortFunc(groups, func(a, b []source) int { return cmp.Compare(least(a), least(b)) })
+	for i, s := range slices.Concat(groups...) {
+		s.about().order = i
+	}
+}
 
 // validKey returns an error if key is not a valid key of a pack.
 func validKey(key, from string) error {

@@ -23,9 +23,9 @@ func (v bagView) Share() string { return v.Site + "/bag?icons=" + v.List }
 // browser has stored.
 func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
 	list, given := q.Params["icons"]
-	refs, err := parseIcons(list)
+	refs, err := icon.ParseBag(list)
 	if err != nil {
-		return nil, err
+		return nil, wrong("icons", err)
 	}
 	v := bagView{Shared: given}
 	var names, keys []string
@@ -42,7 +42,7 @@ func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
 		names = append(names, ref.String())
 	}
 	v.List = strings.Join(names, ",")
-	v.frame = s.frame("bag", "Bag · iconedge", "The icons that you have chosen, to download with their licences.", "")
+	v.frame = s.frame("Bag · iconedge", "The icons that you have chosen, to download with their licences.", "")
 	if len(keys) > 8 { // a release that changes one of many icons renews the page with the lists
 		keys = nil
 	}

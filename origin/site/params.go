@@ -1,7 +1,6 @@
 package site
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,8 +9,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// Invalid is the parameter by which an edge asks for the 400 page about a parameter, which it names.
-// So all wrong values share few cache entries, and no wrong value reaches a page.
+// Invalid is the parameter by which an edge asks for the 400 page about another parameter, which it
+// names. So all wrong values share few cache entries, and no wrong value reaches a page.
 const Invalid = "invalid"
 
 // invalid returns the 400 that a request for the page about a wrong parameter asks for.
@@ -90,32 +89,7 @@ func (s selection) Address(page int) string {
 	return "/search" + b.String()
 }
 
-// empty reports whether nothing was asked for.
+// filtered reports whether a filter is set.
 func (s selection) filtered() bool {
 	return s.Pack != "" || s.License != "" || s.Style != "" || s.Category != "" || s.Commercial
-}
-
-var errTooMany = errors.New("more than 200 icons")
-
-// maxBag is the number of icons of a bag.
-const maxBag = 200
-
-// parseIcons reads the icons of a bag: sorted, each once.
-func parseIcons(list string) ([]icon.Ref, error) {
-	var refs []icon.Ref
-	for name := range strings.SplitSeq(list, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		ref, err := icon.ParseRef(name)
-		if err != nil {
-			return nil, wrong("icons", err)
-		}
-		refs = append(refs, ref)
-	}
-	slices.SortFunc(refs, func(a, b icon.Ref) int { return strings.Compare(a.String(), b.String()) })
-	if refs = slices.Compact(refs); len(refs) > maxBag {
-		return nil, wrong("icons", errTooMany)
-	}
-	return refs, nil
 }

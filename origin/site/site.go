@@ -84,9 +84,10 @@ type Page struct {
 	MediaType    string
 	Body         []byte
 	CacheControl string
-	Keys         string    // surrogate keys, separated by spaces
-	Modified     time.Time // zero: unknown
-	HTML         bool      // it is a document, so it carries the fields of Fields
+	Keys         string      // surrogate keys, separated by spaces
+	Modified     time.Time   // zero: unknown
+	HTML         bool        // it is a document, so it carries the fields of Fields
+	Header       [][2]string // further header fields
 }
 
 // Fields are the header fields of every HTML page. Pages contain no inline scripts and styles, and
@@ -100,7 +101,6 @@ var Fields = [][2]string{
 
 // A frame is the part of a page around its main element.
 type frame struct {
-	Kind        string
 	Title       string
 	Description string
 	Canonical   string // empty: the page has none, and is not indexed
@@ -111,8 +111,8 @@ type frame struct {
 }
 
 // frame returns the frame of a page. path is the path of its canonical address; empty: none.
-func (s *Site) frame(kind, title, description, path string) frame {
-	f := frame{Kind: kind, Title: title, Description: description, Site: s.site, CDN: s.cdn, Assets: s.assets}
+func (s *Site) frame(title, description, path string) frame {
+	f := frame{Title: title, Description: description, Site: s.site, CDN: s.cdn, Assets: s.assets}
 	if path != "" {
 		f.Canonical = s.site + path
 	}
@@ -164,6 +164,10 @@ var Addresses = []*Address{
 	{"/bag", []string{"icons", Invalid}, (*Site).bag},
 	{"/icon/{pack}/{name}", []string{"color", "size", "rotate", "flip", Invalid}, (*Site).icon},
 	{"/pack/{pack}", []string{"category", "page", Invalid}, (*Site).pack},
+	{"/-/bag/icons.zip", []string{"icons", Invalid}, (*Site).bagArchive},
+	{"/-/bag/sprite.svg", []string{"icons", Invalid}, (*Site).bagSprite},
+	{"/-/card/{pack}/{file}", nil, (*Site).iconCard},
+	{"/-/card/{file}", nil, (*Site).packCard},
 	{"/-/site/{file}", nil, (*Site).asset},
 	{"/sitemap/{file}", nil, (*Site).packSitemap},
 	{"/sitemap.xml", nil, (*Site).sitemap},
