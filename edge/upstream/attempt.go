@@ -23,8 +23,8 @@ type attempt struct {
 	end  context.CancelCauseFunc
 	head head // of the response; conn fills it
 
-	// A timeout counts as a failure of the origin only if the origin had the connection for so long:
-	// the request may have spent its time waiting for a slot.
+	// A timeout counts as a failure of the origin only if the origin had the connection for so
+	// long: the request may have spent its time waiting for a slot.
 	atLeast time.Duration
 	got     time.Time // when the connection was there
 
