@@ -8,6 +8,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -22,6 +23,11 @@ type attempt struct {
 	end  context.CancelCauseFunc
 	head head // of the response; conn fills it
 
+	// A timeout counts as a failure of the origin only if the origin had the connection for so
+	// long: the request may have spent its time waiting for a slot.
+	atLeast time.Duration
+	got     time.Time // when the connection was there
+
 	uploads bool        // its body still arrives from the client
 	refusal atomic.Bool // the final response has come, and is no success
 }
@@ -30,6 +36,7 @@ func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
 	t := &attempt{uploads: r.Upload != nil, head: head{bodyless: r.Method == http.MethodHead, exact: r.StrictLength}}
 	ctx, t.end = context.WithCancelCause(ctx)
 	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		t.got = time.Now()
 		if c, ok := info.Conn.(*conn); ok { // not so over HTTP/2
 			t.conn = c
 			c.startRequest(t) // the Transport replaces a dead connection
@@ -95,12 +102,15 @@ func (t *attempt) refused() bool {
 	return true
 }
 
+// hadTime reports whether the origin had enough time to respond.
+func (t *attempt) hadTime() bool { return !t.got.IsZero() && time.Since(t.got) >= t.atLeast }
+
 // classify returns why there is no response, and whether the origin has failed. If no connection
 // was free in time, that says nothing about the origin.
 func (t *attempt) classify(ctx context.Context, err error) (outcome, error) {
 	cause := context.Cause(ctx)
 	switch {
-	case errors.Is(cause, ErrTimeout) && t.conn != nil:
+	case errors.Is(cause, ErrTimeout) && t.conn != nil && t.hadTime():
 		return failure, cause
 	case errors.Is(cause, ErrResponse):
 		return success, cause

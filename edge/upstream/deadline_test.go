@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,5 +190,33 @@ func TestDeadlinesEnd(t *testing.T) {
 		if got := c.Stats(); got.Open != 1 || got.Retries != 0 {
 			t.Errorf("Stats = %+v, want one connection", got)
 		}
+	})
+}
+
+// A request that has spent its time waiting for a slot says nothing about the origin, which had no
+// time to respond: many slow uploads open no circuit breaker.
+func TestDeadlineInTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(c net.Conn, _ string) bool {
+			time.Sleep(9500 * time.Millisecond)
+			_, err := io.WriteString(c, ok)
+			return err == nil
+		}
+		c := network{"a": {answer: slow}}.client(Config{MaxConns: 1}, "a")
+		defer c.Close()
+		var first sync.WaitGroup
+		first.Go(func() {
+			if a, err := fetch(t.Context(), c, get("/first")); err != nil || a.body != "ok" {
+				t.Errorf("the first request: %+v, %v", a, err)
+			}
+		})
+		synctest.Wait()
+		_, err := fetch(t.Context(), c, get("/second"))
+		wantProblem(t, err, 504, ErrTimeout)
+		first.Wait()
+		if n := c.Stats().Origins[0].Failures; n != 0 {
+			t.Errorf("the origin has %d failures, want none", n)
+		}
+		time.Sleep(time.Minute) // the origin's last response
 	})
 }

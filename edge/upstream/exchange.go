@@ -111,6 +111,7 @@ func (c *Client) tryAdmitted(ctx context.Context, by *http.Transport, o *origin,
 // shows that the origin is there.
 func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patience time.Duration, r Request, header http.Header) (*http.Response, outcome, error) {
 	ctx, t := newAttempt(c.direct(ctx, o, r), r)
+	t.atLeast = min(c.patience(r).FirstByte/4, checkTimeout/2) // another origin had half of it
 	if patience > 0 {
 		late := time.AfterFunc(patience, func() { t.end(errLate) })
 		defer late.Stop()
@@ -138,7 +139,7 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 		slot.release()
 		classify := t.classify
 		if o.http2() {
-			classify = classifyHTTP2
+			classify = t.classifyHTTP2
 		}
 		v, err := classify(ctx, err)
 		if failed := r.Upload.Err(); failed != nil {

@@ -191,10 +191,10 @@ func (o *origin) header(h http.Header) http.Header {
 }
 
 // classifyHTTP2 returns why there is no response over HTTP/2, and whether the origin has failed.
-func classifyHTTP2(ctx context.Context, err error) (outcome, error) {
+func (t *attempt) classifyHTTP2(ctx context.Context, err error) (outcome, error) {
 	cause := context.Cause(ctx)
 	switch {
-	case errors.Is(cause, ErrTimeout):
+	case errors.Is(cause, ErrTimeout) && t.hadTime():
 		return failure, cause
 	case cause != nil:
 		return inconclusive, cause
