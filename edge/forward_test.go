@@ -134,30 +134,38 @@ func TestForwardedHit(t *testing.T) {
 	}
 }
 
-// A client's signature may cover its conditions, as those of S3 clients do: a request with
-// Authorization reaches the origin with them, and the client gets the origin's 304.
-func TestSignedConditions(t *testing.T) {
-	const older, date = `"older"`, "Tue, 15 Nov 2022 08:12:31 GMT"
+// A client's signature may cover its conditions and its Range, as those of S3 clients do: such a
+// request reaches the origin unchanged, and the client gets the origin's 304 or 206.
+func TestSignedFields(t *testing.T) {
+	const older = `"older"`
 	for _, row := range []struct{ name, cacheControl string }{
 		{"not stored", ""}, {"stored and stale", "public, max-age=0"}, {"stored and revalidated", "public, no-cache"},
 	} {
-		for _, field := range []string{"If-None-Match", "If-Modified-Since"} {
-			value := map[string]string{"If-None-Match": older, "If-Modified-Since": date}[field]
+		for _, condition := range []string{"If-None-Match: " + older, "If-Modified-Since: Tue, 15 Nov 2022 08:12:31 GMT", "Range: bytes=0-", "Range: bytes=1-2"} {
+			field, value, _ := strings.Cut(condition, ": ")
+			code := http.StatusNotModified
+			if field == "Range" {
+				code = http.StatusPartialContent
+			}
 			e, _ := newPassTest(t, map[string]http.HandlerFunc{"/object": func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("ETag", `"newer"`)
 				if row.cacheControl != "" {
 					w.Header().Set("Cache-Control", row.cacheControl)
 				}
-				if signed := r.Header.Get("Authorization"); signed != "" && (signed != "SIG "+r.Header.Get(field) || len(r.Header["If-None-Match"])+len(r.Header["If-Modified-Since"]) != 1) {
+				if signed := r.Header.Get("Authorization"); signed != "" && (signed != "SIG "+r.Header.Get(field) || len(r.Header["If-None-Match"])+len(r.Header["If-Modified-Since"])+len(r.Header["Range"]) != 1) {
 					w.WriteHeader(http.StatusForbidden)
 				} else if signed != "" {
 					w.Header().Set("ETag", older)
-					w.WriteHeader(http.StatusNotModified)
+					w.Header().Set("Content-Range", "bytes 1-2/9")
+					w.WriteHeader(code)
+					if code == http.StatusPartialContent {
+						io.WriteString(w, "ab")
+					}
 				}
 			}})
 			e.get(t, "/object")
-			if a := e.get(t, "/object", "Authorization", "SIG "+value, field, value); a.StatusCode != http.StatusNotModified || a.Header.Get("ETag") != older {
-				t.Errorf("%s, %s: %d with ETag %s, want the origin's 304 with %s", row.name, field, a.StatusCode, a.Header.Get("ETag"), older)
+			if a := e.get(t, "/object", "Authorization", "SIG "+value, field, value); a.StatusCode != code || a.Header.Get("ETag") != older {
+				t.Errorf("%s, %s: %d with ETag %s, want the origin's %d with %s", row.name, condition, a.StatusCode, a.Header.Get("ETag"), code, older)
 			}
 		}
 	}

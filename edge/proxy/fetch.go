@@ -99,7 +99,7 @@ func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Gene
 	switch ok := sharing.Storable && !a.UntilClose; {
 	case ok && !there && missing.Put(l.Entry):
 		l.Stored = true
-	case ok && (there || h.doors.admits(q.key)):
+	case ok && (there || h.doors.admits(q.key, a.Status >= http.StatusBadRequest && isPage(a.Header))):
 		l.Stored = h.Options.Cache.Put(l.Entry, asked)
 	}
 	return l

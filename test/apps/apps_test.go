@@ -14,6 +14,7 @@ type application struct {
 	large  bool   // only `make apps` runs it
 	tls    bool   // the client also runs over TLS, with HTTP/2 if it speaks that
 	flags  []string
+	nginx  string // the lines of a location of nginx that do the same, without proxy_pass
 	// versions returns those of the application and of the client, if it has its own.
 	versions func(t *testing.T) (application, client string)
 	// start starts the application with empty storage and returns its address as an --origin. The
@@ -45,7 +46,7 @@ func (a application) test(t *testing.T) {
 	var direct *visit
 	r := row{Name: a.name, Client: a.client, Did: a.did}
 	for _, w := range ways {
-		if w.tls && !a.tls {
+		if w.tls && !a.tls || w.nginx && (!whole() || nginxPath() == "") {
 			continue
 		}
 		var v *visit
@@ -80,6 +81,9 @@ func (a application) run(t *testing.T, w way) *visit {
 	origin := a.start(t)
 	v := &visit{T: t, dir: t.TempDir(), base: origin}
 	var edge *harness.Server
+	if w.nginx {
+		v.base = startServer(t, "nginx-proxy.conf", "proxy_pass "+origin+"; "+a.nginx, nginxPath(), "-c", "{config}")
+	}
 	if w.edge {
 		edge = v.throughEdge(w, origin, a.flags)
 	}

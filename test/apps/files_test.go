@@ -59,7 +59,8 @@ const versityVersion = "1.8.0"
 
 var s3 = application{
 	name: "versitygw (S3)", client: "minio-go", tls: true,
-	did: "puts, a multipart upload of 21 MB, gets, ranges, conditions, copies, lists, presigned URLs, tags, deletes",
+	nginx: `proxy_set_header Host $http_host; proxy_http_version 1.1; client_max_body_size 0; proxy_request_buffering off; proxy_buffering off;`,
+	did:   "puts, a multipart upload of 21 MB, gets, ranges, conditions, copies, lists, presigned URLs, tags, deletes",
 	versions: func(t *testing.T) (string, string) {
 		return versityVersion, moduleVersion(t, "github.com/minio/minio-go/v7")
 	},
@@ -161,6 +162,7 @@ func (v *visit) fetch(method, address string, body []byte, fields ...string) *ht
 
 var s3Rclone = application{
 	name: "versitygw (S3) with rclone", client: "rclone", large: true,
+	nginx:    `proxy_set_header Host $http_host; proxy_http_version 1.1; client_max_body_size 0; proxy_request_buffering off; proxy_buffering off;`,
 	did:      "a folder of 60 files up to 20 MB copied, checked with --download, changed, synchronised, and copied back",
 	versions: func(t *testing.T) (string, string) { return versityVersion, debianVersion(t, "rclone") },
 	start: func(t *testing.T) string {
@@ -215,6 +217,7 @@ func (v *visit) write(name string, content []byte) {
 
 var gitHTTP = application{
 	name: "Git over HTTP (git http-backend)", client: "git", tls: true,
+	nginx:    `proxy_set_header Host $http_host; proxy_http_version 1.1; client_max_body_size 0; proxy_request_buffering off;`,
 	did:      "clones, whole and shallow, a push of 12 MB in chunks, tags, a rebased branch, a fetch, git fsck",
 	versions: func(t *testing.T) (string, string) { return versionOf(t, "git", "--version"), "" },
 	start: func(t *testing.T) string {
@@ -301,6 +304,7 @@ var gitHTTP = application{
 // webDAVGo needs no installation: its client is this test.
 var webDAVGo = application{
 	name: "WebDAV of golang.org/x/net", client: "net/http", tls: true,
+	nginx:    `proxy_set_header Host $http_host; proxy_http_version 1.1; client_max_body_size 0; proxy_request_buffering off;`,
 	did:      "OPTIONS, MKCOL, PUT of 10 MB, PROPFIND, PROPPATCH, LOCK, COPY, MOVE, UNLOCK, DELETE",
 	versions: func(t *testing.T) (string, string) { return moduleVersion(t, "golang.org/x/net"), "" },
 	start: func(t *testing.T) string {

@@ -20,7 +20,8 @@ import (
 
 var verdaccio = application{
 	name: "verdaccio (npm registry)", client: "npm", large: true, tls: true,
-	did: "a user, npm publish of two packages, one of 9 MB, npm view, install, outdated, ci, dist-tag, unpublish",
+	nginx: `proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme; client_max_body_size 0;`,
+	did:   "a user, npm publish of two packages, one of 9 MB, npm view, install, outdated, ci, dist-tag, unpublish",
 	versions: func(t *testing.T) (string, string) {
 		return npmVersion(t, npmLarge(t, "verdaccio")), versionOf(t, "npm", "--version")
 	},
@@ -96,7 +97,8 @@ func (v *visit) put(path, body string) []byte {
 
 var registry = application{
 	name: "docker-registry (distribution)", client: "skopeo", large: true, tls: true,
-	did: "an image of three layers, one of 15 MB, copied in, inspected, tagged, copied out and deleted",
+	nginx: `proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme; proxy_http_version 1.1; client_max_body_size 0; proxy_request_buffering off;`,
+	did:   "an image of three layers, one of 15 MB, copied in, inspected, tagged, copied out and deleted",
 	versions: func(t *testing.T) (string, string) {
 		return debianVersion(t, "docker-registry"), debianVersion(t, "skopeo")
 	},
@@ -215,7 +217,8 @@ var aptFolder string
 
 var apt = application{
 	name: "A Debian repository of express.static", client: "apt", tls: true,
-	did: "apt-get update, download of 20 packages with their checksums, a second update (unchanged) and one after a new package, in a root of its own",
+	nginx: `proxy_set_header Host $http_host;`,
+	did:   "apt-get update, download of 20 packages with their checksums, a second update (unchanged) and one after a new package, in a root of its own",
 	versions: func(t *testing.T) (string, string) {
 		return npmVersion(t, npm(t, "express")), versionOf(t, "apt-get", "--version")
 	},
@@ -308,7 +311,8 @@ func writeRepository(t *testing.T, dir string, n int) {
 
 var webDAV = application{
 	name: "WebDAV (Apache mod_dav)", client: "litmus and rclone", large: true,
-	did: "litmus: basic, copymove, props, locks, http; a folder of 60 files synchronised by rclone",
+	nginx: `proxy_set_header Host $http_host; proxy_http_version 1.1; client_max_body_size 0; proxy_request_buffering off;`,
+	did:   "litmus: basic, copymove, props, locks, http; a folder of 60 files synchronised by rclone",
 	versions: func(t *testing.T) (string, string) {
 		return debianVersion(t, "apache2-bin"), debianVersion(t, "litmus")
 	},

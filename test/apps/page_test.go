@@ -2,6 +2,7 @@ package apps
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,5 +126,18 @@ func TestPage(t *testing.T) {
 	}
 	if rows := inOrder(rows); len(rows) > 0 {
 		golden.Check(t, pageFile, page(rows))
+	}
+}
+
+// TestProxyPage: docs/how-to/proxy.md has the lines for nginx that were tried.
+func TestProxyPage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "proxy.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range applications {
+		if !strings.Contains(string(text), a.nginx) {
+			t.Errorf("proxy.md lacks the lines for nginx of %s: %s", a.name, a.nginx)
+		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // A setting fills a template of testdata, the configuration of a server that can't take port 0.
 type setting struct {
 	Dir    string // a folder of the server's own
-	Files  string // the folder that it serves or stores in
+	Files  string // the folder that it serves or stores in, or the lines of a location
 	Listen string // HOST:PORT
 	Root   bool   // the test runs as root: some programs must then be given a user
 }
@@ -80,7 +80,10 @@ func openFolder(t *testing.T) string {
 	return dir
 }
 
+// nginxPath returns the path of nginx, or nothing if it is not installed.
+func nginxPath() string { return harness.Peer{Program: "nginx"}.Installed() }
+
 func startNginx(t *testing.T, files string) string {
 	t.Helper()
-	return startServer(t, "nginx.conf", files, "nginx", "-c", "{config}")
+	return startServer(t, "nginx.conf", files, nginxPath(), "-c", "{config}")
 }

@@ -10,6 +10,7 @@ import (
 // express serves testdata/express.mjs over a folder of files. The differ sends it its requests too.
 var express = application{
 	name: "Express with express-session", client: "Node's fetch", tls: true,
+	nginx:    `proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme;`,
 	did:      "a session from login to logout: forms, JSON, redirects, cookies, static files, ranges, errors",
 	versions: func(t *testing.T) (string, string) { return npmVersion(t, npm(t, "express")), nodeVersion(t) },
 	start:    func(t *testing.T) string { return startNode(t, "express.mjs", staticFiles(t)) },
@@ -18,7 +19,8 @@ var express = application{
 
 var socketIO = application{
 	name: "socket.io", client: "socket.io-client", tls: true,
-	did: "long polling, WebSocket, and the change from one to the other: echoes, rooms, uploads and downloads of MB, a silence of 12 s",
+	nginx: `proxy_set_header Host $http_host; proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade"; client_max_body_size 0;`,
+	did:   "long polling, WebSocket, and the change from one to the other: echoes, rooms, uploads and downloads of MB, a silence of 12 s",
 	versions: func(t *testing.T) (string, string) {
 		return npmVersion(t, npm(t, "socket.io")), npmVersion(t, npm(t, "socket.io-client"))
 	},
@@ -34,6 +36,7 @@ var socketIO = application{
 
 var events = application{
 	name: "server-sent events (Node)", client: "EventSource of Chromium", tls: true,
+	nginx:    `proxy_set_header Host $http_host; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;`,
 	did:      "60 events, each sent after the page has acknowledged the one before; the server ends the stream three times and the browser resumes it",
 	versions: func(t *testing.T) (string, string) { return nodeVersion(t), chromiumVersion(t) },
 	start:    func(t *testing.T) string { return startNode(t, "events.mjs") },
@@ -47,7 +50,8 @@ var events = application{
 
 var subscriptions = application{
 	name: "GraphQL subscriptions (graphql-ws)", client: "graphql-ws", tls: true,
-	did: "queries, mutations, subscriptions of 500 values, ten at a time, a message of 1 MB, an error, a cancellation",
+	nginx: `proxy_set_header Host $http_host; proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";`,
+	did:   "queries, mutations, subscriptions of 500 values, ten at a time, a message of 1 MB, an error, a cancellation",
 	versions: func(t *testing.T) (string, string) {
 		return npmVersion(t, npm(t, "graphql-ws")), npmVersion(t, npm(t, "graphql-ws"))
 	},

@@ -21,22 +21,24 @@ import (
 
 // A way is the way of a client to an application.
 type way struct {
-	name      string
-	edge, tls bool
+	name             string
+	edge, tls, nginx bool
 }
 
 // fixedTime is the modification time of files, which ETags are made of.
 var fixedTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // ways begins with the way that the others are compared with.
-var ways = []way{{name: "directly"}, {name: "through the edge", edge: true}, {name: "through the edge over TLS", edge: true, tls: true}}
+var ways = []way{{name: "directly"}, {name: "through the edge", edge: true}, {name: "through the edge over TLS", edge: true, tls: true},
+	// The lines of docs/how-to/proxy.md for nginx are tried too.
+	{name: "through nginx", nginx: true}}
 
 // A visit is one run of a client, with everything that the client saw.
 type visit struct {
 	*testing.T
-	base           string // URL of the application or the edge, without a slash at the end
-	authority      string // file of the certificate authority; empty: no TLS
-	dir            string // a folder of the client's own, also its home
+	base           string         // URL of the application or the edge, without a slash at the end
+	authority      string         // file of the certificate authority; empty: no TLS
+	dir            string         // a folder of the client's own, also its home
 	same           *regexp.Regexp // parts of contents that differ each time; nil: none
 	parts          []part
 	requests, hits int // at the edge

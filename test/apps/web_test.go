@@ -16,6 +16,7 @@ import (
 
 var vite = application{
 	name: "Vite (development server)", client: "Chromium", tls: true,
+	nginx:    `proxy_set_header Host $http_host; proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";`,
 	did:      "a page, its modules, and hot changes of a module and a style sheet over WebSocket, without a reload",
 	versions: func(t *testing.T) (string, string) { return npmVersion(t, npm(t, "vite")), chromiumVersion(t) },
 	start: func(t *testing.T) string {
@@ -83,6 +84,7 @@ func portOf(address string) string { return address[strings.LastIndexByte(addres
 
 var nextJS = application{
 	name: "Next.js", client: "Chromium", large: true, tls: true,
+	nginx:    `proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme; proxy_http_version 1.1; proxy_buffering off; client_max_body_size 0;`,
 	did:      "navigation, a server action with an upload, its cookie and redirect, a streamed page, an optimised image, static, revalidated and dynamic pages, rewrites",
 	versions: func(t *testing.T) (string, string) { return npmVersion(t, npmLarge(t, "next")), chromiumVersion(t) },
 	start:    startNext,
@@ -158,6 +160,7 @@ func startNext(t *testing.T) string {
 // video is made by Chromium: its client is Chromium too.
 var video = application{
 	name: "A video of express.static", client: "Chromium", tls: true,
+	nginx:    `proxy_set_header Host $http_host; proxy_http_version 1.1;`,
 	did:      "a WebM of some MB played and sought in, by ranges; the pixels of eight frames compared",
 	versions: func(t *testing.T) (string, string) { return npmVersion(t, npm(t, "express")), chromiumVersion(t) },
 	start: func(t *testing.T) string {
