@@ -40,6 +40,11 @@ func TestAddCoding(t *testing.T) {
 			if !c.AddCoding(get(c, "/a", "en"), entry.Brotli, []byte("another")) || !get(c, "/a", "en").Freshness().SoftPurged {
 				t.Error("a coding made a stale entry fresh")
 			}
+			c.sweep()
+			c.invalidations.Discard(c.janitor.swept) // now only the entry knows that it is stale
+			if !c.AddCoding(get(c, "/a", "en"), entry.Brotli, []byte("a third")) || !get(c, "/a", "en").Freshness().SoftPurged {
+				t.Error("a coding made a stale entry fresh, or was not stored, after the purge was discarded")
+			}
 			held := get(c, "/a", "en")
 			c.Purge(invalidation.Purge{Tags: []string{"tag"}}, t0)
 			if c.AddCoding(held, entry.Brotli, []byte("late")) || get(c, "/a", "en") != nil {
