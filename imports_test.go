@@ -25,6 +25,8 @@ var rooms = map[string]string{
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	"icon": "",
+	// The addresses of Iconify's API, for edge and origin.
+	"icon/iconify": "icon",
 	// The terms of licences, which anybody can read without the rest.
 	"icon/license": "",
 	// Pixels of icons, for cards and for search. x/image has the names of colours.
@@ -88,12 +90,12 @@ var rooms = map[string]string{
 	"edge/eligible":  "",
 	"edge/ratelimit": "",
 	// Which slices of a large object a range needs, and which may be combined.
-	"edge/slicing":   "cachepolicy",
-	"edge/objects":   "edge/slicing", // knows nothing of HTTP
-	"edge/tunnel":    "",             // copies bytes, and knows nothing of HTTP
-	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
-	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"edge/slicing":  "cachepolicy",
+	"edge/objects":  "edge/slicing", // knows nothing of HTTP
+	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP
+	"edge/upstream": "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
+	"origin":        "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	// The files of chosen icons.
 	"origin/bag": "icon origin/svg",
 	// Images of icons and packs for previews of pages.
@@ -106,10 +108,14 @@ var rooms = map[string]string{
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
-	"origin/release":                "icon github.com/klauspost/compress",
-	"origin/publish":                "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
-	"origin/token":                  "icon objectstore",
-	"origin/withdrawal":             "icon objectstore",
+	// The forms of Iconify's API, for clients of Iconify.
+	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",
+	"origin/release": "icon github.com/klauspost/compress",
+	// What icons look like, for the search; its input is the output of origin/svg.
+	"origin/shape":      "",
+	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync",
+	"origin/token":      "icon objectstore",
+	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
 	// A client of the public API: it imports nothing of edge or origin.

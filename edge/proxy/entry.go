@@ -30,7 +30,7 @@ const clientErrors = 5 * time.Second
 // passed lists the fields of an origin's response that clients of our own routes receive. The edge
 // removes all others.
 var passed = map[string]bool{
-	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
+	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Disposition": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
 	"Last-Modified": true, "Link": true, "Location": true, "Retry-After": true, "Surrogate-Key": true, "Www-Authenticate": true,
 }
 
@@ -203,8 +203,8 @@ func header(e *cache.Entry) http.Header {
 }
 
 // negotiate permits the edge to make content codings of a forwarded response with the fields h, if
-// they and the length of its body (negative: unknown) permit it. Every representation, coded or not,
-// then names Accept-Encoding in Vary, also before the first coding is made.
+// they and the length of its body (negative: unknown) permit it. Every representation, coded or
+// not, then names Accept-Encoding in Vary, also before the first coding is made.
 func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
 	if q.site != nil && q.site.Compress && compress.Compressible(e.Status, h, length) {
 		e.EnableCodings()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -178,7 +179,7 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
 func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
-	if hasAny(q.header, bypassing[:2]) || len(q.header["Range"]) > 0 && !h.answersRange(q, r.now) {
+	if hasAny(q.header, bypassing[:2]) || signed(q.header) && h.changesSigned(q, r.now) || len(q.header["Range"]) > 0 && !h.answersRange(q, r.now) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
 	for _, name := range conditions {
@@ -213,6 +214,25 @@ func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
 func (h *Proxy) answersRange(q *fetchRequest, now time.Time) bool {
 	e := h.lookup(q).entry
 	return e != nil && !e.IsObject() && e.Freshness().Fresh(now) || h.takeRange(q, e, now)
+}
+
+// signed reports whether a client's Authorization may cover other fields of the request, as that of
+// S3 clients does.
+func signed(head http.Header) bool {
+	return slices.ContainsFunc(head["Authorization"], func(line string) bool {
+		scheme, _, _ := strings.Cut(line, " ")
+		return !strings.EqualFold(scheme, "Basic") && !strings.EqualFold(scheme, "Bearer")
+	})
+}
+
+// changesSigned reports whether a signed request would reach the origin without its conditions or
+// its Range, if the cache took it: it has some, and no fresh stored response answers it.
+func (h *Proxy) changesSigned(q *fetchRequest, now time.Time) bool {
+	if !hasAny(q.header, conditions) && len(q.header["Range"]) == 0 {
+		return false
+	}
+	e := h.lookup(q).entry
+	return e == nil || e.IsObject() || !e.Freshness().Fresh(now)
 }
 
 // bypassRange forwards a request with the client's own Range.
@@ -363,8 +383,8 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 	return exchange.Passed, nil
 }
 
-// hold waits for the end of a short body, so that an incomplete one becomes a clean 502. A body that
-// takes longer is sent while it arrives.
+// hold waits for the end of a short body, so that an incomplete one becomes a clean 502. A body
+// that takes longer is sent while it arrives.
 func (f *found) hold(a *upstream.Response, atMost time.Duration) error {
 	spool := collapse.NewSpool(a.Body, bufferFor(a), a.Length, 0)
 	go spool.Run() // the readers of the spool report its error

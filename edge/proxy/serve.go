@@ -87,7 +87,7 @@ type Proxy struct {
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
 	h := &Proxy{Options: o, objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
-	h.table = routes.New(h.answer, h.serveUnknown)
+	h.table = routes.New(h.answer, h.serveUnknown, o.Site.Iconify)
 	return h
 }
 
@@ -141,6 +141,8 @@ type request struct {
 	public upstream.Forwarded
 
 	traced *traced // its trace; nil: it is not traced
+
+	mounted bool // its host is the mount of Iconify's API
 }
 
 // newRequest returns the record of a request that has just arrived. Its client is the peer until
@@ -184,13 +186,17 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	if host := ctx.Host(); len(host) > 0 { // HTTP/1.1 forbids an empty one, HTTP/1.0 does not
+	r.mounted = r.site.Icons && h.Options.Site.IsMount(string(ctx.Host()))
+	// The fast path knows nothing of hosts: it must not answer where paths have another meaning.
+	if host := ctx.Host(); len(host) > 0 && !r.mounted { // HTTP/1.1 forbids an empty one, HTTP/1.0 does not
 		h.seenHosts.add(host)
 	}
 	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:
 		o, err := h.servePurge(r)
 		h.end(r, o, err)
+	case r.mounted:
+		h.serveMounted(ctx)
 	case r.site.Icons:
 		h.table.Handler(ctx)
 	case r.isHealthCheck():
@@ -249,21 +255,33 @@ func (h *Proxy) panicked(r *request, p any) {
 // answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
 // --proxy-all.
 func (h *Proxy) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
+	path, query := string(ctx.URI().PathOriginal()), string(ctx.URI().QueryString())
 	r := recordOf(ctx)
-	if ep.Route == routes.Page && !r.site.Pages {
+	route := ep.RouteOf(path, query)
+	switch {
+	case route == routes.Page && !r.site.Pages:
 		h.serveUnknown(ctx)
 		return
-	}
-	if h.Options.ProxyAll && ep.Foreign(string(ctx.URI().PathOriginal())) {
+	case h.Options.ProxyAll && ep.Foreign(path, query):
 		h.serveForwarded(ctx)
 		return
 	}
-	r.route, r.pattern = ep.Route, ep.Pattern
+	r.route, r.pattern = route, ep.Pattern
 	if r.Tier {
 		r.known = h.Options.Library.Known() // before any lookup
 	}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
+}
+
+// serveMounted answers on a host that is the mount of Iconify's API.
+func (h *Proxy) serveMounted(ctx *fasthttp.RequestCtx) {
+	if !routes.Mounted.Owns(string(ctx.URI().PathOriginal())) {
+		r := recordOf(ctx)
+		h.end(r, exchange.Refused, routes.NotFound())
+		return
+	}
+	h.answer(ctx, routes.Mounted)
 }
 
 // steps runs the steps of a request for an endpoint: admission, parsing, and the endpoint itself.
@@ -352,7 +370,7 @@ func (h *Proxy) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome, 
 	if err != nil {
 		return f.outcome, err
 	}
-	if ep.Fast(r.target) {
+	if ep.Fast(r.target) && !r.mounted {
 		h.rememberTarget(r)
 	}
 	h.finish(r, f)

@@ -13,7 +13,7 @@ import (
 // pageEndpoints are the addresses of the site. The origin renders the pages.
 var pageEndpoints = []Endpoint{
 	page("/", nil),
-	page("/search", searchPage, "q", "pack", "license", "commercial", "style", "category", "page"),
+	withIconifySearch(onlySearchPage),
 	page("/packs", packsPage, "license", "category", "commercial"),
 	page("/bag", bagPage, "icons"),
 	page("/icon/{pack}/{name}", iconPage, "color", "size", "rotate", "flip"),
@@ -30,6 +30,31 @@ var pageEndpoints = []Endpoint{
 	page("/opensearch.xml", nil),
 	page("/sw.js", nil),
 	page("/favicon.svg", nil),
+}
+
+// onlySearchPage is the endpoint of /search where the addresses of Iconify's API are off.
+var onlySearchPage = page("/search", searchPage, "q", "pack", "license", "commercial", "style", "category", "page")
+
+// withIconifySearch returns the endpoint of an address that Iconify's API has too: a request with
+// query and without q is Iconify's.
+func withIconifySearch(e Endpoint) Endpoint {
+	isIconify := func(query string) bool {
+		return strings.Contains("&"+query, "&query=") && !strings.Contains("&"+query, "&q=")
+	}
+	ofPage := e.parse
+	e.parse = func(path, query string) (Target, error) {
+		if isIconify(query) {
+			return parseIconify(path, query, false)
+		}
+		return ofPage(path, query)
+	}
+	e.classify = func(path, query string) Route {
+		if isIconify(query) {
+			return iconifyRoute(path, query, false)
+		}
+		return Page
+	}
+	return e
 }
 
 // page returns the endpoint of a kind of page. build adds the known parameters to the canonical

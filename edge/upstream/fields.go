@@ -57,14 +57,17 @@ func (r Request) Fields() http.Header {
 }
 
 // requestHeader returns Fields with Via (RFC 9110, section 7.6.3), CDN-Loop (RFC 8586) and the tier
-// secret.
+// secret. An application gets no User-Agent that its client has not sent.
 func (c *Client) requestHeader(r Request) http.Header {
 	h := r.Fields()
 	if secret := c.secret(); r.SendTierSecret && secret != "" {
 		h.Set(tier.Field, secret)
 	}
 	if len(h["User-Agent"]) == 0 {
-		h.Set("User-Agent", c.name)
+		h["User-Agent"] = nil // the Transport adds none of its own
+		if !r.Forwarded.Peer.IsValid() {
+			h.Set("User-Agent", c.name) // the request is the edge's own, not a client's
+		}
 	}
 	add(h, "Via", "1.1 "+c.name)
 	add(h, "Cdn-Loop", c.member())

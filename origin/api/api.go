@@ -27,6 +27,7 @@ type Options struct {
 	CDNURL       string // address of the CDN in answers, without a slash at the end
 	SiteURL      string // address of the site in its pages; empty: CDNURL
 	CacheControl string // of the CDN path, and of icons
+	Version      string // of the program
 	Log          *slog.Logger
 }
 

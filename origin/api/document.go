@@ -109,7 +109,7 @@ func Document(address string) any {
 		Paths: map[string]pathItem{
 			"/{pack}/{name}.svg": {Get: &operation{
 				OperationID: "drawing", Summary: "An icon as SVG", Tags: []string{"icons"},
-				Parameters: append(append(refParams(), variantParams()...), query("release",
+				Parameters: append(append(refParams(), cdnParams()...), query("release",
 					"The icon of that release, cacheable for a year; an id that is no longer stored is a 404.", &schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
 				Responses: answers("The icon.", typeSVG, &schema{Type: "string"}, "404", "410"),
 			}},
@@ -120,7 +120,7 @@ func Document(address string) any {
 				Responses: iconAnswers(refTo(icon.Answer{})),
 			}},
 			searchPath.pattern: {Get: &operation{
-				OperationID: "search", Summary: "Icons by words", Tags: []string{"icons"}, Parameters: searchParams(),
+				OperationID: "search", Summary: "Icons by words, or similar to an icon", Tags: []string{"icons"}, Parameters: searchParams(),
 				Responses: answers("The results.", typeJSON, refTo(icon.SearchAnswer{}), "404"),
 			}},
 			suggestPath.pattern: {Get: &operation{
@@ -262,7 +262,10 @@ func number(low, high, def int) *schema {
 	return s
 }
 
-const keyPattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
+const (
+	keyPattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
+	refPattern = "^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$"
+)
 
 func refParams() []parameter {
 	key := &schema{Type: "string", Pattern: keyPattern, MaxLength: new(icon.MaxKey)}
@@ -284,6 +287,21 @@ func variantParams() []parameter {
 	}
 }
 
+// cdnParams are those of the CDN path, which takes Iconify's values too.
+func cdnParams() []parameter {
+	side := &schema{Type: "string", Description: "A number of pixels from 1 to 4096, a length with a CSS unit, auto (the viewBox's) or none (no attribute)."}
+	return []parameter{
+		query("color", "Paints a monochrome icon: any CSS color; hex digits need no #.", &schema{Type: "string"}),
+		query("size", "The height in pixels; the width keeps the ratio.", number(1, icon.MaxSize, 0)),
+		query("width", "The width, instead of size; the height keeps the ratio.", side),
+		query("height", "The height, instead of size; the width keeps the ratio.", side),
+		query("rotate", "Degrees clockwise (90, 180, 270, 90deg), quarter turns, or percent of a turn (25%).", &schema{Type: "string"}),
+		query("flip", "Mirrors the icon: horizontal, vertical or both.", &schema{Type: "string"}),
+		query("box", "Any value puts a transparent rectangle of the size of the viewBox in front.", &schema{Type: "string"}),
+		query("download", "Any value makes browsers save the icon as a file.", &schema{Type: "string"}),
+	}
+}
+
 func queryText() parameter {
 	q := query("q", "The words; any Unicode.", &schema{Type: "string", MinLength: new(1), MaxLength: new(icon.MaxText)})
 	q.Required = true
@@ -291,14 +309,19 @@ func queryText() parameter {
 }
 
 func searchParams() []parameter {
+	q := queryText()
+	q.Description, q.Required = "The words; any Unicode. Required without similar.", false
 	return []parameter{
-		queryText(), query("limit", "The largest number of results.", number(1, icon.MaxLimit, icon.DefaultLimit)),
+		q, query("limit", "The largest number of results.", number(1, icon.MaxLimit, icon.DefaultLimit)),
 		query("offset", "The number of results to skip.", number(0, icon.MaxOffset, 0)),
 		query("pack", "The key of one pack to search.", &schema{Type: "string", Pattern: keyPattern, MaxLength: new(icon.MaxKey)}),
 		query("style", "Icons in that style: one of a pack's own suffixes or prefixes, such as outline.", &schema{Type: "string"}),
 		query("category", "Icons in that category of their pack, or of packs of that kind.", &schema{Type: "string"}),
 		query("license", "Icons with that licence: its SPDX identifier.", &schema{Type: "string"}),
 		query("commercial", "Icons whose licence allows commercial use.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
+		query("similar", "An icon, such as mdi/home, instead of q: finds icons of the same concept in other packs, then those of the same shape.",
+			&schema{Type: "string", Pattern: refPattern, MaxLength: new(2*icon.MaxKey + 1)}),
+		query("explain", "Says in `matched` why each result was found; such answers are not cached.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
 	}
 }
 

@@ -22,7 +22,7 @@ func findPage(path string) (route, bool) {
 	if a == nil {
 		return route{}, false
 	}
-	return route{pages[a], ref, file}, true
+	return route{endpoint: pages[a], ref: ref, file: file}, true
 }
 
 // sitePage answers with a page of the site.

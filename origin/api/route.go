@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	addresses "github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/origin/site"
 	"github.com/iconedge/iconedge/problem"
 )
@@ -26,9 +27,9 @@ type endpoint struct {
 var get = []string{http.MethodGet, http.MethodHead, http.MethodOptions}
 
 var (
-	cdnPath      = &endpoint{"cdn", "/{pack}/{file}", get, append([]string{"release"}, icon.VariantParams...), true, (*API).cdn, nil}
+	cdnPath      = &endpoint{"cdn", "/{pack}/{file}", get, append([]string{"release"}, icon.CDNParams...), true, (*API).cdn, nil}
 	iconPath     = &endpoint{"icon", "/api/v1/icon/{pack}/{name}", get, append([]string{"format"}, icon.VariantParams...), true, (*API).icon, nil}
-	searchPath   = &endpoint{"search", "/api/v1/search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial"}, true, (*API).search, nil}
+	searchPath   = &endpoint{"search", "/api/v1/search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial", "similar", "explain"}, true, (*API).search, nil}
 	suggestPath  = &endpoint{"suggest", "/api/v1/suggest", get, []string{"q"}, true, (*API).suggest, nil}
 	packsPath    = &endpoint{"packs", "/api/v1/packs", get, []string{"category", "license", "commercial"}, true, (*API).packs, nil}
 	packPath     = &endpoint{"pack", "/api/v1/packs/{pack}", get, []string{"page", "per_page"}, true, (*API).pack, nil}
@@ -36,11 +37,12 @@ var (
 	openapiPath  = &endpoint{"openapi", "/api/v1/openapi.json", get, nil, false, (*API).describe, nil}
 	releasePath  = &endpoint{"release", "/-/release", get, []string{"since"}, true, (*API).currentRelease, nil}
 	namesPath    = &endpoint{"names", "/-/names", get, []string{"release"}, true, (*API).names, nil}
+	iconifyPath  = &endpoint{"iconify", addresses.Mount + "/{address}", get, nil, true, (*API).iconify, nil}
 	healthPath   = &endpoint{"health", "/healthz", get, nil, false, (*API).health, nil}
 	unknownRoute = "unknown"
 )
 
-var endpoints = append([]*endpoint{cdnPath, iconPath, searchPath, suggestPath, packsPath, packPath, verifyPath, openapiPath, releasePath, namesPath, healthPath},
+var endpoints = append([]*endpoint{cdnPath, iconPath, searchPath, suggestPath, packsPath, packPath, verifyPath, openapiPath, releasePath, namesPath, iconifyPath, healthPath},
 	slices.Collect(maps.Values(pages))...)
 
 // fixed maps an address to its endpoint, if that has only one address. Routes lists the values of
@@ -63,12 +65,17 @@ func index(all []*endpoint) (fixed map[string]*endpoint, routes []string) {
 // A route is an endpoint with the variable parts of the path.
 type route struct {
 	*endpoint
-	ref  icon.Ref // as in the path, not validated
-	file string   // of a page of the site: the last segment of the path
+	ref     icon.Ref          // as in the path, not validated
+	iconify addresses.Address // with iconifyPath
+	file    string            // of a page of the site: the last segment of the path
 }
 
-// maxURL is the longest address in bytes. RFC 9110, section 4.1 requires at least 8000.
-const maxURL = 8 << 10
+// maxURL is the longest address in bytes. RFC 9110, section 4.1 requires at least 8000. An edge
+// escapes the malformed names of icon data, so that those addresses may be three times as long.
+const (
+	maxURL     = 8 << 10
+	maxIconify = 4 * maxURL
+)
 
 // Route returns the name of a request's endpoint, for metrics.
 func Route(r *http.Request) string {
@@ -93,8 +100,8 @@ func Pattern(r *http.Request) string {
 // decode or redirect.
 func parseRoute(r *http.Request) (route, error) {
 	path := r.URL.EscapedPath() // as sent, with invalid characters escaped
-	if len(path)+len(r.URL.RawQuery) >= maxURL {
-		return route{}, problem.New(http.StatusRequestURITooLong, "the address must be shorter than 8192 bytes")
+	if n := len(path) + len(r.URL.RawQuery); n > maxURL && (n > maxIconify || !strings.HasPrefix(path, addresses.Mount+"/")) {
+		return route{}, problem.New(http.StatusRequestURITooLong, "the address may have at most 8192 bytes")
 	}
 	if malformed(path) {
 		return route{}, problem.New(http.StatusBadRequest,
@@ -102,9 +109,13 @@ func parseRoute(r *http.Request) (route, error) {
 	}
 	rt, ok := findRoute(path)
 	if !ok {
-		return route{}, problem.NotFound("there is nothing at this path; icons are at /{pack}/{name}.svg, and /api/v1/openapi.json describes the other addresses")
+		return route{}, nothingHere()
 	}
 	return rt, nil
+}
+
+func nothingHere() error {
+	return problem.NotFound("there is nothing at this path; icons are at /{pack}/{name}.svg, and /api/v1/openapi.json describes the other addresses")
 }
 
 func malformed(path string) bool {
@@ -120,6 +131,12 @@ func malformed(path string) bool {
 func findRoute(path string) (route, bool) {
 	if e, ok := fixed[path]; ok {
 		return route{endpoint: e}, true
+	}
+	if a, ok := addresses.Find(path, false); ok {
+		return route{endpoint: iconifyPath, ref: icon.Ref{Pack: a.Prefix, Name: a.Name}, iconify: a}, true
+	}
+	if strings.HasPrefix(path, addresses.Mount+"/") {
+		return route{}, false
 	}
 	if call, ok := strings.CutPrefix(path, "/api/v1/"); ok {
 		return findCall(call)

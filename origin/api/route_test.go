@@ -21,6 +21,7 @@ func TestRoutes(t *testing.T) {
 		{"/api/v1/openapi.json", "openapi", "/api/v1/openapi.json"},
 		{"/-/release", "release", "/-/release"},
 		{"/-/names", "names", "/-/names"},
+		{"/iconify/mdi.json", "iconify", "/iconify/{address}"},
 		{"/healthz", "health", "/healthz"},
 		{"/", "page", "/"},
 		{"/search?q=home", "page", "/search"},

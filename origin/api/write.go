@@ -111,7 +111,7 @@ func (ans *answer) fields(h http.Header, etag string, modified time.Time) {
 // clearFields removes the fields that fields has set, because a refusal must not describe the
 // answer that it replaces.
 func clearFields(h http.Header) {
-	for _, name := range []string{"ETag", "Vary", "Last-Modified", "Link", "Content-Security-Policy", "Icon-Recolored"} {
+	for _, name := range []string{"ETag", "Vary", "Last-Modified", "Link", "Content-Security-Policy", "Content-Disposition", "Icon-Recolored"} {
 		h.Del(name)
 	}
 }
@@ -192,6 +192,11 @@ func (c *call) surrogate() string {
 		if icon.ValidKey(ref.Pack) && icon.ValidKey(ref.Name) {
 			return iconKeys(ref)
 		}
+	case iconifyPath:
+		if icon.ValidKey(ref.Pack) && icon.ValidKey(ref.Name) {
+			return iconKeys(ref)
+		}
+		return icon.LibraryKey
 	case searchPath, suggestPath, packsPath, packPath:
 		return icon.LibraryKey
 	}
