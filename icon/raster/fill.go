@@ -152,8 +152,8 @@ func (a *accumulator) span(row int, x0, x1 float64, dy float32) {
 	done := float32(0)          // of the covered area so far, as a sum of the cells
 	for col := first; col < last; col++ {
 		left, right := max(x0, float64(col)), min(x1, float64(col+1))
-		// The part of the line on the left of this pixel covers the pixel fully. Of the part within,
-		// the area on the right of the line counts.
+		// The part of the line on the left of this pixel covers the pixel fully. Of the part
+		// within, the area on the right of the line counts.
 		before := perX * float32(left-x0)
 		here := perX * float32(right-left)
 		covered := before + here*float32(float64(col+1)-(left+right)/2)
