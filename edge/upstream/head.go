@@ -12,8 +12,8 @@ import (
 
 // checkHead refuses responses that net/http accepts but no origin may send: with another protocol
 // version (HTTP/9.9), with a status outside of 200 to 599 (such as an unexpected 101), a 206 or 416
-// without a Range or a partNumber and a 304 without a condition in the request, and with a field name that is no
-// token or a value with control characters.
+// without a Range or a partNumber and a 304 without a condition in the request, and with a field
+// name that is no token or a value with control characters.
 func checkHead(resp *http.Response, req *http.Request, http2 bool) error {
 	switch status := resp.StatusCode; {
 	case !http2 && (resp.ProtoMajor != 1 || resp.ProtoMinor > 1):

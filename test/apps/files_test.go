@@ -273,7 +273,8 @@ var gitHTTP = application{
 			v.write(fmt.Sprintf("first/large/%d", i), random(byte(i), 1<<20))
 		}
 		commit("first", "large")
-		git("first", "push", "--quiet", "origin", "main") // in chunks, because it is longer than http.postBuffer
+		// In chunks, because the push is longer than http.postBuffer.
+		git("first", "push", "--quiet", "origin", "main")
 		git("", "clone", "--quiet", remote, "second")
 		commits := 4
 		if whole() {

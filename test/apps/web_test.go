@@ -112,7 +112,8 @@ var nextJS = application{
 			document.querySelector("[name=file]").files = transfer.files
 			document.querySelector("[name=name]").value = "Ada"
 		})()`))
-		b.until(`Object.keys(document.querySelector("form")).some(key => key.startsWith("__react"))`) // hydrated
+		// React has taken the form over.
+		b.until(`Object.keys(document.querySelector("form")).some(key => key.startsWith("__react"))`)
 		click("#send")
 		b.until(`document.querySelector("#answer").textContent.startsWith("hello")`)
 		show("action")

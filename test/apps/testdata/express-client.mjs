@@ -6,7 +6,7 @@ async function send(method, path, { body, ...headers } = {}) {
 	const response = await fetch(base + path, { method, body, redirect: 'manual', headers: { 'accept-encoding': 'identity', ...headers, ...(cookie && { cookie }) } })
 	for (const line of response.headers.getSetCookie()) cookie = line.split(';')[0]
 	const text = await response.text()
-	const fields = [...response.headers].filter(([name]) => !['age', 'via', 'etag', 'cache-status', 'date', 'alt-svc', 'content-length', 'connection', 'keep-alive', 'transfer-encoding'].includes(name))
+	const fields = [...response.headers].filter(([name]) => !['age', 'via', 'etag', 'cache-status', 'date', 'alt-svc', 'content-length', 'connection', 'server', 'keep-alive', 'transfer-encoding'].includes(name))
 	console.log(method, path, response.status, JSON.stringify(fields).replaceAll(/sid=[^;]*/g, 'sid=…'), text.replaceAll(/plain|secure/g, '…'))
 }
 
