@@ -68,6 +68,7 @@ async function load(path) {
 }
 
 const times = await keys();
+console.error(`${times.length} key presses: median ${Math.round(quantile(times, 0.5))} ms, 95th ${Math.round(quantile(times, 0.95))} ms`);
 const rows = [];
 for (const [name, path] of [['home', '/'], ['results', '/search?q=home'], ['icon', '/icon/mdi/home'], ['pack', '/pack/lucide'], ['all packs', '/packs']]) {
   const runs = [];
