@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image golden conformance security attacks faults apps differ react example-react help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image golden site bench-site conformance security attacks faults apps differ react example-react help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -13,10 +13,10 @@ run: build library/node_modules ## publish the real library into a local folder,
 
 # The parts of make test. Two run at a time, because the tests of processes and browsers mostly wait. The packages of
 # SEQUENTIAL have long tests of one goroutine (test/sequential): they run without the race detector.
-TEST_PARTS := test-race test-processes lint test-sequential test-modules react
+TEST_PARTS := test-race test-processes lint test-sequential test-modules react test-site
 SEQUENTIAL := $(shell git grep -l 'sequential\.Test(t)' -- '*_test.go' | xargs -r dirname | sort -u | sed 's,^,./,')
 
-test: build tools/node_modules clients/react/node_modules test/apps/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
+test: build tools/node_modules clients/react/node_modules test/apps/node_modules site/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(TEST_PARTS)
 
 .PHONY: test-race test-sequential test-processes test-modules
@@ -35,6 +35,16 @@ test-modules:
 	go test -C tools -count=1 ./... # they read files outside of their module, of which the test cache knows nothing
 	go test -C tools/promql ./...
 	go test -C tools/deploy -timeout 20m ./...
+
+.PHONY: test-site
+test-site: build site/node_modules chromium # the contract of the site in a browser; the embedded files are those of their sources
+	cd site && npm run --silent lint && node build.mjs --check && ICONEDGE=$(CURDIR)/iconedge npm test --silent
+
+site: site/node_modules ## build the script and the style sheet of the site into origin/site/assets
+	cd site && npm run --silent lint && npm run --silent build
+
+bench-site: build site/node_modules library/node_modules chromium ## measure the site over the real library: from a key press to painted results, the largest paint, blocked time; writes docs/reference/site.md
+	cd site && ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/library/node_modules/@iconify/json npm run --silent bench
 
 build: ## build the program
 	go build -trimpath -o iconedge ./cmd/iconedge
@@ -63,7 +73,7 @@ fuzz: ## run every fuzz target for FUZZ (10s)
 	@set -e; for module in . loadtest; do for pkg in $$(go list -C $$module ./...); do for f in $$(go test -C $$module -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	  echo "$$pkg $$f"; go test -C $$module $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done; done
 
-bench: build .cache/loadtest library/node_modules ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS; writes docs/reference/performance.md
+bench: build .cache/loadtest library/node_modules bench-site ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS; writes docs/reference/performance.md
 	.cache/loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs/reference
 
 bench-grow: build .cache/loadtest ## measure how the cost of an edge grows with entries, connections, cores and bodies
@@ -73,8 +83,8 @@ fleet: build .cache/loadtest engines library/node_modules .cache/versitygw ## ru
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
 	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs/reference)
 
-bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite; writes docs/explain/search.md (QUERIES=FILE has the queries)
-	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
+bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
+	ICONEDGE_PART=$(PART) ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
 	  go test -tags baseline -count=1 -v -timeout 30m -run TestRelevance ./origin/search
 
 lexicon: library/node_modules ## learn the meanings of words that the program embeds, from the packages that library/package.json pins (name their versions and licences in NOTICE)
@@ -139,6 +149,10 @@ library/node_modules: library/package-lock.json
 clients/react/node_modules: clients/react/package-lock.json
 	@echo "installing the tools of the React package (pinned by its package-lock.json)"
 	cd clients/react && npm ci --no-progress && touch node_modules
+
+site/node_modules: site/package-lock.json
+	@echo "installing the tools of the site (pinned by its package-lock.json)"
+	cd site && npm ci --no-progress && touch node_modules
 
 tools/node_modules: tools/package-lock.json
 	@echo "installing the npm packages of the tests (pinned by tools/package-lock.json)"

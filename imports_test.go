@@ -109,9 +109,11 @@ var rooms = map[string]string{
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
 	// The forms of Iconify's API, for clients of Iconify.
-	"origin/iconify":    "icon problem origin/catalog origin/release origin/search origin/svg",
-	"origin/release":    "icon github.com/klauspost/compress",
-	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
+	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",
+	"origin/release": "icon github.com/klauspost/compress",
+	// What icons look like, for the search; its input is the output of origin/svg.
+	"origin/shape":      "",
+	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync",
 	"origin/token":      "icon objectstore",
 	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.

@@ -61,8 +61,8 @@ func byH1(body string, ends bool) func(*testing.T, *securedTest) int {
 	}
 }
 
-// byStream sends so many bytes of a body with another length. It returns the status of the response,
-// or 0 if the stream is reset.
+// byStream sends so many bytes of a body with another length. It returns the status of the
+// response, or 0 if the stream is reset.
 func byStream(length string, size int) func(*testing.T, *securedTest) int {
 	return func(t *testing.T, s *securedTest) int {
 		c, err := net.Dial("tcp", s.plain)

@@ -292,3 +292,40 @@ func TestOriginWithoutExtendedConnect(t *testing.T) {
 		t.Errorf("%d places are taken", n)
 	}
 }
+
+// More tunnels than one connection of HTTP/2 has streams are open at once: the edge opens more
+// connections to the origin.
+func TestManyTunnelsToHTTP2Origin(t *testing.T) {
+	t.Parallel()
+	const tunnels = 300 // an edge takes 128 streams on a connection
+	u := &upgrader{}
+	inner := newSecured(t, u, func(c *Config) { c.ProxyAll, c.Tunnels.MaxTunnels = true, 2*tunnels })
+	s := newSecured(t, http.NotFoundHandler(), func(c *Config) {
+		must(t, c.Origins.Set("h2c://"+inner.plain))
+		c.ProxyAll, c.Tunnels.MaxTunnels = true, 2*tunnels
+	})
+	connect := s.overH1()
+	var open, all sync.WaitGroup
+	open.Add(tunnels)
+	for i := range tunnels {
+		all.Go(func() {
+			resp, w := connect(t, "/socket", "websocket")
+			open.Done()
+			open.Wait()
+			if resp.StatusCode != http.StatusSwitchingProtocols {
+				t.Errorf("tunnel %d: %d", i, resp.StatusCode)
+				return
+			}
+			fmt.Fprint(w, i)
+			w.Close()
+			if got, err := io.ReadAll(resp.Body); err != nil || string(got) != fmt.Sprint("hello ", i) {
+				t.Errorf("tunnel %d: %q, %v", i, got, err)
+			}
+		})
+	}
+	all.Wait()
+	settled(t, "the tunnels have ended", func() bool { return u.open.Load() == 0 && s.Options.Tunnels.Stats().Open == 0 })
+	if a := s.by(t, "h1").get(t, "/other"); a.StatusCode != http.StatusOK {
+		t.Errorf("a request beside them: %d", a.StatusCode)
+	}
+}

@@ -31,7 +31,7 @@ var defaultLimits = [routes.Classes]ratelimit.Limit{
 	routes.ClassIcon:    {N: 120, Window: time.Minute},
 	routes.ClassPacks:   {N: 60, Window: time.Minute},
 	routes.ClassVerify:  {N: 30, Window: time.Minute},
-	routes.ClassPages:   {N: 300, Window: time.Minute}, // search while typing is a page for each key
+	routes.ClassPages:   {N: 300, Window: time.Minute}, // one for each key while typing
 }
 
 // String returns all limits in force, as help shows them.

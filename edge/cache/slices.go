@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/iconedge/iconedge/edge/cache/disk"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
 // sliceLoss is the part of the disk tier that one object may take. The log removes its oldest
@@ -34,4 +36,26 @@ func (c *Cache) HasSlice(object uint64, number int64) (ok bool) {
 func (c *Cache) OpenSlice(object uint64, number, length int64) (slice io.ReaderAt) {
 	c.onDisk(func(d *disk.Tier) { slice = d.OpenSlice(disk.SliceID{Object: object, Number: number}, length) })
 	return slice
+}
+
+// writeNow has the entry of a large object written to disk while it stays in memory. Otherwise a
+// crash would make all of its slices unreachable.
+func (c *Cache) writeNow(s *shard, e *entry.Entry) {
+	s.mu.Lock() // the disk tier is not closed while a shard is locked and open
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	written := e.CopyConfirmed() // the writer reads it without the lock
+	written.Generation, written.Labels, written.Hash, written.Charged = e.Generation, e.Labels, e.Hash, e.Charged
+	c.disk.EnqueueStored(written, func(at entry.Origin) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		l := s.at(e.Hash)
+		if l == nil || l.ID != e.ID || !l.Is(memory.Live) {
+			return false
+		}
+		e.Origin, s.origins[e.Hash] = at, at
+		return true
+	})
 }

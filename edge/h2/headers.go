@@ -125,8 +125,8 @@ func (c *Conn) trailers(stream uint32, ends bool) error {
 	return c.complete(s)
 }
 
-// addTrailer gives a request the trailer fields that the decoder has. It returns false if the client
-// holds too much memory.
+// addTrailer gives a request the trailer fields that the decoder has. It returns false if the
+// client holds too much memory.
 func (c *Conn) addTrailer(s *stream) bool {
 	room, size := c.srv.config.Bodies, int64(c.decoder.size)
 	switch {

@@ -12,7 +12,10 @@ import (
 const (
 	// near is the number of slices that a transfer may be behind a reader for the reader to wait
 	// for it instead of fetching the slice.
-	near = 8
+	near = 2
+	// maxTries is the maximum number of requests for the slice at one position: one whose slices are
+	// stored, and one for the reader alone.
+	maxTries = 2
 	// fetched is the maximum number of slices of one request to the origin.
 	fetched = 64
 	// firstRead is the number of bytes that Prepare reads at most.
@@ -34,7 +37,8 @@ type Reader struct {
 	sliceAt  slicing.Span  // its span
 	direct   io.ReadCloser // a body that is not stored, at pos; nil: none
 	directTo int64         // where it ends
-	triedAt  int64         // where it has begun the last fetch; -1: nowhere
+	triedAt  int64         // where it has begun the last fetches
+	tries    int           // how many it has begun there
 	failed   error         // of the last transfer that it has read
 	closed   bool
 
@@ -47,7 +51,7 @@ type Reader struct {
 
 // Open returns a reader of a span of an object. It must be closed.
 func (s *Store) Open(id uint64, length int64, span slicing.Span, fetch Fetch) *Reader {
-	return &Reader{object: s.use(id, length), fetch: fetch, pos: span.From, end: span.To, triedAt: -1, last: time.Now()}
+	return &Reader{object: s.use(id, length), fetch: fetch, pos: span.From, end: span.To, last: time.Now()}
 }
 
 // Prepare waits until the first bytes have arrived, so that an error can still become a response of
@@ -220,7 +224,7 @@ func (r *Reader) obtain(n int64) error {
 	missing := slicing.Span{From: r.pos, To: r.end}.Missing(o.length, fetched, func(m int64) bool {
 		return m != n && (o.coming(m, false) != nil || o.has(m))
 	})
-	if !o.store.reserve() {
+	if r.triesAt(r.pos) > 0 || !o.store.reserve() {
 		o.mu.Unlock()
 		return r.fetchDirectly(missing)
 	}
@@ -247,14 +251,21 @@ func (r *Reader) begin(t *transfer) error {
 	return nil
 }
 
-// request sends a request for slices. It fails if an earlier one at the same position has failed,
-// because then nothing would ever end the attempts.
+// request sends a request for slices, at most maxTries times for the same position.
 func (r *Reader) request(s slicing.Span) (io.ReadCloser, slicing.Span, error) {
-	if r.triedAt == r.pos {
+	if r.tries = r.triesAt(r.pos) + 1; r.tries > maxTries {
 		return nil, s, cmp.Or(r.failed, ErrLength)
 	}
 	r.triedAt = r.pos
 	return r.fetch(s)
+}
+
+// triesAt returns how many requests were sent for a position.
+func (r *Reader) triesAt(pos int64) int {
+	if r.triedAt != pos {
+		return 0
+	}
+	return r.tries
 }
 
 // record records why a transfer has ended, if it has.
@@ -264,8 +275,8 @@ func (r *Reader) record(t *transfer) {
 	}
 }
 
-// fetchDirectly fetches slices for this reader alone, because too many transfers go on. They are
-// not stored.
+// fetchDirectly fetches slices for this reader alone, because too many transfers go on, or the
+// slices were lost before the reader could read them. They are not stored.
 func (r *Reader) fetchDirectly(s slicing.Span) error {
 	body, got, err := r.request(s)
 	if err != nil {
@@ -273,7 +284,8 @@ func (r *Reader) fetchDirectly(s slicing.Span) error {
 	}
 	if _, err := io.CopyN(io.Discard, body, r.pos-got.From); err != nil {
 		body.Close()
-		return err
+		r.failed = err
+		return nil // the caller tries again, if it may
 	}
 	r.direct, r.directTo = body, got.To
 	return nil
@@ -287,13 +299,10 @@ func (r *Reader) fromOrigin(p []byte) (int, error) {
 		r.direct.Close()
 		r.direct = nil
 	}
-	switch {
-	case n > 0:
-		return n, nil
-	case err == io.EOF:
-		return 0, ErrLength
+	if n == 0 && err != nil && err != io.EOF {
+		r.failed = err
 	}
-	return 0, err
+	return n, nil // without bytes the caller tries again, if it may
 }
 
 // attach makes r a reader of a transfer, and of no other one. The caller holds the lock.

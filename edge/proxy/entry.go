@@ -203,8 +203,8 @@ func header(e *cache.Entry) http.Header {
 }
 
 // negotiate permits the edge to make content codings of a forwarded response with the fields h, if
-// they and the length of its body (negative: unknown) permit it. Every representation, coded or not,
-// then names Accept-Encoding in Vary, also before the first coding is made.
+// they and the length of its body (negative: unknown) permit it. Every representation, coded or
+// not, then names Accept-Encoding in Vary, also before the first coding is made.
 func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
 	if q.site != nil && q.site.Compress && compress.Compressible(e.Status, h, length) {
 		e.EnableCodings()
@@ -293,8 +293,8 @@ type doorkeeper struct {
 }
 
 // admits reports whether the response to a key of one of our own routes may be stored, and records
-// that the key was requested. Like the form of an icon, the page of an error is stored at the second
-// request, because clients can invent any number of addresses.
+// that the key was requested. Like the form of an icon, the page of an error is stored at its
+// second request, because clients can invent any number of addresses.
 func (d *doorkeeper) admits(key string, errorPage bool) bool {
 	path, _, form := strings.Cut(key, "?")
 	if !errorPage && (!form || !isForm(path)) {

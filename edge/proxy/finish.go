@@ -79,8 +79,8 @@ func (h *Proxy) mayJoin(r *request, e *cache.Entry) bool {
 	return ifRange == "" || cachepolicy.IfRange(ifRange, e.Identity().ETag, time.Time{}, r.now)
 }
 
-// forbidsCodings reports whether the client accepts a response only as the origin made it (RFC 9111,
-// section 5.2.1.6).
+// forbidsCodings reports whether the client accepts a response only as the origin made it (RFC
+// 9111, section 5.2.1.6).
 func forbidsCodings(r *request) bool {
 	v := joined(r.ctx, fasthttp.HeaderCacheControl)
 	return v != "" && cachepolicy.ParseCacheControl(v).NoTransform

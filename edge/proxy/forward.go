@@ -383,8 +383,8 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 	return exchange.Passed, nil
 }
 
-// hold waits for the end of a short body, so that an incomplete one becomes a clean 502. A body that
-// takes longer is sent while it arrives.
+// hold waits for the end of a short body, so that an incomplete one becomes a clean 502. A body
+// that takes longer is sent while it arrives.
 func (f *found) hold(a *upstream.Response, atMost time.Duration) error {
 	spool := collapse.NewSpool(a.Body, bufferFor(a), a.Length, 0)
 	go spool.Run() // the readers of the spool report its error

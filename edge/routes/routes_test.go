@@ -51,6 +51,9 @@ func TestTargets(t *testing.T) {
 		{"/api/v1/icon/mdi/home?release=" + releaseA, Icon, Target{"/api/v1/icon/mdi/home", "", FormJSON, "mdi/home"}},
 		{"/api/v1/search?q=a+b", Search, Target{Key: "/api/v1/search?q=a+b"}},
 		{"/api/v1/search?q=%E2%82%AC", Search, Target{Key: "/api/v1/search?q=%E2%82%AC"}},
+		{"/api/v1/search?similar=mdi/home&limit=5&x=y", Search, Target{Key: "/api/v1/search?limit=5&similar=mdi%2Fhome"}},
+		{"/api/v1/search?explain=true&q=a&license=MIT", Search, Target{Key: "/api/v1/search?explain=true&license=MIT&q=a"}},
+		{"/api/v1/search?q=a&explain=false", Search, Target{Key: "/api/v1/search?q=a"}},
 		{"/api/v1/packs", Packs, Target{Key: "/api/v1/packs"}},
 		{"/api/v1/packs?commercial=false&category=", Packs, Target{Key: "/api/v1/packs"}},
 		{"/api/v1/packs/mdi?page=1&per_page=5", Pack, Target{Key: "/api/v1/packs/mdi?per_page=5", Name: "mdi"}},
@@ -88,7 +91,7 @@ func routeIn(t *testing.T, key string) Route {
 func FuzzRoute(f *testing.F) {
 	for _, s := range []string{
 		"/", "/mdi/home.svg", "/mdi/home.svg?color=%23F00&size=1&x=y", "/mdi/home.svg?flip=vertical&rotate=3&release=" + releaseA,
-		"/api/v1/icon/mdi/home?format=svg&width=3", "/api/v1/search?q=%20a%26b=c%20&limit=50&offset=3&pack=mdi", "/api/v1/search?q=\u20ac",
+		"/api/v1/icon/mdi/home?format=svg&width=3", "/api/v1/search?q=%20a%26b=c%20&limit=50&offset=3&pack=mdi", "/api/v1/search?q=\u20ac", "/api/v1/search?similar=mdi/home&explain=true&style=x", "/api/v1/search?similar=a/b&q=c",
 		"/api/v1/packs?license=MIT&category=a%2Bb&commercial=true", "/api/v1/packs/mdi?page=2&per_page=100", "/-/release?since=" + releaseA,
 		"/mdi/../x.svg", "/mdi//x.svg", "/a%2fb", "/api/v1/auth/verify", "/healthz", "//a/b", "/api/v1/icon/a/b?color=12345678",
 	} {

@@ -3,6 +3,7 @@ package routes
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -213,11 +214,21 @@ func parseSuggest(_, query string) (Target, error) {
 
 // parseSearch parses /api/v1/search.
 func parseSearch(_, query string) (Target, error) {
-	p, err := icon.ParseQuery(query, "q", "limit", "offset", "pack", "style", "category", "license", "commercial")
+	p, err := icon.ParseQuery(query, "q", "limit", "offset", "pack", "style", "category", "license", "commercial", "similar", "explain")
 	if err != nil {
 		return Target{}, err
 	}
-	q, err := parseText(p)
+	similar, err := icon.ParamSimilar(p)
+	if err != nil {
+		return Target{}, err
+	}
+	q := ""
+	if similar == (icon.Ref{}) {
+		if q, err = parseText(p); err != nil {
+			return Target{}, err
+		}
+	}
+	explain, err := p.Bool("explain")
 	if err != nil {
 		return Target{}, err
 	}
@@ -241,7 +252,13 @@ func parseSearch(_, query string) (Target, error) {
 	b.addInt("offset", offset, 0)
 	b.add("pack", pack)
 	b.add("q", q)
+	if similar != (icon.Ref{}) {
+		b.add("similar", similar.String())
+	}
 	b.add("style", p["style"])
+	if explain { // the origin's response is no-store, so the edge stores nothing under this key
+		b.add("explain", "true")
+	}
 	return Target{Key: b.of(searchPath)}, nil
 }
 
@@ -312,7 +329,7 @@ func parseNames(_, query string) (Target, error) {
 // parsePlain parses the address of a route that has no parameters.
 func parsePlain(path, _ string) (Target, error) { return Target{Key: path}, nil }
 
-// An address builds a canonical query. The caller adds the parameters in alphabetical order.
+// An address builds a canonical query, in which the parameters are in alphabetical order.
 type address struct{ query []string }
 
 func (b *address) add(name, value string) {
@@ -345,6 +362,7 @@ func (b *address) of(path string) string {
 	if len(b.query) == 0 {
 		return path
 	}
+	slices.Sort(b.query)
 	return path + "?" + strings.Join(b.query, "&")
 }
 

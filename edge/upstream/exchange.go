@@ -125,7 +125,7 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	var transport http.RoundTripper = by
 	switch {
 	case o.http2() && r.Upgrade != "":
-		transport = extendedConnect{c.tunnels}
+		transport = c.tunnels
 	case o.http2():
 		transport = c.http2
 	}

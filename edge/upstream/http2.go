@@ -18,6 +18,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
+//lint:file-ignore SA1019 net/http's Transport can't send :protocol
+
 // An origin may speak HTTP/2 (RFC 9113): over TLS (h2), or without it, by prior knowledge (h2c).
 // net/http's Transport multiplexes the requests on few connections. It sends no extended CONNECT
 // (RFC 8441), so upgrades use the Transport of x/net.
@@ -60,8 +62,8 @@ func (c *Client) newHTTP2(connect time.Duration, config func() *tls.Config) *htt
 }
 
 // newTunnels returns the Transport for upgrades over HTTP/2. It has connections of its own.
-func (c *Client) newTunnels() *http2.Transport {
-	return &http2.Transport{
+func (c *Client) newTunnels() extendedConnect {
+	return extendedConnect{&http2.Transport{
 		AllowHTTP: true,
 		DialTLSContext: func(ctx context.Context, network, address string, _ *tls.Config) (net.Conn, error) {
 			if destinationOf(ctx).origin.scheme() == "https" {
@@ -74,12 +76,15 @@ func (c *Client) newTunnels() *http2.Transport {
 		MaxHeaderListSize:  maxHead,
 		ReadIdleTimeout:    pingAfter,
 		PingTimeout:        pingAfter / 3,
-	}
+	}}
 }
 
 // An extendedConnect makes an upgrade of HTTP/1.1 an extended CONNECT (RFC 8441), and the response
 // of an origin that accepts it a 101.
 type extendedConnect struct{ *http2.Transport }
+
+// close closes idle connections.
+func (e extendedConnect) close() { e.CloseIdleConnections() }
 
 // RoundTrip returns when the head of the response has arrived. From a 101 on the end of the
 // request's context changes nothing.
@@ -98,8 +103,8 @@ func (e extendedConnect) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		cancel(nil)
 		out.Close()
-		if strings.Contains(err.Error(), "extended connect not supported") { // x/net exports no error
-			err = noTunnels()
+		if strings.Contains(err.Error(), "extended connect not supported") {
+			err = noTunnels() // x/net exports no such error
 		}
 		return nil, err
 	}

@@ -76,8 +76,9 @@ func safeTarget(s string) bool {
 
 // A Trailer is the trailer fields of a request's body, as the client sent them.
 type Trailer struct {
-	Announced []string           // the lines of Trailer in the header fields
-	Fields    func() http.Header // to be called when the whole body has been read; nil: there are none
+	Announced []string // the lines of Trailer in the header fields
+	// Fields returns them, after the whole body has been read. nil: there are none.
+	Fields func() http.Header
 }
 
 // announced returns the trailer fields that the client has announced, without their values. Over

@@ -21,8 +21,6 @@ import (
 	"net/url"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/net/http2"
 )
 
 const defaultConns = 256
@@ -75,9 +73,9 @@ type Client struct {
 	log                           *slog.Logger
 	secret                        func() string
 	transport                     *http.Transport
-	retryTransport                *http.Transport  // for retries, each on a new connection
-	http2                         *http.Transport  // for origins that speak HTTP/2
-	tunnels                       *http2.Transport // for upgrades of those
+	retryTransport                *http.Transport // for retries, each on a new connection
+	http2                         *http.Transport // for origins that speak HTTP/2
+	tunnels                       extendedConnect // for upgrades of those
 	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
 }
 
@@ -192,5 +190,5 @@ func (c *Client) Stats() Stats {
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 	c.http2.CloseIdleConnections()
-	c.tunnels.CloseIdleConnections()
+	c.tunnels.close()
 }

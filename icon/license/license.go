@@ -15,14 +15,20 @@ import (
 // without conditions.
 type Obligations uint8
 
-// The obligations, from the one that excludes most uses to the one that excludes least.
+// The obligations, the heaviest first.
 const (
-	NonCommercial Obligations = 1 << iota // no use that is primarily intended for commercial advantage
-	NoDerivatives                         // changed versions are not shared
-	Copyleft                              // changed versions are distributed under the same licence, with source
-	ShareAlike                            // changed versions are shared under the same licence
-	Attribution                           // the author is credited where the icon is shown
-	Notice                                // copies keep the copyright notice and the licence
+	// NonCommercial forbids use that is primarily intended for commercial advantage.
+	NonCommercial Obligations = 1 << iota
+	// NoDerivatives forbids sharing changed versions.
+	NoDerivatives
+	// Copyleft requires that changed versions are distributed under the same licence, with source.
+	Copyleft
+	// ShareAlike requires that changed versions are shared under the same licence.
+	ShareAlike
+	// Attribution requires that the author is credited where the icon is shown.
+	Attribution
+	// Notice requires that copies keep the copyright notice and the licence.
+	Notice
 )
 
 // count is the number of obligations.
@@ -98,7 +104,7 @@ func All() Obligations { return 1<<count - 1 }
 // Of returns the obligations of a licence: an SPDX identifier or a licence expression (SPDX 2.3,
 // annex D), in any case. Of an expression with OR the user may choose the licence, so only the
 // obligations of all alternatives count. It is not known if the table lacks a licence that the user
-// cannot avoid; the set then has what is certain.
+// cannot avoid; the set then has the certain ones.
 func Of(spdx string) (o Obligations, known bool) {
 	if e, ok := table[spdx]; ok {
 		return e.obliges, true

@@ -217,7 +217,7 @@ func (d *drawer) shape(n *node) (p path) {
 // tolerance is the largest distance in pixels between a curve and the lines that are drawn for it.
 const tolerance = 0.08
 
-// flat returns a path as lines in user units, for drawing with m.
+// flat returns a path as lines in user units, which m maps to pixels.
 func (d *drawer) flat(p path, m matrix) ([]polyline, error) {
 	if err := d.pay(len(p)); err != nil {
 		return nil, err

@@ -90,8 +90,8 @@ type accumulator struct {
 	work   int
 }
 
-// line adds the line from p to q. What lies on the left of the area counts as on its left edge, and
-// what lies on the right counts nothing.
+// line adds the line from p to q. A part on the left of the area counts as on its left edge, and a
+// part on the right counts nothing.
 func (a *accumulator) line(p, q point) {
 	if p.y == q.y {
 		return
@@ -152,8 +152,8 @@ func (a *accumulator) span(row int, x0, x1 float64, dy float32) {
 	done := float32(0)          // of the covered area so far, as a sum of the cells
 	for col := first; col < last; col++ {
 		left, right := max(x0, float64(col)), min(x1, float64(col+1))
-		// The part of the line left of this pixel's right edge covers all of the pixels after it; of
-		// this pixel it covers what is on the right of the line.
+		// The part of the line on the left of this pixel covers the pixel fully. Of the part within,
+		// the area on the right of the line counts.
 		before := perX * float32(left-x0)
 		here := perX * float32(right-left)
 		covered := before + here*float32(float64(col+1)-(left+right)/2)

@@ -5,7 +5,7 @@
 //
 // Draw is pure and needs no network, no file and no font. Its time and memory are bounded by the
 // size of the image, for any input: every element, line and layer is paid from a budget, and
-// ErrTooComplex ends a drawing that exhausts it.
+// an SVG that exhausts it gets ErrTooComplex.
 package raster
 
 import (
@@ -58,7 +58,7 @@ func Draw(svg []byte, width, height int, current color.Color) (*image.RGBA, erro
 	return img, nil
 }
 
-// A drawer is one drawing under way.
+// A drawer draws one SVG.
 type drawer struct {
 	width, height int
 	budget        int // of work, about one for each touched pixel

@@ -265,7 +265,8 @@ func (s *stroker) end(p, normal point) {
 	}
 }
 
-// corner draws the join of two segments with these normals. A point within a curve gets a round one.
+// corner draws the join of two segments with these normals. A point within a curve gets a round
+// one.
 func (s *stroker) corner(p, before, after point, join bool) {
 	turn := before.cross(after)
 	cos := before.dot(after) / (s.r * s.r)

@@ -29,7 +29,7 @@ var get = []string{http.MethodGet, http.MethodHead, http.MethodOptions}
 var (
 	cdnPath      = &endpoint{"cdn", "/{pack}/{file}", get, append([]string{"release"}, icon.CDNParams...), true, (*API).cdn, nil}
 	iconPath     = &endpoint{"icon", "/api/v1/icon/{pack}/{name}", get, append([]string{"format"}, icon.VariantParams...), true, (*API).icon, nil}
-	searchPath   = &endpoint{"search", "/api/v1/search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial"}, true, (*API).search, nil}
+	searchPath   = &endpoint{"search", "/api/v1/search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial", "similar", "explain"}, true, (*API).search, nil}
 	suggestPath  = &endpoint{"suggest", "/api/v1/suggest", get, []string{"q"}, true, (*API).suggest, nil}
 	packsPath    = &endpoint{"packs", "/api/v1/packs", get, []string{"category", "license", "commercial"}, true, (*API).packs, nil}
 	packPath     = &endpoint{"pack", "/api/v1/packs/{pack}", get, []string{"page", "per_page"}, true, (*API).pack, nil}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
+	"github.com/iconedge/iconedge/origin/shape"
 	"github.com/iconedge/iconedge/origin/svg"
 )
 
@@ -122,7 +123,7 @@ func document(pack string, m release.Meta, data []byte) search.Doc {
 	sum := sha256.Sum256(data)
 	return search.Doc{
 		Pack: pack, Name: m.Name, AliasOf: m.AliasOf, Width: m.Width, Height: m.Height, Monochrome: m.Monochrome,
-		Categories: m.Categories, Image: [16]byte(sum[:16]),
+		Categories: m.Categories, Image: [16]byte(sum[:16]), Shape: shape.Of(data),
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
 		names = append(names, ref.String())
 	}
 	v.List = strings.Join(names, ",")
-	v.frame = s.frame("bag", "Bag · iconedge", "The icons that you have chosen, to download with their licences.", "")
+	v.frame = s.frame("Bag · iconedge", "The icons that you have chosen, to download with their licences.", "")
 	if len(keys) > 8 { // a release that changes one of many icons renews the page with the lists
 		keys = nil
 	}

@@ -75,8 +75,8 @@ func bagItems(ctx context.Context, q *Request) (items []bag.Item, keys string, e
 	return items, b.String(), nil
 }
 
-// inBag says that a problem is that of one icon of a bag. It names the pack of the icon, if there
-// is such a pack.
+// inBag returns the problem of an icon as the problem of its bag. It names the pack of the icon, if
+// there is such a pack.
 func inBag(err error, q *Request, ref icon.Ref) error {
 	p := problem.From(err)
 	_, known := q.Release.Pack(ref.Pack)

@@ -14,15 +14,15 @@ import (
 // cardsCached is the Cache-Control of cards, which other sites show beside a link: that of icons.
 const cardsCached = "public, max-age=86400, stale-while-revalidate=604800, stale-if-error=604800"
 
-// drawing limits the cards that are drawn at a time, so that requests for cards leave processors
+// cardSlots limits the cards that are drawn at a time, so that requests for cards leave processors
 // to all others.
-var drawing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+var cardSlots = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
 // draw calls make as soon as fewer than that many cards are being drawn.
 func draw(ctx context.Context, make func() ([]byte, error), keys string) (*Page, error) {
 	select {
-	case drawing <- struct{}{}:
-		defer func() { <-drawing }()
+	case cardSlots <- struct{}{}:
+		defer func() { <-cardSlots }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

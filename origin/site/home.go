@@ -44,7 +44,7 @@ func (s *Site) home(ctx context.Context, q *Request) (*Page, error) {
 		samples := v.Packs[0].Samples
 		v.Sample = &samples[len(samples)/3]
 	}
-	v.frame = s.frame("home", "iconedge: every open-source icon, at an address",
+	v.frame = s.frame("iconedge: every open-source icon, at an address",
 		fmt.Sprintf("Search %d open-source icons of %d packs. Copy an address, and use the icon anywhere.", v.IconCount, v.PackCount), "/")
 	return s.render("home", v, icon.LibraryKey)
 }

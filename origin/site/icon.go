@@ -143,7 +143,7 @@ func (s *Site) icon(ctx context.Context, q *Request) (*Page, error) {
 		Ref: ic.Ref, Pack: ic.Pack.Pack, Monochrome: ic.Meta.Monochrome, AliasOf: ic.Meta.AliasOf,
 		Tags: ic.Meta.Tags, Categories: ic.Meta.Categories, Width: number(width), Height: number(height), Custom: custom,
 	}
-	v.frame = s.frame("icon", ic.Ref.Name+" · "+ic.Pack.Name+" · iconedge",
+	v.frame = s.frame(ic.Ref.Name+" · "+ic.Pack.Name+" · iconedge",
 		fmt.Sprintf("The icon %s of %s, licence %s: its address, code, SVG and PNG.", ic.Ref.Name, ic.Pack.Name, ic.Pack.License), "/icon/"+target.String())
 	v.Snippets = snippets(v, image)
 	v.Near = s.near(ctx, q, ic)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/license"
 )
 
 // An obligation is a duty that a licence imposes on the user of an icon, in the order from the
@@ -34,16 +35,16 @@ var obligationTexts = [obligations]string{
 	"No use for commercial advantage or payment. Credit the author.",
 }
 
-// obligationOf returns the heaviest obligation of a licence.
+// obligationOf returns the heaviest obligation of a licence, by the table of package license.
 func obligationOf(spdx string) obligation {
-	switch id := strings.ToUpper(spdx); {
-	case strings.Contains(id, "-NC"):
+	switch o, _ := license.Of(spdx); {
+	case o.Has(license.NonCommercial):
 		return nonCommercial
-	case strings.Contains(id, "GPL"), strings.HasPrefix(id, "MPL"), strings.HasPrefix(id, "EPL"):
+	case o.Has(license.Copyleft):
 		return copyleft
-	case strings.HasPrefix(id, "CC-BY") && strings.Contains(id, "-SA"):
+	case o.Has(license.ShareAlike):
 		return shareAlike
-	case strings.HasPrefix(id, "CC-BY"):
+	case o.Has(license.Attribution):
 		return attribution
 	}
 	return noticeOnly
@@ -53,7 +54,10 @@ func obligationOf(spdx string) obligation {
 func obligationsOf(spdx string) string { return obligationTexts[obligationOf(spdx)] }
 
 // credited reports whether a licence requires that the author is credited where the icon is shown.
-func credited(spdx string) bool { return strings.HasPrefix(strings.ToUpper(spdx), "CC-BY") }
+func credited(spdx string) bool {
+	o, _ := license.Of(spdx)
+	return o.Has(license.Attribution)
+}
 
 // A licenseGroup is a group of licences with the same heaviest obligation, in a filter.
 type licenseGroup struct {

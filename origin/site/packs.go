@@ -35,7 +35,7 @@ func (s *Site) packs(ctx context.Context, q *Request) (*Page, error) {
 			v.Packs = append(v.Packs, card(ctx, q.Release, p))
 		}
 	}
-	v.frame = s.frame("packs", "Icon packs · iconedge", "All icon packs, with their licences, and samples of their icons.", "/packs")
+	v.frame = s.frame("Icon packs · iconedge", "All icon packs, with their licences, and samples of their icons.", "/packs")
 	return s.render("packs", v, icon.LibraryKey)
 }
 

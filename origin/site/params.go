@@ -9,8 +9,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// Invalid is the parameter by which an edge asks for the 400 page about a parameter, which it names.
-// So all wrong values share few cache entries, and no wrong value reaches a page.
+// Invalid is the parameter by which an edge asks for the 400 page about another parameter, which it
+// names. So all wrong values share few cache entries, and no wrong value reaches a page.
 const Invalid = "invalid"
 
 // invalid returns the 400 that a request for the page about a wrong parameter asks for.
@@ -89,7 +89,7 @@ func (s selection) Address(page int) string {
 	return "/search" + b.String()
 }
 
-// empty reports whether nothing was asked for.
+// filtered reports whether a filter is set.
 func (s selection) filtered() bool {
 	return s.Pack != "" || s.License != "" || s.Style != "" || s.Category != "" || s.Commercial
 }

@@ -43,15 +43,16 @@ func (s *Site) search(_ context.Context, q *Request) (*Page, error) {
 		v.Choices = append(v.Choices, choice{p.Key, p.Name, p.Key == asked.Pack})
 	}
 	if asked.Text == "" {
-		v.frame = s.frame("search", "Search icons · iconedge", "Search all icons by words.", "")
+		v.frame = s.frame("Search icons · iconedge", "Search all icons by words.", "")
 		for _, p := range packs {
 			if (asked.Pack == "" || p.Key == asked.Pack) && asked.shows(p) {
-				v.Packs = append(v.Packs, packCard{Pack: p}) // without samples, so that the page stays light
+				// Without samples, so that the page stays light.
+				v.Packs = append(v.Packs, packCard{Pack: p})
 			}
 		}
 		return s.render("search", v, icon.LibraryKey)
 	}
-	v.frame = s.frame("search", asked.Text+" · icons · iconedge", fmt.Sprintf("Icons for %q.", asked.Text), "")
+	v.frame = s.frame(asked.Text+" · icons · iconedge", fmt.Sprintf("Icons for %q.", asked.Text), "")
 	v.Query = asked.Text
 	var hits []search.Hit
 	hits, v.Total = q.Index.Search(search.Query{

@@ -101,7 +101,6 @@ var Fields = [][2]string{
 
 // A frame is the part of a page around its main element.
 type frame struct {
-	Kind        string
 	Title       string
 	Description string
 	Canonical   string // empty: the page has none, and is not indexed
@@ -112,8 +111,8 @@ type frame struct {
 }
 
 // frame returns the frame of a page. path is the path of its canonical address; empty: none.
-func (s *Site) frame(kind, title, description, path string) frame {
-	f := frame{Kind: kind, Title: title, Description: description, Site: s.site, CDN: s.cdn, Assets: s.assets}
+func (s *Site) frame(title, description, path string) frame {
+	f := frame{Title: title, Description: description, Site: s.site, CDN: s.cdn, Assets: s.assets}
 	if path != "" {
 		f.Canonical = s.site + path
 	}

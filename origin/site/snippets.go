@@ -9,14 +9,19 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// A snippet is code that shows the icon. ID is part of its test id.
-type snippet struct{ ID, Label, Code string }
+// A snippet is code that shows the icon. ID is part of its test id. Long code is empty: the script
+// fills it in, and without a script a link leads to the SVG.
+type snippet struct {
+	ID, Label, Code string
+	Fill            bool
+}
 
 // Long reports whether the code can be long, so that its box scrolls.
 func (s snippet) Long() bool { return s.ID == "svg" || s.ID == "datauri" }
 
-// maxSnippet is the length of an SVG, in bytes, up to which pages contain it.
-const maxSnippet = 32 << 10
+// maxSnippet is the length of an SVG, in bytes, up to which pages contain it. With longer ones they
+// would weigh more than 7 kB compressed.
+const maxSnippet = 3000
 
 // snippets returns the code for an icon. image is its SVG with the customisation.
 func snippets(v iconView, image []byte) []snippet {
@@ -25,21 +30,23 @@ func snippets(v iconView, image []byte) []snippet {
 		color = string(v.Custom.Color)
 	}
 	list := []snippet{
-		{"html", "HTML", fmt.Sprintf(`<img src="%s" alt="" width="%s" height="%s">`, address, v.Width, v.Height)},
-		{"css", "CSS", cssRule(v, color)},
-		{"react", "React", reactComponent(v, color)},
-		{"vue", "Vue", fmt.Sprintf("<script setup>\nimport { Icon, addAPIProvider } from '@iconify/vue'\naddAPIProvider('', { resources: ['%s'] })\n</script>\n\n<template>\n  <Icon icon=\"%s:%s\"%s />\n</template>",
+		{ID: "html", Label: "HTML", Code: fmt.Sprintf(`<img src="%s" alt="" width="%s" height="%s">`, address, v.Width, v.Height)},
+		{ID: "css", Label: "CSS", Code: cssRule(v, color)},
+		{ID: "react", Label: "React", Code: reactComponent(v, color)},
+		{ID: "vue", Label: "Vue", Code: fmt.Sprintf("<script setup>\nimport { Icon, addAPIProvider } from '@iconify/vue'\naddAPIProvider('', { resources: ['%s'] })\n</script>\n\n<template>\n  <Icon icon=\"%s:%s\"%s />\n</template>",
 			v.CDN, v.Ref.Pack, v.Ref.Name, iconifyProps(v))},
-		{"svelte", "Svelte", fmt.Sprintf("<script>\n  import Icon, { addAPIProvider } from '@iconify/svelte'\n  addAPIProvider('', { resources: ['%s'] })\n</script>\n\n<Icon icon=\"%s:%s\"%s />",
+		{ID: "svelte", Label: "Svelte", Code: fmt.Sprintf("<script>\n  import Icon, { addAPIProvider } from '@iconify/svelte'\n  addAPIProvider('', { resources: ['%s'] })\n</script>\n\n<Icon icon=\"%s:%s\"%s />",
 			v.CDN, v.Ref.Pack, v.Ref.Name, iconifyProps(v))},
-		{"markdown", "Markdown", fmt.Sprintf("![%s](%s)", v.Ref.Name, address)},
-		{"mcp", "MCP", mcpCall(v)},
-		{"cli", "Command line", fmt.Sprintf("npx @iconedge/react add %s --out src/icons --api %s", v.Ref, v.Site)},
+		{ID: "markdown", Label: "Markdown", Code: fmt.Sprintf("![%s](%s)", v.Ref.Name, address)},
+		{ID: "mcp", Label: "MCP", Code: mcpCall(v)},
+		{ID: "cli", Label: "Command line", Code: fmt.Sprintf("npx @iconedge/react add %s --out src/icons --api %s", v.Ref, v.Site)},
 	}
+	drawing, uri := snippet{ID: "svg", Label: "SVG", Fill: true}, snippet{ID: "datauri", Label: "Data URI", Fill: true}
 	if len(image) <= maxSnippet {
-		list = append(list, snippet{"svg", "SVG", string(image)}, snippet{"datauri", "Data URI", string(newDataURI(image))})
+		drawing.Code, drawing.Fill = string(image), false
+		uri.Code, uri.Fill = string(newDataURI(image)), false
 	}
-	return list
+	return append(list, drawing, uri)
 }
 
 // cssRule returns a rule that shows the icon as a mask over a colour; an icon with its own colours

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Symbol returns a clean SVG as a symbol element with that id, for a file that has several. What
-// could collide with another icon of the file, or change it, gets the id as a prefix: ids, classes
-// and the names of animations. Style rules apply within the symbol alone. xlink reports whether the
+// Symbol returns a clean SVG as a symbol element with that id, for a file that has several. Names
+// that could collide with those of another icon get the id as a prefix: ids, classes and the names
+// of animations. Style rules apply within the symbol alone. xlink reports whether the
 // symbol uses the prefix xlink, which the file must declare. The id must consist of letters, digits
 // and hyphens.
 func Symbol(svg []byte, id string) (symbol []byte, xlink bool, err error) {

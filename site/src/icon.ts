@@ -35,6 +35,14 @@ function query(): string | undefined {
   return s && '?' + s;
 }
 
+/** Fills in the code that is too long for the page. */
+async function fill(): Promise<void> {
+  const codes = all('#use [data-fill]');
+  if (!codes.length) return;
+  const svg = await (await fetch(find<HTMLAnchorElement>('#svg-file')!.href)).text();
+  for (const code of codes) code.textContent = code.id === 's-svg' ? svg : 'data:image/svg+xml,' + encodeURIComponent(svg);
+}
+
 let timer = 0;
 let turn = 0;
 
@@ -59,7 +67,9 @@ function customise(): void {
       .then((response) => (response.ok ? response.text() : Promise.reject(new Error(String(response.status)))))
       .then((html) => {
         const use = find('#use', new DOMParser().parseFromString(html, 'text/html'));
-        if (use && mine === turn) find('#use')!.replaceChildren(...use.childNodes);
+        if (!use || mine !== turn) return;
+        find('#use')!.replaceChildren(...use.childNodes);
+        return fill();
       })
       .catch(() => mine === turn && say('The code below could not be renewed; the address above is right.', { lasting: true }));
   }, 100);
@@ -89,6 +99,7 @@ async function png(): Promise<void> {
 }
 
 if (form) {
+  fill().catch(() => {}); // the link to the SVG stays
   form.addEventListener('input', (event) => {
     if ((event.target as Element).id === 'pick') field('color').value = field('pick').value;
     customise();

@@ -49,7 +49,6 @@ export function show(html: string): void {
   const to = find('main')!;
   if (!from) throw new Error('not a page');
   const focus = to.contains(doc.activeElement) ? doc.activeElement!.id : '';
-  to.className = from.className;
   to.replaceChildren(...from.childNodes);
   doc.title = next.title;
   if (focus) doc.getElementById(focus)?.focus();

@@ -38,7 +38,7 @@ export function writeLibrary(dir) {
   add('credit', 'Credited', 'CC-BY-4.0', icons('home', 'lamp'));
   add('gpl', 'Copyleft', 'GPL-3.0-only', icons('home'));
   add('colors', 'Colours', 'MIT', {
-    home: { body: '<path fill="#f60" d="M0 0h24v24H0z"/><path fill="#06f" d="M6 6h12v12H6z"/>' }, black: { body: '<path fill="#000" d="M0 0h24v24H0z"/><path fill="#111" d="M2 2h3v3z"/>' },
+    home: { body: '<path fill="#f60" d="M0 0h24v24H0z"/><path fill="#06f" d="M6 6h12v12H6z"/>' }, long: { body: '<path fill="#f60" d="M0 0h24v24H0z"/>' + Array.from({ length: 900 }, (_, i) => `<path fill="#${(i * 7919 % 4096).toString(16).padStart(3, '0')}" d="M${i % 24} ${i * 31 % 24}h1v1z"/>`).join('') }, black: { body: '<path fill="#000" d="M0 0h24v24H0z"/><path fill="#111" d="M2 2h3v3z"/>' },
   }, { palette: true });
   for (const prefix of ['search', 'icon', 'api', 'pack', 'packs', 'bag', 'sitemap', 'site']) add(prefix, 'Pack ' + prefix, 'MIT', icons('home', 'mdi', 'star'));
   add('one', 'One', 'MIT', icons('only'));

@@ -122,9 +122,10 @@ describe('responses', () => {
     for (const address of new Set(home.text.match(/\/-\/site\/[a-z]+\.[0-9a-f]+\.(js|css)/g))) files[address.split('/')[3].split('.')[0]] = (await size(address)).n;
     const sum = (...n) => n.reduce((a, b) => a + b, 0);
     const icon = (await size('/icon/mdi/home')).n;
+    const long = (await size('/icon/colors/long')).n;
     for (const [what, n, most] of [
       ['script', sum(files.app, files.theme), 8000], ['style', files.style, 6000], ['worker', (await size('/sw.js')).n, 3000], ['home', home.n, 14000], ['home, everything', sum(home.n, ...Object.values(files)), 25000],
-      ['icon', icon, 7000], ['icon and style', icon + files.style, 10000], ['results', (await size('/search?q=home')).n, 9000], ['search', (await size('/search')).n, 9000], ['pack', (await size('/pack/big')).n, 14000],
+      ['icon', icon, 7000], ['a long icon', long, 7000], ['icon and style', icon + files.style, 10000], ['results', (await size('/search?q=home')).n, 9000], ['search', (await size('/search')).n, 9000], ['pack', (await size('/pack/big')).n, 14000],
     ]) assert.ok(n <= most, `${what}: ${n} bytes, at most ${most}`);
   });
   test('each icon of a pack is on exactly one page', async () => {
@@ -525,6 +526,15 @@ describe('icon', () => {
     }, await code('css'));
     await page.goto(site.base + '/icon/colors/home');
     assert.match(await code('css'), /background: url/);
+    await close(page);
+  });
+  test('a long SVG is filled in', async () => {
+    const page = await open('/icon/colors/long');
+    const svg = await (await get('/colors/long.svg')).text();
+    await page.getByTestId('snippet-svg').filter({ hasText: '<svg' }).waitFor();
+    assert.equal(await page.getByTestId('snippet-svg').textContent(), svg);
+    assert.equal(decodeURIComponent((await page.getByTestId('snippet-datauri').textContent()).slice(19)), svg);
+    assert.deepEqual(page.noise, []);
     await close(page);
   });
   test('downloads', async () => {

@@ -46,8 +46,8 @@ var differNext = differ{
 	large:   true,
 	start:   startNext,
 	corpus: func(t *testing.T, origin string) corpus {
-		c := corpus{did: "static, revalidated, dynamic and streamed pages, their data (RSC), images, routes, redirects", same: sameNext}
-		c.pages = []string{"/", "/isr", "/isr?q=1", "/dynamic", "/dynamic?q=%C3%BC", "/dynamic?q=<b>", "/streamed", "/picture", "/actions", "/picture.png", "/api/data", "/api/data?a=1&b=2", "/rewritten?c=3", "/none", "/old/a/b",
+		c := corpus{did: "static, revalidated, and dynamic pages, their data (RSC), images, routes, redirects", same: sameNext}
+		c.pages = []string{"/", "/isr", "/isr?q=1", "/dynamic", "/dynamic?q=%C3%BC", "/dynamic?q=<b>", "/picture", "/actions", "/picture.png", "/api/data", "/api/data?a=1&b=2", "/rewritten?c=3", "/none", "/old/a/b",
 			"/_next/image?url=%2Fpicture.png&w=256&q=75", "/_next/image?url=%2Fpicture.png&w=1&q=75", "/_next/static/none.js", "/isr/", "/favicon.ico", "/api/data/"}
 		c.uploads = []string{"/api/data", "/none"}
 		c.odd = []string{"/%69sr", "/isr;a=b", "/isr?", "/dynamic?q=a&q=b", "/dynamic?q=a+b%20c", "/_next/image", "/_next/image?url=http%3A%2F%2Fother.example%2Fa.png&w=256&q=75", "/DYNAMIC"}
@@ -55,10 +55,11 @@ var differNext = differ{
 	},
 }
 
-// sameNext replaces the identifiers of each rendering.
-func sameNext(text string) string { return nextIDs.ReplaceAllString(text, "…") }
+// sameNext replaces the identifiers of each rendering, and a member of Vary that Next.js adds to a
+// 200 but not to its 304.
+func sameNext(text string) string { return nextIDs.ReplaceAllString(text, "") }
 
-var nextIDs = regexp.MustCompile(`"digest":"\d+"`)
+var nextIDs = regexp.MustCompile(`"digest":"\d+"|, Accept-Encoding$`)
 
 var differS3 = differ{
 	name:    "versitygw, signed requests",

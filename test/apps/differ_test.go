@@ -32,7 +32,7 @@ type differ struct {
 
 const (
 	atATime  = 50
-	aLot     = 8000 // requests of `make apps`
+	aLot     = 5000 // requests of `make apps`
 	aFew     = 1500 // requests of `make test`
 	publicly = "shop.example"
 )
@@ -55,7 +55,8 @@ func TestDiffer(t *testing.T) {
 func (d differ) test(t *testing.T) {
 	origin := d.start(t)
 	v := &visit{T: t}
-	edge := v.throughEdge(way{edge: true}, origin, d.flags)
+	// Coded bodies could not be compared.
+	edge := v.throughEdge(way{edge: true}, origin, append([]string{"--compress", "off"}, d.flags...))
 	c := d.corpus(t, origin)
 	c.learn(t, strings.TrimPrefix(origin, "http://"))
 	var compared, evaluated, differences, bytesCompared atomic.Int64
@@ -79,14 +80,14 @@ func (d differ) test(t *testing.T) {
 					// The edge has evaluated the condition or the range itself, as a cache may.
 					whole := direct.send(r.unconditional(), c.host())
 					evaluated.Add(1)
-					if problem := got.isPartOf(whole, r); problem != "" {
+					if problem := got.uncompressed(whole).isPartOf(whole, r); problem != "" {
 						differences.Add(1)
 						t.Errorf("request %d: %s\n%s", i, r, problem)
 					}
 					continue
 				}
 				bytesCompared.Add(int64(len(got.body)))
-				if difference := got.difference(want, r, c.same); difference != "" {
+				if difference := got.uncompressed(want).difference(want, r, c.same); difference != "" {
 					if differences.Add(1) <= 20 {
 						t.Errorf("request %d: %s\n%s", i, r, difference)
 					}
@@ -179,6 +180,10 @@ var added = []string{"Age", "Via", "Cache-Status", "Date", "Alt-Svc", "Connectio
 // cache leaves out others.
 var unmodified = []string{"Cache-Control", "Content-Location", "Etag", "Expires", "Vary", "Set-Cookie"}
 
+// ofContent are fields that applications often leave out of the response to a HEAD, because they
+// determine them with the content (RFC 9110, section 9.3.2).
+var ofContent = []string{"Content-Encoding", "Vary", "Accept-Ranges", "Etag"}
+
 // difference describes how the response differs from the application's own, or returns "". same
 // replaces the parts that differ between any two responses of the application.
 func (got wireResponse) difference(want wireResponse, r wireRequest, same func(string) string) string {
@@ -189,6 +194,12 @@ func (got wireResponse) difference(want wireResponse, r wireRequest, same func(s
 		return fmt.Sprintf("error %v, directly %v (status %d, directly %d)", got.err, want.err, got.status, want.status)
 	case got.status != want.status:
 		return fmt.Sprintf("status %d, directly %d\n\t%q\n\t%q", got.status, want.status, got.fields, want.fields)
+	}
+	if got.status == http.StatusNotModified { // that of an application may lack some
+		got.fields = slices.DeleteFunc(slices.Clone(got.fields), func(f string) bool {
+			name, _, _ := strings.Cut(f, ": ")
+			return want.field(name) == ""
+		})
 	}
 	for i := range max(len(got.fields), len(want.fields)) {
 		g, w := "nothing", "nothing"
@@ -335,6 +346,9 @@ func (c *connection) read(r wireRequest) (answer wireResponse, keep bool) {
 		if answer.status == http.StatusNotModified && !slices.Contains(unmodified, name) || answer.status == http.StatusPartialContent && name == "Accept-Ranges" {
 			continue // a 206 says by itself that ranges are accepted
 		}
+		if r.method == http.MethodHead && slices.Contains(ofContent, name) {
+			continue
+		}
 		for _, value := range values {
 			answer.fields = append(answer.fields, name+": "+value)
 		}
@@ -356,6 +370,9 @@ func (c *corpus) learn(t *testing.T, address string) {
 		answer := conn.send(wireRequest{method: "GET", target: p, fields: c.credentials("GET", p)}, c.host())
 		if answer.err != nil && !errors.Is(answer.err, io.EOF) {
 			t.Fatalf("GET %s: %v", p, answer.err)
+		}
+		if answer.status != http.StatusOK {
+			continue // Next.js answers 304 instead of 404 too, which a cache can't
 		}
 		for _, f := range answer.fields {
 			if tag, ok := strings.CutPrefix(f, "Etag: "); ok {
@@ -483,7 +500,7 @@ var (
 func (c *corpus) addFields(r *rand.Rand, q *wireRequest) {
 	add := func(name, value string) { q.fields = append(q.fields, [2]string{name, value}) }
 	for range r.IntN(4) {
-		if f := pick(r, plain); !q.has(f[0]) || f[0] == "X-Several" {
+		if f := pick(r, plain); (!q.has(f[0]) || f[0] == "X-Several") && (c.sign == nil || f[0] != "Authorization") {
 			add(f[0], f[1])
 		}
 	}

@@ -51,11 +51,12 @@ type Result struct {
 	Err      error // why there is no response
 }
 
-// A Trailer is the trailer fields of a response. No cache stores them (RFC 9110, section 6.5.1, lets
-// a recipient discard them).
+// A Trailer is the trailer fields of a response. No cache stores them: a recipient may discard
+// trailer fields (RFC 9110, section 6.5.1).
 type Trailer struct {
-	Announced []string      // names that the origin announces
-	Lines     func() []byte // the fields as lines of HTTP/1.1, to be called after the end of the body
+	Announced []string // names that the origin announces
+	// Lines returns the fields as lines of HTTP/1.1, after the end of the body.
+	Lines func() []byte
 }
 
 // Collapsed returns the result in the form that package cachepolicy needs.

@@ -3,7 +3,7 @@ const base = process.argv[2]
 let cookie = ''
 
 async function send(method, path, { body, ...headers } = {}) {
-	const response = await fetch(base + path, { method, body, redirect: 'manual', headers: { ...headers, ...(cookie && { cookie }) } })
+	const response = await fetch(base + path, { method, body, redirect: 'manual', headers: { 'accept-encoding': 'identity', ...headers, ...(cookie && { cookie }) } })
 	for (const line of response.headers.getSetCookie()) cookie = line.split(';')[0]
 	const text = await response.text()
 	const fields = [...response.headers].filter(([name]) => !['age', 'via', 'etag', 'cache-status', 'date', 'alt-svc', 'content-length', 'connection', 'keep-alive', 'transfer-encoding'].includes(name))

@@ -14,7 +14,7 @@ app.use('/listed', express.static(process.argv[2], { immutable: true, maxAge: '1
 
 // echo answers with everything that the application learns from a request.
 const own = /^(x-forwarded-.*|forwarded|via|cdn-loop|traceparent|tracestate|connection|keep-alive|transfer-encoding|content-length|te|surrogate-capability)$/
-const conditions = /^if-(none-match|modified-since)$/ // a cache evaluates them itself
+const conditions = /^(if-none-match|if-modified-since|range|if-range)$/ // a cache evaluates them itself
 app.all('/echo{/*rest}', (req, res) => {
 	const hash = createHash('sha256')
 	let length = 0
