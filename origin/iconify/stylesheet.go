@@ -183,8 +183,8 @@ func (i styled) declarations(o iconify.Style) []declaration {
 	return list
 }
 
-// inURL escapes the characters that end a CSS string or an address. The quotation marks of attributes become
-// apostrophes; those in their values become references first.
+// inURL escapes the characters that end a CSS string or an address. The quotation marks of
+// attributes become apostrophes; those in their values become references first.
 var inURL = strings.NewReplacer(`"`, "'", "'", "%26apos;", "%", "%25", "#", "%23", "<", "%3C", ">", "%3E", `\`, "%5C", "\n", " ", "\r", " ", "\t", " ", "\f", " ", "\x00", "")
 
 // url returns the icon as a url() with a data URI.
