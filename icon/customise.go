@@ -11,8 +11,8 @@ import (
 const maxLength = 16
 
 // ParseCDNVariant reads the parameters of the CDN path: the values of ParseVariant, and those that
-// Iconify's SVG address takes. Where both know a value, that of ParseVariant counts: rotate=90 is 90
-// degrees. It refuses the values that Iconify replaces by a default.
+// Iconify's SVG address takes. Where both know a value, that of ParseVariant counts: rotate=90 is
+// 90 degrees. It refuses the values that Iconify replaces by a default.
 func ParseCDNVariant(p Params) (Variant, error) {
 	plain := Params{}
 	for name, value := range p {

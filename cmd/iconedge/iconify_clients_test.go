@@ -93,8 +93,8 @@ func TestIconifyClients(t *testing.T) {
 					lists++
 				}
 			}
-			// One call for all icons of a set by each client; a page of three clients may have asked a
-			// host twice after the first one failed.
+			// One call for all icons of a set by each client; a page of three clients may have
+			// asked a host twice after the first one failed.
 			if lists < 1 || lists > 6 {
 				t.Errorf("%d calls for the icons of one set: %q", lists, calls)
 			}

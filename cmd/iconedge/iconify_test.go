@@ -62,9 +62,9 @@ var knownDifferences = map[string]string{
 }
 
 // TestConformanceIconify makes the same calls to @iconify/api and to an edge, and compares JSON as
-// trees, stylesheets as rules and SVGs as elements. ICONEDGE_LIBRARY is the folder of @iconify/json.
-// ICONEDGE_DATA may name the data folder of `iconedge run` with that library published, and
-// ICONEDGE_ICONIFY the address of a running service.
+// trees, stylesheets as rules and SVGs as elements. ICONEDGE_LIBRARY is the folder of
+// @iconify/json. ICONEDGE_DATA may name the data folder of `iconedge run` with that library
+// published, and ICONEDGE_ICONIFY the address of a running service.
 func TestConformanceIconify(t *testing.T) {
 	library := os.Getenv("ICONEDGE_LIBRARY")
 	if library == "" {
@@ -183,7 +183,8 @@ func (d *apiComparison) get(base, target string) exchanged {
 func (d *apiComparison) both(kind, target string) (theirs, ours exchanged, ok bool) {
 	d.calls[kind]++
 	theirs, ours = d.get(d.real, target), d.get(d.ours, "/iconify"+target)
-	if theirs.status == 200 && (theirs.body == "404" || theirs.body == "400") { // Iconify's form of an error of icon data
+	// Iconify's form of an error of icon data.
+	if theirs.status == 200 && (theirs.body == "404" || theirs.body == "400") {
 		theirs.status, _ = strconv.Atoi(theirs.body)
 	}
 	if theirs.status != ours.status {
@@ -380,7 +381,8 @@ func (d *apiComparison) drawings() {
 				q.Set(p, v)
 			}
 		}
-		if s.Info.Palette || strings.Contains(s.Icons[name].Body, "#") { // knownDifferences: mixed colours
+		// See knownDifferences: mixed colours.
+		if s.Info.Palette || strings.Contains(s.Icons[name].Body, "#") {
 			q.Del("color")
 		}
 		if q.Get("rotate") != "" && q.Get("box") != "" {

@@ -188,7 +188,8 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	}
 	r.mounted = r.site.Icons && h.Options.Site.IsMount(string(ctx.Host()))
 	// The fast path knows nothing of hosts: it must not answer where paths have another meaning.
-	if host := ctx.Host(); len(host) > 0 && !r.mounted { // HTTP/1.1 forbids an empty one, HTTP/1.0 does not
+	// HTTP/1.1 forbids an empty host, HTTP/1.0 does not.
+	if host := ctx.Host(); len(host) > 0 && !r.mounted {
 		h.seenHosts.add(host)
 	}
 	switch {

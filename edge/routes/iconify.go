@@ -44,8 +44,8 @@ func isIconify(path string) bool {
 	return ok
 }
 
-// iconifyForeign reports whether an address at the root may be one of another application, which has
-// style sheets and scripts too.
+// iconifyForeign reports whether an address at the root may be one of another application, which
+// has style sheets and scripts too.
 func iconifyForeign(path, query string) bool {
 	a, ok := iconify.Find(path, false)
 	switch {
@@ -72,7 +72,8 @@ func parseIconify(path, query string, mounted bool) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	// The list of names does not decide: it lacks font characters, and a withdrawn icon is a 404 here.
+	// The list of names does not decide: it lacks font characters, and a withdrawn icon is a 404
+	// here.
 	t := Target{Key: r.Key()}
 	if a.Kind == iconify.SVG {
 		t.Form, t.Color = FormSVG, r.Color

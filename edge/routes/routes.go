@@ -76,8 +76,8 @@ var routeClasses = [Routes]Class{CDN: ClassCDN, Icon: ClassIcon, Search: ClassSe
 // Class returns the class of a route; ClassNone if it has no limit.
 func (r Route) Class() Class { return routeClasses[r] }
 
-// Open reports whether no address of the route ever requires a licence token, although others of its
-// class do.
+// Open reports whether no address of the route ever requires a licence token, although others of
+// its class do.
 func (r Route) Open() bool { return r == Iconify || r == IconifySearch || r == IconifyLists }
 
 // Licensed reports whether a licence token can be required for the routes of c.

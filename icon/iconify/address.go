@@ -12,7 +12,8 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// Mount is the path below which all addresses are Iconify's. It is also the reserved key of no pack.
+// Mount is the path below which all addresses are Iconify's. It is also the reserved key of no
+// pack.
 const Mount = "/iconify"
 
 // A Kind is a kind of address.
@@ -51,8 +52,8 @@ type Address struct {
 	Prefix, Name string
 }
 
-// Find returns the address of a path, which may begin with Mount. mounted means that the host itself
-// is the mount.
+// Find returns the address of a path, which may begin with Mount. mounted means that the host
+// itself is the mount.
 func Find(path string, mounted bool) (Address, bool) {
 	if rest, below := strings.CutPrefix(path, Mount); below && strings.HasPrefix(rest, "/") {
 		return find(rest, true)

@@ -93,8 +93,8 @@ const selectorBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 // unquoted removes what Iconify removes from selectors.
 var unquoted = strings.NewReplacer(`'`, "", `"`, "", ">", "")
 
-// selector returns a selector, or "" for one that is not valid. Its brackets must be balanced and it
-// must have no url(), so that whatever follows it in a stylesheet keeps its meaning.
+// selector returns a selector, or "" if it is not valid. Its brackets must be balanced and it must
+// have no url(), so that the rest of the stylesheet keeps its meaning.
 func selector(s string, named bool) string {
 	bare := strings.ReplaceAll(s, prefixMark, "")
 	if named {

@@ -114,8 +114,8 @@ func (m *mirror) readSets(ctx context.Context, b release.Blob) ([]release.Set, e
 	return sets, nil
 }
 
-// prune removes archives, indexes and sets that are not in use: remains of an earlier run, and those
-// of former releases.
+// prune removes archives, indexes and sets that are not in use: remains of an earlier run, and
+// those of former releases.
 func (m *mirror) prune(man *release.Manifest) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

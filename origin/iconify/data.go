@@ -38,7 +38,7 @@ func (l *Library) data(ctx context.Context, r iconify.Request) (*Answer, error) 
 	return l.ofIcons(ans, p, s, sel), nil
 }
 
-// ofIcons adds to an answer what follows from its icons.
+// ofIcons adds the fields to an answer that depend on its icons.
 func (l *Library) ofIcons(ans *Answer, p *catalog.Pack, s release.Set, sel *selection) *Answer {
 	ans.Icons, ans.Partial, ans.License = true, len(sel.missing) > 0, p.LicenseURL
 	ans.Keys = l.keysOf(p.Key, sel)

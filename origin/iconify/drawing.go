@@ -10,8 +10,8 @@ import (
 	"github.com/iconedge/iconedge/origin/svg"
 )
 
-// drawing answers the addresses of SVGs.
-func (l *Library) drawing(ctx context.Context, r iconify.Request) (*Answer, error) {
+// icon answers the addresses of SVGs.
+func (l *Library) icon(ctx context.Context, r iconify.Request) (*Answer, error) {
 	p, s, err := l.set(r.Prefix)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ type Answer struct {
 	Monochrome, Recolored, Colorable bool // of an SVG
 }
 
-// A Library is a release with what was prepared from it. New makes it once for each release.
+// A Library is a release with the data that New prepares from it, once for each release.
 type Library struct {
 	release *catalog.Release
 	index   *search.Index
@@ -62,7 +62,7 @@ func (l *Library) Answer(ctx context.Context, r iconify.Request) (*Answer, error
 	case iconify.Stylesheet:
 		return l.stylesheet(ctx, r)
 	case iconify.SVG:
-		return l.drawing(ctx, r)
+		return l.icon(ctx, r)
 	}
 	v, err := l.list(r)
 	if err != nil {

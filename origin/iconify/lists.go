@@ -143,8 +143,8 @@ func (l *Library) listing(p *catalog.Pack, s release.Set, n *names, params icon.
 	return list
 }
 
-// characters maps the font characters of a set to its icons. A character that is also a name is left
-// out, because the name counts.
+// characters maps the font characters of a set to its icons. A character that is also a name is
+// left out, because the name counts.
 func (l *Library) characters(p *catalog.Pack, s release.Set, n *names) map[string]string {
 	known := map[string]bool{}
 	for name := range p.Names {

@@ -119,8 +119,8 @@ func (l *Library) find(ctx context.Context, prefix, name string) (record, error)
 	if err != nil {
 		return rec, nil // it stands for itself
 	}
-	// An alias that differs from its icon in a way that the release does not record, as in one of an
-	// earlier program, stands for itself.
+	// An alias that differs from its icon in a way that the release does not record, as in one of
+	// an earlier program, stands for itself.
 	if ic.Meta.Turn != nil || ic.SameSVG(parent) {
 		rec.parent, rec.turn, rec.hidden = ic.Meta.AliasOf, ic.Meta.Turn, ic.Meta.Hidden != parent.Meta.Hidden
 	}

@@ -79,8 +79,8 @@ type rule struct {
 
 type declaration struct{ property, value string }
 
-// sheet writes the stylesheet of some icons as getIconsCSS of @iconify/utils does. missing icons are
-// mentioned in a comment, without their names: those are the client's input.
+// sheet writes the stylesheet of some icons as getIconsCSS of @iconify/utils does. missing icons
+// are mentioned in a comment, without their names: those are the client's input.
 func sheet(prefix string, o iconify.Style, coloured bool, icons []styled, missing int) string {
 	if o.Mode == "" {
 		o.Mode = "mask"
@@ -183,8 +183,8 @@ func (i styled) declarations(o iconify.Style) []declaration {
 	return list
 }
 
-// inURL escapes what ends a CSS string or an address. The quotation marks of attributes become
-// apostrophes; those in their values become references first.
+// inURL escapes the characters that end a CSS string or an address. The quotation marks of
+// attributes become apostrophes; those in their values become references first.
 var inURL = strings.NewReplacer(`"`, "'", "'", "%26apos;", "%", "%25", "#", "%23", "<", "%3C", ">", "%3E", `\`, "%5C", "\n", " ", "\r", " ", "\t", " ", "\f", " ", "\x00", "")
 
 // url returns the icon as a url() with a data URI.

@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/origin/svg"
 )
 
-// request parses an address as a client writes it; ok is false for one that is refused.
+// request parses an address as a client writes it; it is not ok if the address is refused.
 func request(target string) (r iconify.Request, ok bool) {
 	path, query, _ := strings.Cut(target, "?")
 	a, ok := iconify.Find(path, false)
@@ -64,8 +64,8 @@ func parsed(t *testing.T, css string) (selectors []string) {
 	return selectors
 }
 
-// Whatever a client sends, the stylesheet has the same number of rules, and nothing of the input but
-// in selectors.
+// Whatever a client sends, the stylesheet has the same number of rules, and nothing of the input
+// but in selectors.
 func FuzzStylesheet(f *testing.F) {
 	for _, q := range []string{
 		"", "selector=.a{name}&common=&override=.b", "selector=a}b{c&format=compressed", "selector=%40import+x&common=%2F*", "selector=a%22b&var=x&pseudo=1", "selector=[a=b]:not(.c)&mode=bg&color=red",

@@ -94,7 +94,8 @@ func (c *collection) rawAlias(name, of string) rawIcon {
 		merged = merge(*c.aliases[link], merged)
 	}
 	turn := merged.asTurn()
-	if parent.turn() != (svg.Turn{}) { // Iconify merges both turns, which is not one after the other
+	// Iconify merges both turns, which is not one after the other.
+	if parent.turn() != (svg.Turn{}) {
 		turn = nil
 	}
 	merged = merge(*parent, merged)

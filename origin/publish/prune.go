@@ -13,11 +13,11 @@ import (
 // than a publication takes, because another publication may be about to name the object.
 const grace = time.Hour
 
-// prune deletes all releases except the `keep` newest ones, and the archives, indexes and
-// sets that no release needs any more. The current release counts as one of the newest. before is the time when
-// the previous release became current. A release that was made after it and is not current belongs
-// to a publication that failed, so prune deletes it too. It returns the ids of the deleted
-// releases.
+// prune deletes all releases except the `keep` newest ones, and the archives, indexes and sets
+// that no release needs any more. The current release counts as one of the newest. before is
+// the time when the previous release became current. A release that was made after it and is
+// not current belongs to a publication that failed, so prune deletes it too. It returns the
+// ids of the deleted releases.
 func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time.Time) (gone []string, err error) {
 	current, _, err := readCurrent(ctx, b)
 	if err != nil {

@@ -72,8 +72,8 @@ func (p *publication) countUploads(files []blobFile) {
 	}
 }
 
-// upload writes the archives, the index and the sets, then the manifest, then the object that makes it
-// current.
+// upload writes the archives, the index and the sets, then the manifest, then the object that makes
+// it current.
 func (p *publication) upload(ctx context.Context, m *release.Manifest, files []blobFile) error {
 	p.countUploads(files)
 	p.step("uploading", p.sum.UploadedBytes)

@@ -17,8 +17,8 @@ type Meta struct {
 	Monochrome bool    `json:"mono,omitempty"`
 	// AliasOf is the icon that it is an alias of, never an alias itself.
 	AliasOf string `json:"of,omitempty"`
-	// Turn is the way in which an alias shows its icon. It is nil for an alias that is only another
-	// name, and for one whose icon is itself turned: the SVG of that alias stands for itself.
+	// Turn is the way in which an alias shows its icon. It is nil if the alias is only another
+	// name, and if its icon is itself turned: the SVG of that alias stands for itself.
 	Turn       *Turn    `json:"turn,omitempty"`
 	Categories []string `json:"in,omitempty"`
 	Tags       []string `json:"tags,omitempty"`

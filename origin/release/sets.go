@@ -12,11 +12,12 @@ import (
 // data that Iconify's addresses answer with.
 type Set struct {
 	Key string `json:"pack"`
-	// Info is the description of the pack as in its source, except that its total is the field Total.
+	// Info is the description of the pack as in its source, except that its total is the field
+	// Total.
 	Info json.RawMessage `json:"info,omitempty"`
 	// Total counts the visible icons, and the visible aliases that are more than another name.
 	Total        int     `json:"total"`
-	LastModified int64   `json:"last_modified,omitempty"` // seconds since 1970; 0: the source has none
+	LastModified int64   `json:"last_modified,omitempty"` // seconds since 1970; 0: none
 	Width        float64 `json:"width,omitempty"`         // of most icons; 0: the source has none
 	Height       float64 `json:"height,omitempty"`
 	// Chars maps the characters of an icon font, in hex, to the names of icons or aliases.
