@@ -60,7 +60,6 @@ func Open(data []byte) (*Index, error) {
 	}
 	x.namePacks()
 	x.locatePacks()
-	automata() // made once here, so that no query has to wait for it
 	x.scratch.New = func() any { return &scratch{seen: make([]uint64, (x.groups+63)/64)} }
 	return x, nil
 }

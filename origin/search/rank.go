@@ -72,6 +72,7 @@ type scratch struct {
 	weights []weight
 	totals  []totalled // of the docs in touched
 	docs    []uint32
+	dense   []uint64
 	found   []rank // by meanings
 	// semantic has the ranks of semantic matches, in order. The others are in ranks.
 	semantic []rank
