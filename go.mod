@@ -46,6 +46,8 @@ require (
 	modernc.org/sqlite v1.61.1
 )
 
+require golang.org/x/image v0.47.0
+
 require (
 	github.com/blevesearch/bleve_index_api v1.4.1 // indirect
 	github.com/blevesearch/geo v0.2.8 // indirect

@@ -24,7 +24,13 @@ var rooms = map[string]string{
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
-	"icon":        "",
+	"icon": "",
+	// The addresses of Iconify's API, for edge and origin.
+	"icon/iconify": "icon",
+	// The terms of licences, which anybody can read without the rest.
+	"icon/license": "",
+	// Pixels of icons, for cards and for search. x/image has the names of colours.
+	"icon/raster": "golang.org/x/image/colornames",
 	"hostport":    "",              // the form of addresses
 	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
 	"problem":     "",
@@ -40,8 +46,10 @@ var rooms = map[string]string{
 	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream",
 	// The pipeline and its fast path.
-	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/h2 edge/library edge/observe edge/ratelimit " +
-		"edge/recent edge/repeated edge/routes edge/sites edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
+	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/library edge/objects edge/observe edge/ratelimit " +
+		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
+	// Content codings of stored responses of other applications.
+	"edge/compress":           "cachepolicy edge/cache",
 	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
 	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation github.com/andybalholm/brotli github.com/klauspost/compress",
 	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
@@ -54,7 +62,7 @@ var rooms = map[string]string{
 	"edge/cache/entrytest":    "cachepolicy edge/cache/entry",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
-	"edge/observe": "icon trace edge/cache edge/eligible edge/exchange edge/fleet edge/h2 edge/routes edge/tunnel edge/upstream " +
+	"edge/observe": "icon trace edge/cache edge/compress edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
 	// The state that edges share.
@@ -81,17 +89,28 @@ var rooms = map[string]string{
 	"edge/h2":        "edge/bodies edge/eligible golang.org/x/net/http2",
 	"edge/eligible":  "",
 	"edge/ratelimit": "",
-	"edge/tunnel":    "", // copies bytes, and knows nothing of HTTP
-	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts",
-	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	// Which slices of a large object a range needs, and which may be combined.
+	"edge/slicing":  "cachepolicy",
+	"edge/objects":  "edge/slicing", // knows nothing of HTTP
+	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP
+	"edge/upstream": "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
+	"origin":        "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	// The files of chosen icons.
+	"origin/bag": "icon origin/svg",
+	// Images of icons and packs for previews of pages.
+	"origin/card": "icon golang.org/x/image",
+	// The pages, and the small files beside them.
+	"origin/site":    "icon problem origin/bag origin/card origin/catalog origin/release origin/search origin/svg",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
-	"origin/release":                "icon github.com/klauspost/compress",
+	// The forms of Iconify's API, for clients of Iconify.
+	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",
+	"origin/release": "icon github.com/klauspost/compress",
 	// What icons look like, for the search; its input is the output of origin/svg.
 	"origin/shape":      "",
 	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync",
@@ -138,6 +157,7 @@ var private = map[string]string{
 	"edge/cache/codec":   "edge/cache",
 	"edge/cache/hashes":  "edge/cache",
 	"edge/cache/batches": "edge/cache",
+	"icon/raster":        "origin", // edges draw nothing
 }
 
 func TestImports(t *testing.T) {

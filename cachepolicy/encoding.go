@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// The content codings that the edge serves (RFC 9110, section 8.4.1; RFC 7932).
+// The content codings that the edge serves (RFC 9110, section 8.4.1; RFC 7932; RFC 9659).
 const (
 	Brotli   = "br"
 	Gzip     = "gzip"
+	Zstd     = "zstd"
 	Identity = "identity"
 )
 
 // Encoding selects a content coding by Accept-Encoding (RFC 9110, section 12.5.3). Of identity and
-// the codings in have, it returns the one with the highest weight; on a tie the order is br, gzip,
-// identity. Without the field, or if no available coding is acceptable, it returns Identity. A
-// malformed weight counts as zero, and the lower of two weights for one coding applies.
+// the codings in have, it returns the one with the highest weight; on a tie the order is br, zstd,
+// gzip, identity. Without the field, or if no available coding is acceptable, it returns Identity.
+// A malformed weight counts as zero, and the lower of two weights for one coding applies.
 func Encoding(acceptEncoding string, have ...string) string {
 	q := readWeights(acceptEncoding)
 	best, bestQ := Identity, q.of(q.identity)
@@ -25,14 +26,34 @@ func Encoding(acceptEncoding string, have ...string) string {
 	if q := q.of(q.gzip); q > 0 && q >= bestQ && slices.Contains(have, Gzip) {
 		best, bestQ = Gzip, q
 	}
+	if q := q.of(q.zstd); q > 0 && q >= bestQ && slices.Contains(have, Zstd) {
+		best, bestQ = Zstd, q
+	}
 	if q := q.of(q.br); q > 0 && q >= bestQ && slices.Contains(have, Brotli) {
 		best = Brotli
 	}
 	return best
 }
 
+// Accepts reports whether Accept-Encoding permits a coding. It permits identity unless that has a
+// weight of zero, and any other coding only if it names it or "*".
+func Accepts(acceptEncoding, coding string) bool {
+	q := readWeights(acceptEncoding)
+	switch coding {
+	case Brotli:
+		return q.of(q.br) > 0
+	case Zstd:
+		return q.of(q.zstd) > 0
+	case Gzip:
+		return q.of(q.gzip) > 0
+	case Identity:
+		return q.identity > 0 || q.identity == unlisted && q.any != 0
+	}
+	return false
+}
+
 // weights are the weights of the codings in thousandths, or unlisted.
-type weights struct{ br, gzip, identity, any int }
+type weights struct{ br, zstd, gzip, identity, any int }
 
 const unlisted = -1
 
@@ -46,7 +67,7 @@ func (w weights) of(q int) int {
 }
 
 func readWeights(list string) weights {
-	w := weights{unlisted, unlisted, unlisted, unlisted}
+	w := weights{unlisted, unlisted, unlisted, unlisted, unlisted}
 	for list != "" {
 		var item string
 		item, list, _ = strings.Cut(list, ",")
@@ -59,6 +80,8 @@ func readWeights(list string) weights {
 		switch coding = trim(coding); {
 		case strings.EqualFold(coding, "br"):
 			at = &w.br
+		case strings.EqualFold(coding, "zstd"):
+			at = &w.zstd
 		// x-gzip is the same coding (section 8.4.1.3).
 		case strings.EqualFold(coding, "gzip"), strings.EqualFold(coding, "x-gzip"):
 			at = &w.gzip

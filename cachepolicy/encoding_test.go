@@ -6,7 +6,7 @@ import (
 )
 
 func TestEncoding(t *testing.T) {
-	both := []string{"br", "gzip"}
+	both, three := []string{"br", "gzip"}, []string{"br", "gzip", "zstd"}
 	for _, c := range []struct {
 		name   string
 		header string
@@ -44,6 +44,11 @@ func TestEncoding(t *testing.T) {
 		{"another parameter", "br;level=9, gzip;q=0.1", both, Gzip},
 		{"longer names", "brotli, gzipped", both, Identity},
 		{"empty elements", ",,gzip,", both, Gzip},
+		{"Chromium, with zstd", "gzip, deflate, br, zstd", three, Brotli},
+		{"zstd before gzip on a tie", "gzip, zstd", three, Zstd},
+		{"zstd preferred", "gzip;q=0.9, br;q=0.9, ZSTD", three, Zstd},
+		{"zstd refused", "zstd;q=0, *", three, Brotli},
+		{"zstd is not available", "zstd, gzip;q=0.1", both, Gzip},
 	} {
 		if got := Encoding(c.header, c.have...); got != c.want {
 			t.Errorf("%s: Encoding(%q, %v) = %q, want %q", c.name, c.header, c.have, got, c.want)
@@ -51,6 +56,33 @@ func TestEncoding(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { Encoding("gzip, deflate, br;q=0.9, zstd", "br", "gzip") }); n != 0 {
 		t.Errorf("Encoding allocates %v times", n)
+	}
+}
+
+func TestAccepts(t *testing.T) {
+	for _, c := range []struct {
+		header string
+		want   []string // of br, zstd, gzip, identity
+	}{
+		{"", []string{"identity"}},
+		{"gzip, br", []string{"br", "gzip", "identity"}},
+		{"zstd;q=0.1, x-gzip", []string{"zstd", "gzip", "identity"}},
+		{"*", []string{"br", "zstd", "gzip", "identity"}},
+		{"*;q=0", nil},
+		{"*;q=0, identity", []string{"identity"}},
+		{"identity;q=0, br", []string{"br"}},
+		{"br;q=0, *", []string{"zstd", "gzip", "identity"}},
+		{"deflate", []string{"identity"}},
+	} {
+		var got []string
+		for _, coding := range []string{"br", "zstd", "gzip", "identity", "deflate"} {
+			if Accepts(c.header, coding) {
+				got = append(got, coding)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q accepts %q, want %q", c.header, got, c.want)
+		}
 	}
 }
 

@@ -129,6 +129,8 @@ func (s *Server) watch() {
 	m.WatchConns(s.listeners.Stats)
 	m.WatchStreams(s.listeners.StreamStats)
 	m.WatchTunnels(s.proxy.Options.Tunnels.Stats)
+	m.WatchObjects(s.proxy.Objects)
+	m.WatchCompression(s.proxy.Compression)
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
 		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(), LimitClients: s.admission.Windows(),

@@ -23,7 +23,7 @@ import (
 
 // An obedientApp is the origin of another application. It responds as the fields of a request say,
 // with a body that counts the requests of the method for the path. Thus a body shows whether the
-// cache made it.
+// cache made it. X-Say-Spaces makes the body longer by so many spaces.
 type obedientApp struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -39,6 +39,9 @@ func (a *obedientApp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := fmt.Sprintf("%d %s", a.count[key], key)
 	a.mu.Unlock()
 	h, asked := w.Header(), r.Header
+	spaces := 0
+	fmt.Sscan(asked.Get("X-Say-Spaces"), &spaces)
+	body += strings.Repeat(" ", spaces)
 	h["Content-Type"] = []string{"text/plain"}
 	for _, name := range []string{"X-Say", "X-Say-More"} {
 		if name, value, ok := strings.Cut(asked.Get(name), ": "); ok {
@@ -54,6 +57,12 @@ func (a *obedientApp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Sscan(asked.Get("X-Say-Status"), &status)
 	if tag := asked.Get("If-None-Match"); tag != "" && tag == h.Get("ETag") {
 		status = http.StatusNotModified
+	}
+	if tag := asked.Get("If-Match"); tag != "" && tag != h.Get("ETag") {
+		status = http.StatusPreconditionFailed
+	}
+	if h.Set("X-Got-Match", asked.Get("If-Match")+asked.Get("If-None-Match")+asked.Get("If-Range")); h.Get("X-Got-Match") == "" {
+		h.Del("X-Got-Match")
 	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead && status != 204 && status != 304 {

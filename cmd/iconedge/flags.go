@@ -45,3 +45,8 @@ func dataDir() string {
 
 // storeOf returns the address of the store in the data folder of `run`.
 func storeOf(data string) string { return "dir:" + filepath.Join(data, "store") }
+
+// storeFlag adds the flag --store, whose default is the store of `run`.
+func storeFlag(f *cli.Flags) *string {
+	return f.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
+}

@@ -24,7 +24,7 @@ a pack.json. Icons that can't be cleaned are left out and reported. You can stop
 
 func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("publish", "SOURCE…", publishHelp)
-	store := fs.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
+	store := storeFlag(fs)
 	keep := fs.Int("keep", publish.DefaultKeep, "`number` of releases to keep, including the current one")
 	dry := fs.Bool("dry-run", false, "do everything except writing to the store")
 	rollback := fs.Bool("rollback", false, "make the release before the current one the current release")

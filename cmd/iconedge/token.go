@@ -27,7 +27,7 @@ func tokens(ctx context.Context, std cli.Streams, args []string) error {
 	}
 	usage := map[string]string{"revoke": "TOKEN"}[what]
 	fs := iconedge.Flags(strings.TrimSpace("token "+what), usage, tokenHelp)
-	store := fs.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
+	store := storeFlag(fs)
 	plan := "lifetime"
 	var valid time.Duration
 	switch what {

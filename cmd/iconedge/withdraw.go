@@ -26,7 +26,7 @@ day by default, ends. The store keeps who withdrew what, when and why; clients a
 
 func withdraw(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("withdraw", "PACK/NAME|PACK", withdrawHelp)
-	store := fs.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
+	store := storeFlag(fs)
 	reason := fs.String("reason", "", "`text` for the record, such as the number of a request")
 	by := fs.String("by", "", "`name` of the person for the record (default the user and the machine)")
 	undo := fs.Bool("undo", false, "end the withdrawal")

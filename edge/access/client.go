@@ -1,7 +1,9 @@
 package access
 
 import (
+	"iter"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/iconedge/iconedge/edge/eligible"
@@ -52,25 +54,43 @@ func (c Clients) Trusts(a netip.Addr) bool {
 	return false
 }
 
-// behind walks a list of hops from its end, which the nearest proxy wrote, to the first address
-// that is not trusted. An unreadable hop ends the walk, because no trusted proxy wrote the hops
-// before it.
+// behind returns the address of the last hop of a list that can be read, as hopsOf passes them;
+// peer if there is none.
 func (c Clients) behind(peer netip.Addr, lines [][]byte, read func(string) (netip.Addr, bool)) netip.Addr {
-	for i := len(lines) - 1; i >= 0; i-- {
-		rest := string(lines[i])
-		for more := true; more; {
-			var hop string
-			rest, hop, more = cutLast(rest)
-			addr, ok := read(strings.Trim(hop, " \t"))
-			if !ok {
-				return peer
-			}
-			if peer = addr; !c.Trusts(addr) {
-				return peer
-			}
+	for h := range hopsOf(lines, read, c.Trusts) {
+		if h.address.IsValid() {
+			peer = h.address
 		}
 	}
 	return peer
+}
+
+// A hop is one element of Forwarded or X-Forwarded-For. Its address is invalid if it can't be read.
+type hop struct {
+	text    string
+	address netip.Addr
+}
+
+// hopsOf passes the hops of a list from its end, which the nearest proxy wrote, up to the first
+// whose address is not trusted. An unreadable hop ends the list too, because no trusted proxy wrote
+// the hops before it.
+func hopsOf(lines [][]byte, read func(string) (netip.Addr, bool), trusts func(netip.Addr) bool) iter.Seq[hop] {
+	return func(yield func(hop) bool) {
+		for _, line := range slices.Backward(lines) {
+			rest := string(line)
+			for more := true; more; {
+				var text string
+				rest, text, more = cutLast(rest)
+				h := hop{text: strings.Trim(text, " \t")}
+				if addr, ok := read(h.text); ok {
+					h.address = addr
+				}
+				if !yield(h) || !h.address.IsValid() || !trusts(h.address) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // cutLast cuts the last element off a list. It reads from the end, quotes included, so that it

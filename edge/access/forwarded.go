@@ -48,30 +48,11 @@ func agreed(a, b, own string) string {
 	return a
 }
 
-// A hop is one element of Forwarded or X-Forwarded-For. Its address is invalid if it can't be read.
-type hop struct {
-	text    string
-	address netip.Addr
-}
-
-// trail returns the hops of a list that trusted hops wrote, in order. The first is the client, or
-// the last hop that can't be read: no trusted hop wrote those before it.
-func trail(lines [][]byte, read func(string) (netip.Addr, bool), trusts func(netip.Addr) bool) (hops []hop) {
-	defer func() { slices.Reverse(hops) }()
-	for i := len(lines) - 1; i >= 0; i-- {
-		rest := string(lines[i])
-		for more := true; more; {
-			var text string
-			rest, text, more = cutLast(rest)
-			h := hop{text: strings.Trim(text, " \t")}
-			if addr, ok := read(h.text); ok {
-				h.address = addr
-			}
-			if hops = append(hops, h); !h.address.IsValid() || !trusts(h.address) {
-				return hops
-			}
-		}
-	}
+// trail returns the hops of hopsOf in the order of the list: the first is the client, or the last
+// hop that can't be read.
+func trail(lines [][]byte, read func(string) (netip.Addr, bool), trusts func(netip.Addr) bool) []hop {
+	hops := slices.Collect(hopsOf(lines, read, trusts))
+	slices.Reverse(hops)
 	return hops
 }
 

@@ -164,6 +164,7 @@ type Stats struct {
 
 	DiskBytes   int64
 	DiskEntries int64
+	DiskSlices  int64  // slices of large objects
 	DiskHits    uint64 // entries that were read back from disk
 	DiskErrors  uint64 // failed reads and writes, and damaged records
 	// DiskDropped counts entries that were not written, because the queue was full or they were too
@@ -180,7 +181,7 @@ func (c *Cache) Stats() Stats {
 	}
 	if c.disk != nil {
 		d := c.disk.Stats()
-		s.DiskBytes, s.DiskEntries, s.DiskHits, s.DiskErrors, s.DiskDropped = d.Bytes, d.Entries, d.Hits, d.Errors, d.Dropped
+		s.DiskBytes, s.DiskEntries, s.DiskSlices, s.DiskHits, s.DiskErrors, s.DiskDropped = d.Bytes, d.Entries, d.Slices, d.Hits, d.Errors, d.Dropped
 	}
 	return s
 }

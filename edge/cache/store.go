@@ -147,9 +147,13 @@ func (c *Cache) put(e *entry.Entry, generation invalidation.Generation, fits fun
 		conflicts = append(conflicts, old)
 	}
 	t, ok := c.insert(s, e, p, compact)
+	restored := e.Origin != nil
 	s.mu.Unlock()
-	if c.disk != nil && e.Origin == nil {
+	if c.disk != nil && !restored {
 		c.disk.Hide(e)
+		if ok && e.IsObject() {
+			c.writeNow(s, e)
+		}
 	}
 	c.requestCompaction() // before ristretto evicts entries because of the holes
 	c.admit(e.Hash, t, conflicts)

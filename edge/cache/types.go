@@ -10,6 +10,8 @@ import (
 type (
 	// An Entry is one complete response.
 	Entry = entry.Entry
+	// An Object is a body that is stored in slices.
+	Object = entry.Object
 	// A Field is one header field of a response.
 	Field = entry.Field
 	// A Head is the header fields of an entry in serialised form.

@@ -6,8 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -73,6 +75,7 @@ func (m *Metrics) WatchCache(read func() cache.Stats, maxBytes int64) {
 		counter("cache_purged_total", "Responses that purges removed or marked stale.", func(c s) float64 { return float64(c.Purged) }),
 		gauge("cache_disk_entries", "Responses on disk.", func(c s) float64 { return float64(c.DiskEntries) }),
 		gauge("cache_disk_bytes", "Bytes of responses on disk.", func(c s) float64 { return float64(c.DiskBytes) }),
+		gauge("cache_disk_slices", "Slices of large objects on disk.", func(c s) float64 { return float64(c.DiskSlices) }),
 		counter("cache_disk_hits_total", "Responses that were read from disk for a request.", func(c s) float64 { return float64(c.DiskHits) }),
 		counter("cache_disk_errors_total", "Responses that could not be written to disk or read from it.", func(c s) float64 { return float64(c.DiskErrors) }),
 	}})
@@ -184,6 +187,18 @@ func (m *Metrics) WatchStreams(read func() h2.Stats) {
 	}})
 }
 
+// WatchObjects adds the metrics of large objects.
+func (m *Metrics) WatchObjects(read func() objects.Stats) {
+	type s = objects.Stats
+	m.Registry.MustRegister(component[s]{read, []watched[s]{
+		gauge("object_transfers", "Transfers of large objects from the origin whose slices are stored as they arrive.", func(o s) float64 { return float64(o.Transfers) }),
+		counter("object_transfers_failed_total", "Transfers of large objects that ended early: the origin ended or changed the body, or its slices could not be stored.", func(o s) float64 { return float64(o.Failed) }),
+		counter("object_slices_stored_total", "Slices of large objects that were stored as they arrived from the origin.", func(o s) float64 { return float64(o.Received) }),
+		counter("object_slices_read_total", "Slices of large objects that were read from disk for a client.", func(o s) float64 { return float64(o.Read) }),
+		counter("objects_dropped_total", "Large objects that were dropped, because they did not arrive completely or the origin has another version.", func(o s) float64 { return float64(o.Dropped) }),
+	}})
+}
+
 // WatchTunnels adds the metrics of tunnels.
 func (m *Metrics) WatchTunnels(read func() tunnel.Stats) {
 	type s = tunnel.Stats
@@ -196,6 +211,24 @@ func (m *Metrics) WatchTunnels(read func() tunnel.Stats) {
 		counter("tunnel_bytes_total", bytes, func(t s) float64 { return float64(t.FromClient) }, "from", "client"),
 		counter("tunnel_bytes_total", bytes, func(t s) float64 { return float64(t.FromOrigin) }, "from", "origin"),
 	}})
+}
+
+// WatchCompression adds the metrics of the content codings of stored responses.
+func (m *Metrics) WatchCompression(read func() compress.Stats) {
+	type s = compress.Stats
+	const bytes = "Bytes of the stored responses of forwarded paths that were compressed, before (identity) and after (coded)."
+	all := []watched[s]{
+		gauge("codings_pending", "Content codings of stored responses that wait to be made, or are being made.", func(c s) float64 { return float64(c.Pending) }),
+		counter("codings_useless_total", "Content codings that were not stored, because they saved too little.", func(c s) float64 { return float64(c.Useless) }),
+		counter("codings_postponed_total", "Requests that wanted a content coding while too many others waited to be made.", func(c s) float64 { return float64(c.Dropped) }),
+		counter("coded_bytes_total", bytes, func(c s) float64 { return float64(c.In) }, "form", "identity"),
+		counter("coded_bytes_total", bytes, func(c s) float64 { return float64(c.Out) }, "form", "coded"),
+	}
+	for coding := range read().Made {
+		all = append(all, counter("codings_total", "Content codings of stored responses of forwarded paths that were made, by coding.",
+			func(c s) float64 { return float64(c.Made[coding]) }, "coding", coding))
+	}
+	m.Registry.MustRegister(component[s]{read, all})
 }
 
 // RedisChecks adds a histogram of the time of checks in Redis, and returns the function that counts

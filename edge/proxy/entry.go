@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"hash/maphash"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
@@ -26,8 +30,19 @@ const clientErrors = 5 * time.Second
 // passed lists the fields of an origin's response that clients of our own routes receive. The edge
 // removes all others.
 var passed = map[string]bool{
-	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
+	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Disposition": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
 	"Last-Modified": true, "Link": true, "Location": true, "Retry-After": true, "Surrogate-Key": true, "Www-Authenticate": true,
+}
+
+// passedWithPages lists the fields that clients receive with pages of our own origin besides those.
+var passedWithPages = map[string]bool{"Content-Security-Policy": true, "Referrer-Policy": true, "Cross-Origin-Opener-Policy": true,
+	"Content-Disposition": true}
+
+// isPage reports whether a response is a page or an archive of the site, which only an origin of
+// ours has.
+func isPage(h http.Header) bool {
+	kind := h.Get("Content-Type")
+	return h.Get(icon.FieldRelease) != "" && (strings.HasPrefix(kind, "text/html") || kind == "application/zip")
 }
 
 // apart lists the fields that an entry stores elsewhere, or that the edge makes anew for each
@@ -95,7 +110,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.S
 	e.Fields, e.FieldsWithBody = nil, nil
 	tagged := own || h.Get("Etag") != ""
 	for _, name := range fieldNames(h) {
-		if apart[name] || tiers && internal[name] || own && (!passed[name] || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
+		if apart[name] || tiers && internal[name] || own && (!passed[name] && !(isPage(h) && passedWithPages[name]) || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
 			// A 404's surrogate key tags the entry, but would send the client a name that was not
 			// found.
 			continue
@@ -181,7 +196,20 @@ func header(e *cache.Entry) http.Header {
 	if id := e.Identity(); id != nil && id.ETag != "" {
 		h.Set("Etag", id.ETag)
 	}
+	if !e.Plain {
+		compress.RemoveVary(h, e.Vary)
+	}
 	return h
+}
+
+// negotiate permits the edge to make content codings of a forwarded response with the fields h, if
+// they and the length of its body (negative: unknown) permit it. Every representation, coded or
+// not, then names Accept-Encoding in Vary, also before the first coding is made.
+func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
+	if q.site != nil && q.site.Compress && compress.Compressible(e.Status, h, length) {
+		e.EnableCodings()
+		e.Fields = compress.AddVary(e.Fields, e.Vary)
+	}
 }
 
 // confirmed makes a new entry of a stale one that the origin confirmed. The fields of the 304, or
@@ -197,7 +225,9 @@ func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) *cache
 	}
 	if !q.own {
 		q.vary(e, h)
+		q.negotiate(e, h, int64(len(e.Identity().Body)))
 	}
+	e.DropCodings()
 	return e
 }
 
@@ -212,7 +242,7 @@ var drawingPolicy = field("Content-Security-Policy", "default-src 'none'; style-
 func clientError(a *upstream.Response, body []byte) []byte {
 	p := problem.New(a.Status, "the origin answered that it can't fulfil this request")
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
-	if strings.TrimSpace(media) != problem.ContentType {
+	if strings.TrimSpace(media) != problem.ContentType && !isPage(a.Header) {
 		body = p.JSON()
 		a.Header.Set("Content-Type", problem.ContentType)
 		a.Header.Del("Content-Encoding")
@@ -250,4 +280,32 @@ func wellFormedTag(s string) bool {
 		}
 	}
 	return true
+}
+
+// A doorkeeper lets a form of an icon be stored when clients request it for the second time. One
+// icon has millions of forms (sizes, rotations, flips), and a client that requests them one by one
+// would evict the responses that others need. The doorkeeper remembers the latest keys, at most one
+// for each place, by seeded hashes whose collisions no client can provoke. Each key has one place,
+// and replaces the key that was there.
+type doorkeeper struct {
+	seed   maphash.Seed
+	places [1 << 16]atomic.Uint64
+}
+
+// admits reports whether the response to a key of one of our own routes may be stored, and records
+// that the key was requested. Like the form of an icon, the page of an error is stored at its
+// second request, because clients can invent any number of addresses.
+func (d *doorkeeper) admits(key string, errorPage bool) bool {
+	path, _, form := strings.Cut(key, "?")
+	if !errorPage && (!form || !isForm(path)) {
+		return true
+	}
+	sum := maphash.String(d.seed, key) | 1 // an empty place is 0
+	return d.places[sum>>48].Swap(sum) == sum
+}
+
+// isForm reports whether the parameters of a path choose the form of an icon. The sprite of a bag
+// is no icon.
+func isForm(path string) bool {
+	return strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, "/-/") || strings.HasPrefix(path, routes.IconPath)
 }

@@ -25,9 +25,8 @@ const (
 	// MaxWhole is the number of bytes of a forwarded response that the edge waits for; a longer
 	// response is sent while it arrives.
 	MaxWhole = 256 << 10
-	// bodyWait is the time that the edge waits for the end of a response of unknown length.
-	// It is short, because a page that the origin streams must begin at once.
-	bodyWait = 10 * time.Millisecond
+	// defaultHold is short, because a page that the origin streams must begin at once.
+	defaultHold = 10 * time.Millisecond
 )
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
@@ -55,8 +54,11 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) collapse.Resu
 		return collapse.Result{Err: failed(a)}
 	case q.own:
 		return h.storeOwn(q, a, asked, missing)
+	case a.Status == http.StatusPartialContent && q.wantsPart():
+		return h.storePart(q, stale, a, asked)
 	}
-	return h.storeForwarded(q, a, asked, !mustNotReplace(stale, a))
+	may := a.Status == http.StatusOK || !q.wantsPart() // an error may concern the slices alone
+	return h.storeForwarded(q, a, asked, may && !mustNotReplace(stale, a))
 }
 
 // mustNotReplace reports whether a response is an error that must not replace a stored response
@@ -97,7 +99,7 @@ func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Gene
 	switch ok := sharing.Storable && !a.UntilClose; {
 	case ok && !there && missing.Put(l.Entry):
 		l.Stored = true
-	case ok && (there || h.doors.admits(q.key)):
+	case ok && (there || h.doors.admits(q.key, a.Status >= http.StatusBadRequest && isPage(a.Header))):
 		l.Stored = h.Options.Cache.Put(l.Entry, asked)
 	}
 	return l
@@ -125,27 +127,30 @@ func forbidStoring(h http.Header) {
 // response in caches.
 var lifetimeFields = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Surrogate-Control", "Expires"}
 
-// storeForwarded makes a result of a response without changing it. A short response is held until
-// it is whole, so that a truncated one becomes a clean 502. One that is long, or slow to end, is
+// storeForwarded makes a result of a response without changing it. A short response is held for a
+// moment, so that a truncated one usually becomes a clean 502. One that is long, or slow to end, is
 // sent to clients while it arrives. It is stored when it is whole, if it may be.
 func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cache.Generation, may bool) collapse.Result {
 	f := h.newForwardedResponse(q, a, may)
-	if 0 <= a.Length && a.Length < MaxWhole {
+	if a.Length == 0 {
 		body, err := a.Whole(MaxWhole)
 		if err != nil {
 			return collapse.Result{Err: err}
 		}
 		return f.whole(body, f.store(body, asked))
 	}
+	if l, ok := h.storeWhole(f, asked); ok {
+		return l
+	}
 	room := int64(0)
 	if f.sharing.Storable && a.Length <= h.maxObject() {
 		room = h.maxObject()
 	}
 	var stored collapse.Result
-	spool := collapse.NewSpool(a.Body, nil, a.Length, room)
+	spool := collapse.NewSpool(a.Body, bufferFor(a), a.Length, room)
 	// The readers of the spool report its error.
 	go spool.RunAndStore(func(body []byte) { stored = f.store(body, asked) })
-	body, whole, err := spool.ReadAll(MaxWhole, holdFor(a))
+	body, whole, err := spool.ReadAll(MaxWhole, h.holdFor(a))
 	switch {
 	case err != nil:
 		return collapse.Result{Err: err}
@@ -153,19 +158,29 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 		return f.whole(body, stored)
 	}
 	f.entry.SetIdentity(nil, f.etag) // clients read the body from the stream
-	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool}
+	f.negotiate(f.entry, a.Length)
+	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool, Trailer: trailerOf(a)}
+	f.negotiate(l.Shared, a.Length)
 	l.Shared.SetIdentity(nil, f.etag)
 	l.Sharing.Storable = room > 0
 	return l
 }
 
+// bufferFor returns the memory for a short body of known length; nil: the body is none.
+func bufferFor(a *upstream.Response) []byte {
+	if a.Length < 0 || a.Length >= MaxWhole {
+		return nil
+	}
+	return make([]byte, 0, a.Length)
+}
+
 // holdFor returns the time to wait for the end of a response. A stream of events and a response
 // that is known to be long are not held at all.
-func holdFor(a *upstream.Response) time.Duration {
+func (h *Proxy) holdFor(a *upstream.Response) time.Duration {
 	if a.Length >= MaxWhole || strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
 		return 0
 	}
-	return bodyWait
+	return h.Options.Bounds.Hold
 }
 
 // A forwardedResponse is a forwarded response without its body.
@@ -192,6 +207,14 @@ func (h *Proxy) newForwardedResponse(q *fetchRequest, a *upstream.Response, may 
 // that sent the request. The caller sets its body.
 func (f *forwardedResponse) shared() *cache.Entry { return newForwarded(f.q, f.response, f.header) }
 
+// negotiate permits content codings of the response, if it may be stored; see
+// fetchRequest.negotiate.
+func (f *forwardedResponse) negotiate(e *cache.Entry, length int64) {
+	if f.sharing.Storable {
+		f.q.negotiate(e, f.header, length)
+	}
+}
+
 // store stores the response with its whole body, if it may. Otherwise the result has no Entry.
 func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.Result {
 	if !f.sharing.Storable {
@@ -199,13 +222,15 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.
 	}
 	e := f.shared()
 	e.SetIdentity(body, f.etag)
+	f.negotiate(e, int64(len(body)))
 	return f.h.store(f.q, e, f.sharing, asked)
 }
 
 // whole returns the result for a response with its whole body; stored is the result of store.
 func (f *forwardedResponse) whole(body []byte, stored collapse.Result) collapse.Result {
 	f.entry.SetIdentity(body, f.etag)
-	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored}
+	f.negotiate(f.entry, int64(len(body)))
+	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored, Trailer: trailerOf(f.response)}
 }
 
 // store stores an entry if its Sharing permits.
@@ -214,8 +239,8 @@ func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Shari
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
 		e.Policy.StaleWhileRevalidate = 0
 	}
-	e.AddCodings()
 	if q.own {
+		e.AddCodings()
 		serialise(e)
 	}
 	l := collapse.Result{Entry: e, Sharing: sharing}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -11,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -23,6 +25,7 @@ type representation struct {
 	coding entry.Coding
 	color  icon.Color // the colour to put in; empty: none
 	fixed  bool       // the client asked for a colour, but the icon has its own
+	whole  bool       // no part of the body is sent, whatever the Range
 }
 
 func represent(r *request, e *cache.Entry) representation {
@@ -40,6 +43,49 @@ func represent(r *request, e *cache.Entry) representation {
 	return representation{body: v.Body, etag: v.ETag, coding: coding}
 }
 
+// negotiated returns the representation of a forwarded response. Stored text has codings, once they
+// are made; the first hits have them made. A range is one of the identity body.
+func (h *Proxy) negotiated(r *request, f found) representation {
+	e, id := f.entry, f.entry.Identity()
+	p := representation{body: id.Body, etag: id.ETag}
+	if f.relayed {
+		return p
+	}
+	accept := joined(r.ctx, fasthttp.HeaderAcceptEncoding)
+	if r.site.Compress && !e.Plain && f.stream == nil && accept != "" && !forbidsCodings(r) {
+		got, wanted := compress.Choose(e, accept)
+		asked := r.ctx.IsGet() && len(r.ctx.Request.Header.Peek(fasthttp.HeaderRange)) > 0
+		part := asked && h.mayJoin(r, e)
+		// Without an entity tag a client that has the beginning of the coded body sends the same
+		// If-Range as one that has the beginning of the identity body.
+		p.whole = asked && !part && wanted != entry.Identity
+		if got != wanted && !part && e.Hits.Load() > 0 {
+			h.compressor.Want(e, wanted)
+		}
+		if got != entry.Identity && !part {
+			p.body, p.coding, p.etag = e.Variant(got).Body, got, compress.Tag(e.Validator, got)
+		}
+	}
+	if held := joined(r.ctx, fasthttp.HeaderIfNoneMatch); held != "" && e.Status == http.StatusOK {
+		p.etag = compress.Held(held, accept, e.Validator, p.etag)
+	}
+	return p
+}
+
+// mayJoin reports whether a range of the identity body fits the part of a response that a client
+// has, by its If-Range. A date does not say in which coding the client has it.
+func (h *Proxy) mayJoin(r *request, e *cache.Entry) bool {
+	ifRange := string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange))
+	return ifRange == "" || cachepolicy.IfRange(ifRange, e.Identity().ETag, time.Time{}, r.now)
+}
+
+// forbidsCodings reports whether the client accepts a response only as the origin made it (RFC
+// 9111, section 5.2.1.6).
+func forbidsCodings(r *request) bool {
+	v := joined(r.ctx, fasthttp.HeaderCacheControl)
+	return v != "" && cachepolicy.ParseCacheControl(v).NoTransform
+}
+
 // colored returns the body with the colour in it.
 func (p *representation) colored(f routes.Form) []byte {
 	if p.color == "" {
@@ -55,7 +101,12 @@ func (p *representation) colored(f routes.Form) []byte {
 // and coding. Forwarded responses keep the form that the origin gave them.
 func (h *Proxy) finish(r *request, f found) {
 	e := f.entry
-	p := represent(r, e)
+	var p representation
+	if r.forwarded {
+		p = h.negotiated(r, f)
+	} else {
+		p = represent(r, e)
+	}
 	status := e.Status
 	if status == http.StatusOK && !f.relayed {
 		status = conditional(r, p.etag, e)
@@ -67,6 +118,9 @@ func (h *Proxy) finish(r *request, f found) {
 	}
 	r.ctx.Response.SetStatusCode(status)
 	t := head{bodyless: status == http.StatusNotModified && e.Status != status, length: -1, etag: []byte(p.etag)}
+	if f.trailer != nil {
+		f.followByTrailer(r, p)
+	}
 	if t.bodyless {
 		f.close()
 	} else if err := h.finishBody(r, f, p, &t); err != nil {
@@ -82,7 +136,14 @@ func (h *Proxy) finishBody(r *request, f found, p representation, t *head) error
 	case f.stream != nil && f.length < 0 && !r.ctx.Request.Header.IsHTTP11() && !r.ctx.IsHead():
 		return gather(r, f)
 	case f.stream != nil:
+		if f.part != "" {
+			r.ctx.Response.SetStatusCode(http.StatusPartialContent)
+			t.contentRange = f.part
+		}
 		stream(r, f)
+	case f.entry.IsObject(): // the response to a HEAD
+		r.ctx.Response.SkipBody = true
+		r.ctx.Response.Header.SetContentLength(int(f.entry.Object.Length))
 	case f.relayed:
 		send(r, p.body)
 	default:
@@ -106,13 +167,16 @@ func (h *Proxy) writeHead(r *request, f found, t *head) {
 		t.count = &r.count
 	}
 	out.Reset()
-	w := headWriter{entry: e, date: e.Date, forwarded: r.forwarded}
+	w := headWriter{entry: e, date: e.Date, forwarded: r.forwarded, coded: r.forwarded && t.coding != entry.Identity}
 	if len(w.date) == 0 {
 		w.date = h.clock.date(r.now)
 	}
 	out.Lines = w.append(out.Lines, t)
 	if r.forwarded {
 		writeLimit(r) // replaces the fields of an origin that has limits too
+	}
+	if r.Response.Trailer != nil && len(f.trailer.Announced) > 0 {
+		out.Add(fasthttp.HeaderTrailer, strings.Join(f.trailer.Announced, ", "))
 	}
 }
 
@@ -135,6 +199,10 @@ func (h *Proxy) body(r *request, e *cache.Entry, p representation, t *head) erro
 	body := p.colored(r.target.Form)
 	if p.coding == entry.Identity && e.Status == http.StatusOK {
 		t.ranges = !r.forwarded
+		if p.whole {
+			send(r, notNil(body))
+			return nil
+		}
 		var err error
 		if body, err = part(r, e, body, p.etag, t); err != nil {
 			return err

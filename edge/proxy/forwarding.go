@@ -33,8 +33,13 @@ type Forwarding struct {
 	OriginSNI string
 	// MaxBody limits the body of a request, in bytes; 0: it may have any length.
 	MaxBody int64
+	// MaxObject limits the length of a stored body, in bytes; 0: the default of --max-object.
+	MaxObject int64
 	// Idle is how long an origin may pause between two parts of a response.
 	Idle time.Duration
+	// Hold is how long the edge waits for the end of a short response, so that it can
+	// answer 502 or with a stored response if the origin breaks it off; 0: 10 ms.
+	Hold time.Duration
 	// Tunnels bounds the connections that have switched to another protocol.
 	Tunnels tunnel.Limits
 	sites.Settings
@@ -53,6 +58,7 @@ func (f *Forwarding) Flags(fs *flag.FlagSet) {
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
 	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
 	fs.Int64Var(&f.MaxBody, "max-body", 0, "with --proxy-all, longest body of a forwarded request in `bytes`; the edge answers 413 to longer ones (default any length)")
+	fs.Int64Var(&f.MaxObject, "max-object", 0, "with --proxy-all, longest response that is stored, in `bytes`; one that is longer than a sixteenth of --cache-bytes, or than 64 MiB, needs --cache-dir, and at most a quarter of --cache-disk-bytes (default 1073741824)")
 	fs.DurationVar(&f.Idle, "idle", defaultIdle, "with --proxy-all, `time` that an origin may pause between two parts of a response to a forwarded request")
 	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
 	fs.StringVar(&f.OriginHost, "origin-host", "", "`client|origin|NAME`, the Host that origins get: the client's, the one in --origin, or NAME; the edge's own routes never pass the client's (default client with --proxy-all, origin without)")
@@ -63,8 +69,8 @@ func (f *Forwarding) Flags(fs *flag.FlagSet) {
 
 func (f *Forwarding) Validate() error {
 	errs := []error{f.Tunnels.Validate()}
-	if f.MaxBody < 0 || f.Idle < 0 {
-		errs = append(errs, errors.New("--max-body and --idle must not be negative"))
+	if f.MaxBody < 0 || f.MaxObject < 0 || f.Idle < 0 {
+		errs = append(errs, errors.New("--max-body, --max-object and --idle must not be negative"))
 	}
 	for _, name := range f.PassFields {
 		if !upstream.Passable(http.CanonicalHeaderKey(name)) {
@@ -94,7 +100,7 @@ func (f *Forwarding) HostName() string {
 // Bounds returns the limits of forwarded requests. firstByte is how long an origin may take to
 // begin a response.
 func (f *Forwarding) Bounds(firstByte time.Duration) Bounds {
-	return Bounds{MaxBody: f.MaxBody, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}}
+	return Bounds{MaxBody: f.MaxBody, MaxObject: f.MaxObject, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}, Hold: cmp.Or(f.Hold, defaultHold)}
 }
 
 // Site returns the one site of an edge.

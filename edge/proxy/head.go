@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
@@ -162,6 +164,7 @@ type headWriter struct {
 	head *cache.Head // stored fields, serialised; nil: those of entry
 
 	entry     *cache.Entry
+	coded     bool   // this edge has made the coding: the origin's Accept-Ranges does not apply
 	date      []byte // the Date of entry
 	forwarded bool   // entry has exactly the fields that the origin sent
 
@@ -178,7 +181,10 @@ func (w *headWriter) stored(dst []byte, p storedPart, lines []byte) []byte {
 }
 
 func (w *headWriter) encoded(dst []byte, p storedPart, lines []byte) []byte {
-	if w.head == nil {
+	switch {
+	case w.head == nil && w.coded && p == partAlways:
+		return appendCodedLines(dst, w.entry.Fields)
+	case w.head == nil:
 		return appendPart(dst, p, w.entry, w.date, w.forwarded)
 	}
 	return w.block.append(dst, p, lines, w.table)
@@ -211,6 +217,16 @@ func appendPart(dst []byte, p storedPart, e *cache.Entry, date []byte, forwarded
 func appendLines(dst []byte, fields []cache.Field, own bool) []byte {
 	for _, f := range fields {
 		if isOwn(f.Name) == own {
+			dst = appendLine(dst, f)
+		}
+	}
+	return dst
+}
+
+// appendCodedLines serialises the fields of partAlways of a forwarded response in a coding.
+func appendCodedLines(dst []byte, fields []cache.Field) []byte {
+	for _, f := range fields {
+		if !isOwn(f.Name) && string(f.Name) != fasthttp.HeaderAcceptRanges {
 			dst = appendLine(dst, f)
 		}
 	}

@@ -9,6 +9,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -23,8 +24,10 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
@@ -65,7 +68,6 @@ type Options struct {
 type Proxy struct {
 	Options Options
 	table   *router.Router
-	page    *cache.Entry
 	doors   doorkeeper
 	clock   clock
 
@@ -75,25 +77,36 @@ type Proxy struct {
 	codings   codings
 	blocks    blocks
 
+	objects    *objects.Store       // large objects in transfer
+	compressor *compress.Compressor // of stored responses of forwarded paths
+
 	loopLogged sync.Once   // a request loop
 	draining   atomic.Bool // the edge ends: the next response of a connection is its last
 }
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
-	h := &Proxy{Options: o, page: newPage(), doors: doorkeeper{seed: maphash.MakeSeed()}}
-	h.table = routes.New(h.answer, h.serveUnknown)
+	h := &Proxy{Options: o, objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
+	h.table = routes.New(h.answer, h.serveUnknown, o.Site.Iconify)
 	return h
 }
 
 // Drain makes every response from now on the last one of its connection.
 func (h *Proxy) Drain() { h.draining.Store(true) }
 
+// Compression returns the counts of the content codings made of stored responses.
+func (h *Proxy) Compression() compress.Stats { return h.compressor.Stats() }
+
 // Draining reports whether Drain was called.
 func (h *Proxy) Draining() bool { return h.draining.Load() }
 
-// maxObject returns the length of the largest body that is stored, in bytes.
-func (h *Proxy) maxObject() int64 { return min(h.Options.CacheBytes/objectPart, maxObject) }
+// Objects returns the counts of large objects.
+func (h *Proxy) Objects() objects.Stats { return h.objects.Stats() }
+
+// maxObject returns the length of the largest body that is stored in one piece, in bytes.
+func (h *Proxy) maxObject() int64 {
+	return min(h.Options.CacheBytes/objectPart, cmp.Or(h.Options.Bounds.MaxObject, maxObject), maxObject)
+}
 
 const (
 	objectPart = 16       // a body may take at most one part in objectPart of the cache
@@ -128,6 +141,8 @@ type request struct {
 	public upstream.Forwarded
 
 	traced *traced // its trace; nil: it is not traced
+
+	mounted bool // its host is the mount of Iconify's API
 }
 
 // newRequest returns the record of a request that has just arrived. Its client is the peer until
@@ -171,13 +186,17 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	if host := ctx.Host(); len(host) > 0 { // HTTP/1.1 forbids an empty one, HTTP/1.0 does not
+	r.mounted = r.site.Icons && h.Options.Site.IsMount(string(ctx.Host()))
+	// The fast path knows nothing of hosts: it must not answer where paths have another meaning.
+	if host := ctx.Host(); len(host) > 0 && !r.mounted { // HTTP/1.1 forbids an empty one, HTTP/1.0 does not
 		h.seenHosts.add(host)
 	}
 	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:
 		o, err := h.servePurge(r)
 		h.end(r, o, err)
+	case r.mounted:
+		h.serveMounted(ctx)
 	case r.site.Icons:
 		h.table.Handler(ctx)
 	case r.isHealthCheck():
@@ -236,17 +255,33 @@ func (h *Proxy) panicked(r *request, p any) {
 // answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
 // --proxy-all.
 func (h *Proxy) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
-	if h.Options.ProxyAll && ep.Foreign(string(ctx.URI().PathOriginal())) {
+	path, query := string(ctx.URI().PathOriginal()), string(ctx.URI().QueryString())
+	r := recordOf(ctx)
+	route := ep.RouteOf(path, query)
+	switch {
+	case route == routes.Page && !r.site.Pages:
+		h.serveUnknown(ctx)
+		return
+	case h.Options.ProxyAll && ep.Foreign(path, query):
 		h.serveForwarded(ctx)
 		return
 	}
-	r := recordOf(ctx)
-	r.route, r.pattern = ep.Route, ep.Pattern
+	r.route, r.pattern = route, ep.Pattern
 	if r.Tier {
 		r.known = h.Options.Library.Known() // before any lookup
 	}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
+}
+
+// serveMounted answers on a host that is the mount of Iconify's API.
+func (h *Proxy) serveMounted(ctx *fasthttp.RequestCtx) {
+	if !routes.Mounted.Owns(string(ctx.URI().PathOriginal())) {
+		r := recordOf(ctx)
+		h.end(r, exchange.Refused, routes.NotFound())
+		return
+	}
+	h.answer(ctx, routes.Mounted)
 }
 
 // steps runs the steps of a request for an endpoint: admission, parsing, and the endpoint itself.
@@ -279,8 +314,6 @@ func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error)
 		return h.serveRelease(r)
 	case routes.Health:
 		return h.serveHealth(r)
-	case routes.Page:
-		return h.servePage(r)
 	}
 	return h.serveCached(r, ep)
 }
@@ -337,7 +370,7 @@ func (h *Proxy) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome, 
 	if err != nil {
 		return f.outcome, err
 	}
-	if ep.Fast(r.target) {
+	if ep.Fast(r.target) && !r.mounted {
 		h.rememberTarget(r)
 	}
 	h.finish(r, f)
@@ -354,12 +387,6 @@ func (h *Proxy) serveRelease(r *request) (exchange.Outcome, error) {
 	f.aged = false
 	h.finish(r, f)
 	return f.outcome, nil
-}
-
-// servePage answers / with a page that lists the addresses of the edge.
-func (h *Proxy) servePage(r *request) (exchange.Outcome, error) {
-	h.finish(r, found{entry: h.page})
-	return exchange.Own, nil
 }
 
 // serveHealth reports that the process is alive.

@@ -23,7 +23,7 @@ func routed(uri string) (t Target, ep *Endpoint, err error) {
 			ctx.Request.Header.SetMethod(fasthttp.MethodPost)
 		}
 		t, err = e.Parse(ctx)
-	}, func(*fasthttp.RequestCtx) { err = NotFound() })
+	}, func(*fasthttp.RequestCtx) { err = NotFound() }, true)
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
 	ctx.Request.Header.SetHost("a")
@@ -148,7 +148,7 @@ func sameMeaning(t *testing.T, uri string, got Target, ep *Endpoint) {
 // find agrees with the router about every path, so that a purge and the fast path use the endpoint
 // that serves the path.
 func TestFindIsTheRouter(t *testing.T) {
-	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg"}
+	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg", "pack", "bag", "site", "sitemap", "sw.js", "app.js", "favicon.svg"}
 	r := rand.New(rand.NewPCG(1, 2))
 	paths := []string{"/", "/api/v1/icon/a", "/api/v1/packs/", "/api/v1/icon/a/b/c", "/-/x.svg"}
 	for _, e := range endpoints {

@@ -73,7 +73,7 @@ func wellFormedSegment(rest string) bool {
 func parseCDN(path, query string) (Target, error) {
 	name, ok := strings.CutSuffix(path[1:], ".svg")
 	if !ok {
-		return Target{}, NotFound()
+		return parseIconify(path, query, false)
 	}
 	ref, err := icon.ParseRef(name)
 	if err != nil {
@@ -83,10 +83,15 @@ func parseCDN(path, query string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	t, err := drawing(ref, p)
+	color, err := icon.ParamCSSColor(p)
 	if err != nil {
 		return Target{}, err
 	}
+	v, err := icon.ParseCDNVariant(p)
+	if err != nil {
+		return Target{}, err
+	}
+	t := svgTarget(ref, color, v)
 	release, given := p["release"]
 	if !given {
 		return t, nil
@@ -104,7 +109,7 @@ func parseCDN(path, query string) (Target, error) {
 }
 
 var (
-	cdnParams  = append([]string{"release"}, icon.VariantParams...)
+	cdnParams  = append([]string{"release"}, icon.CDNParams...)
 	iconParams = append([]string{"format"}, icon.VariantParams...)
 )
 
@@ -157,11 +162,15 @@ func drawing(ref icon.Ref, p icon.Params) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
+	return svgTarget(ref, color, v), nil
+}
+
+func svgTarget(ref icon.Ref, color icon.Color, v icon.Variant) Target {
 	key := "/" + ref.String() + ".svg"
 	if q := v.Query(); q != "" {
 		key += "?" + q
 	}
-	return Target{Key: key, Color: color, Form: FormSVG, Name: ref.String()}, nil
+	return Target{Key: key, Color: color, Form: FormSVG, Name: ref.String()}
 }
 
 // Paths of endpoints.

@@ -188,19 +188,27 @@ func (c *conn) CloseWrite() error {
 
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// wrapDial makes every connection of d a conn, and counts it. d gets the address of the origin: the
-// Transport's own is only that of a pool.
+// wrapDial makes every connection of d a conn, and counts it.
 func (c *Client) wrapDial(d dial) dial {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
-		network, address := destinationOf(ctx).origin.address()
-		raw, err := d(ctx, network, address)
-		switch {
-		case errors.Is(err, errName):
+		raw, err := c.connect(ctx, d)
+		if err != nil {
 			return nil, err
-		case err != nil:
-			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
-		c.stats.open.Add(1)
 		return newConn(raw, func() { c.stats.open.Add(-1) }), nil
 	}
+}
+
+// connect opens a connection by d to the origin of the destination in ctx, because the address that
+// a Transport gives is only that of a pool. It counts the connection as open; the caller counts its
+// end.
+func (c *Client) connect(ctx context.Context, d dial) (net.Conn, error) {
+	to := destinationOf(ctx)
+	network, address := to.origin.address()
+	raw, err := d(ctx, network, address)
+	if err != nil {
+		return nil, to.classifyDial(err)
+	}
+	c.stats.open.Add(1)
+	return raw, nil
 }

@@ -110,17 +110,28 @@ func (o *origin) named() bool {
 func dialTLS(d *net.Dialer, config func() *tls.Config) dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		to := destinationOf(ctx)
-		cfg := config().Clone()
-		if cfg == nil {
-			cfg = &tls.Config{MinVersion: tls.VersionTLS12}
-		}
-		cfg.ServerName = to.sni
-		c, err := (&tls.Dialer{NetDialer: d, Config: cfg}).DialContext(ctx, network, address)
-		if to.clients && refusesName(err) {
-			return nil, fmt.Errorf("%w: %w", errName, err)
-		}
-		return c, err
+		return (&tls.Dialer{NetDialer: d, Config: to.config(config)}).DialContext(ctx, network, address)
 	}
+}
+
+// config returns a copy of the operator's configuration, or of the default one, with the name of
+// the destination.
+func (to destination) config(operators func() *tls.Config) *tls.Config {
+	cfg := operators().Clone()
+	if cfg == nil {
+		cfg = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	cfg.ServerName = to.sni
+	return cfg
+}
+
+// classifyDial returns the error of a connection that could not be made: errName if the name is a
+// client's and may be why.
+func (to destination) classifyDial(err error) error {
+	if to.clients && refusesName(err) {
+		return fmt.Errorf("%w: %w", errName, err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
 // refusesName reports whether a handshake may have failed because of the name: the certificate is

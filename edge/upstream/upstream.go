@@ -75,6 +75,7 @@ type Client struct {
 	transport                     *http.Transport
 	retryTransport                *http.Transport // for retries, each on a new connection
 	http2                         *http.Transport // for origins that speak HTTP/2
+	tunnels                       extendedConnect // for upgrades of those
 	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
 }
 
@@ -102,9 +103,13 @@ func New(cfg Config) *Client {
 	if len(c.origins) == 1 {
 		c.origins[0].only = true
 	}
+	if cfg.TLS == nil {
+		cfg.TLS = func() *tls.Config { return nil }
+	}
 	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, defaultConns), cfg.TLS)
 	c.retryTransport = c.transport.Clone()
 	c.retryTransport.DisableKeepAlives = true
+	c.tunnels = c.newTunnels()
 	c.http2 = c.newHTTP2(or(cfg.Connect, 3*time.Second), cfg.TLS)
 	return c
 }
@@ -118,9 +123,6 @@ func newID() string {
 
 func (c *Client) newTransport(connect time.Duration, conns int, config func() *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: connect}
-	if config == nil {
-		config = func() *tls.Config { return nil }
-	}
 	t := &http.Transport{
 		DialContext:            c.wrapDial(dialer.DialContext),
 		DialTLSContext:         c.wrapDial(dialTLS(dialer, config)),
@@ -188,4 +190,5 @@ func (c *Client) Stats() Stats {
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 	c.http2.CloseIdleConnections()
+	c.tunnels.close()
 }

@@ -109,7 +109,7 @@ func Document(address string) any {
 		Paths: map[string]pathItem{
 			"/{pack}/{name}.svg": {Get: &operation{
 				OperationID: "drawing", Summary: "An icon as SVG", Tags: []string{"icons"},
-				Parameters: append(append(refParams(), variantParams()...), query("release",
+				Parameters: append(append(refParams(), cdnParams()...), query("release",
 					"The icon of that release, cacheable for a year; an id that is no longer stored is a 404.", &schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
 				Responses: answers("The icon.", typeSVG, &schema{Type: "string"}, "404", "410"),
 			}},
@@ -169,6 +169,24 @@ func Document(address string) any {
 				OperationID: "health", Summary: "Whether the service is running", Tags: []string{"service"},
 				Responses: answers("It is running.", "text/plain", &schema{Type: "string"}),
 			}},
+			archivePattern: {Get: &operation{
+				OperationID: "bagArchive", Summary: "A ZIP archive of icons with LICENSES.md", Tags: []string{"icons"}, Parameters: []parameter{bagIcons()},
+				Description: "The same icons give the same bytes, in any order. Errors are pages in HTML.",
+				Responses:   answers("The archive.", "application/zip", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
+			spritePattern: {Get: &operation{
+				OperationID: "bagSprite", Summary: "An SVG file with a symbol for each icon", Tags: []string{"icons"}, Parameters: []parameter{bagIcons()},
+				Description: "The id of a symbol is PACK-NAME. A comment has the licences. The same icons give the same bytes, in any order. Errors are pages in HTML.",
+				Responses:   answers("The sprite.", typeSVG, &schema{Type: "string"}, "404", "410"),
+			}},
+			"/-/card/{pack}/{name}.png": {Get: &operation{
+				OperationID: "iconCard", Summary: "A preview of an icon's page, 1200 by 630 pixels", Tags: []string{"icons"}, Parameters: refParams(),
+				Responses: answers("The image.", "image/png", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
+			"/-/card/{pack}.png": {Get: &operation{
+				OperationID: "packCard", Summary: "A preview of a pack's page, 1200 by 630 pixels", Tags: []string{"packs"}, Parameters: refParams()[:1],
+				Responses: answers("The image.", "image/png", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
 			startPage: {Get: &operation{
 				OperationID: "page", Summary: "A start page", Tags: []string{"service"},
 				Responses: answers("The page.", "text/html", &schema{Type: "string"}),
@@ -185,6 +203,19 @@ func Document(address string) any {
 		licenseScheme: {"http", "bearer", "A licence token. Most services require none; some apply higher limits to clients with a token."},
 	}}
 	return d
+}
+
+// The addresses of the bag's files.
+const (
+	archivePattern = "/-/bag/icons.zip"
+	spritePattern  = "/-/bag/sprite.svg"
+)
+
+// bagIcons describes the parameter with the icons of a bag.
+func bagIcons() parameter {
+	p := query("icons", "At most 200 icons: pack/name, with commas between them.", &schema{Type: "string", MinLength: new(1)})
+	p.Required = true
+	return p
 }
 
 // startPage is the address that an edge answers without its origin.
@@ -253,6 +284,21 @@ func variantParams() []parameter {
 		query("height", "The height in pixels, instead of size.", pixels),
 		query("rotate", "Degrees clockwise, or quarter turns.", &schema{Type: "integer", Enum: []any{90, 180, 270, 1, 2, 3}}),
 		query("flip", "Mirrors the icon.", &schema{Type: "string", Enum: []any{"horizontal", "vertical", "horizontal,vertical", "vertical,horizontal"}}),
+	}
+}
+
+// cdnParams are those of the CDN path, which takes Iconify's values too.
+func cdnParams() []parameter {
+	side := &schema{Type: "string", Description: "A number of pixels from 1 to 4096, a length with a CSS unit, auto (the viewBox's) or none (no attribute)."}
+	return []parameter{
+		query("color", "Paints a monochrome icon: any CSS color; hex digits need no #.", &schema{Type: "string"}),
+		query("size", "The height in pixels; the width keeps the ratio.", number(1, icon.MaxSize, 0)),
+		query("width", "The width, instead of size; the height keeps the ratio.", side),
+		query("height", "The height, instead of size; the width keeps the ratio.", side),
+		query("rotate", "Degrees clockwise (90, 180, 270, 90deg), quarter turns, or percent of a turn (25%).", &schema{Type: "string"}),
+		query("flip", "Mirrors the icon: horizontal, vertical or both.", &schema{Type: "string"}),
+		query("box", "Any value puts a transparent rectangle of the size of the viewBox in front.", &schema{Type: "string"}),
+		query("download", "Any value makes browsers save the icon as a file.", &schema{Type: "string"}),
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"maps"
 	"os"
 	"slices"
 
@@ -156,17 +155,12 @@ func (s shownNames) Lookup(name string) (there, visible bool) {
 // forgetPruned closes the earlier releases that the store no longer has.
 func (c *Catalog) forgetPruned(ctx context.Context) {
 	c.mu.Lock()
-	ids := map[string]bool{}
-	for _, r := range c.earlier {
-		ids[r.ID()] = true
-	}
+	earlier := slices.Clone(c.earlier)
 	c.mu.Unlock()
-	maps.DeleteFunc(ids, func(id string, _ bool) bool {
-		_, err := c.mirror.manifest(ctx, id)
-		return !isMissing(err)
-	})
-	if len(ids) > 0 {
-		c.closeEarlier(func(r *Release) bool { return ids[r.ID()] })
+	for _, r := range earlier {
+		if _, err := c.mirror.manifest(ctx, r.ID()); isMissing(err) {
+			c.closeEarlier(func(other *Release) bool { return other.ID() == r.ID() })
+		}
 	}
 }
 

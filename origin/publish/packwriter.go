@@ -23,6 +23,7 @@ type packWriter struct {
 	old     *oldArchive
 	seq     int
 	parents map[string]*cleanOnce // the icons that have aliases
+	total   int                   // see release.Set
 }
 
 // A cleanOnce cleans an icon once, for the icon itself and all of its aliases.
@@ -79,6 +80,7 @@ func (w *packWriter) add(ctx context.Context, s *set, progress Progress) error {
 	slices.SortFunc(s.leftOut, func(a, b release.Omission) int { return cmp.Compare(a.Name, b.Name) })
 	w.entry.LeftOut = s.leftOut
 	w.tally.finish()
+	w.describe(s)
 	return nil
 }
 
@@ -104,10 +106,13 @@ func (w *packWriter) clean(raw *rawIcon) (svg.Icon, error) {
 func (w *packWriter) addOne(raw *rawIcon, cleaned svg.Icon) error {
 	m := release.Meta{
 		Name: raw.name, Width: cleaned.Width, Height: cleaned.Height, ViewBox: cleaned.ViewBox, Hidden: raw.hidden,
-		Monochrome: cleaned.Monochrome, AliasOf: raw.of, Categories: raw.categories, Tags: raw.tags,
+		Monochrome: cleaned.Monochrome, AliasOf: raw.of, Turn: raw.turn, Categories: raw.categories, Tags: raw.tags,
 	}
 	m.Seq = w.old.seq(m, cleaned.SVG, w.seq)
 	w.tally.count(m)
+	if !m.Hidden && (m.AliasOf == "" || raw.own) {
+		w.total++
+	}
 	if !m.Hidden && !w.entry.Hidden {
 		w.docs = append(w.docs, document(w.entry.Pack.Key, m, cleaned.SVG))
 	}

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -35,7 +36,11 @@ func Issue(ctx context.Context, b objectstore.Bucket, plan string, until *time.T
 		}
 	}
 	token = generate()
-	if err := store(ctx, b, Hash(token), l, ""); err != nil {
+	body, err := l.content()
+	if err == nil {
+		err = b.PutIf(ctx, key(Hash(token)), bytes.NewReader(body), int64(len(body)), "")
+	}
+	if err != nil {
 		return "", fmt.Errorf("issuing a token: %w", err)
 	}
 	return token, nil
@@ -48,13 +53,15 @@ func Revoke(ctx context.Context, b objectstore.Bucket, tokenOrHash string, now t
 	if err != nil {
 		return err
 	}
-	for range 5 {
-		err = revoke(ctx, b, hash, now)
-		// A concurrent write, most likely the same revocation.
-		if !errors.Is(err, objectstore.ErrChanged) {
-			break
+	err = objectstore.Update(ctx, b, key(hash), func() ([]byte, error) {
+		l, err := load(ctx, b, hash)
+		if err != nil || l.Revoked != nil {
+			return nil, err
 		}
-	}
+		at := second(now)
+		l.Revoked = &at
+		return l.content()
+	})
 	switch {
 	case errors.Is(err, objectstore.ErrNotExist):
 		return ErrUnknown
@@ -62,21 +69,6 @@ func Revoke(ctx context.Context, b objectstore.Bucket, tokenOrHash string, now t
 		return fmt.Errorf("revoking a token: %w", err)
 	}
 	return nil
-}
-
-func revoke(ctx context.Context, b objectstore.Bucket, hash string, now time.Time) error {
-	// Stat before reading, so that the content is at least as new as the tag.
-	before, err := b.Stat(ctx, key(hash))
-	if err != nil {
-		return err
-	}
-	l, err := load(ctx, b, hash)
-	if err != nil || l.Revoked != nil {
-		return err
-	}
-	at := second(now)
-	l.Revoked = &at
-	return store(ctx, b, hash, l, before.ETag)
 }
 
 // hashOf returns the hash of s, which is a token or the hash itself.

@@ -1,7 +1,6 @@
 package token
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,14 +45,10 @@ func key(hash string) string { return folder + hash + suffix }
 
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// store writes a licence if the ETag of the object is tag, "" for a new object.
-func store(ctx context.Context, b objectstore.Bucket, hash string, l License, tag string) error {
+// content returns the bytes that the store keeps of l.
+func (l License) content() ([]byte, error) {
 	body, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	body = append(body, '\n')
-	return b.PutIf(ctx, key(hash), bytes.NewReader(body), int64(len(body)), tag)
+	return append(body, '\n'), err
 }
 
 func load(ctx context.Context, r objectstore.Reader, hash string) (License, error) {

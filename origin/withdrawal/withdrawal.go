@@ -6,7 +6,6 @@
 package withdrawal
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,43 +130,23 @@ func inForce(items []Item, target string) int {
 	return slices.IndexFunc(items, func(i Item) bool { return i.UndoneAt == nil && i.Target() == target })
 }
 
-// attempts bounds the tries of an update. Another one is needed only if somebody else changed the
-// list in the same moment.
-const attempts = 5
-
-// update replaces the list by the result of change, on the condition that nobody else has changed
-// it meanwhile.
-func update(ctx context.Context, b objectstore.Bucket, change func([]Item) ([]Item, error)) (err error) {
-	for range attempts {
-		if err = tryUpdate(ctx, b, change); !errors.Is(err, objectstore.ErrChanged) {
-			break
+// update replaces the list by the result of change.
+func update(ctx context.Context, b objectstore.Bucket, change func([]Item) ([]Item, error)) error {
+	err := objectstore.Update(ctx, b, Key, func() ([]byte, error) {
+		items, err := Load(ctx, b)
+		if err != nil {
+			return nil, err
 		}
-	}
+		if items, err = change(items); err != nil {
+			return nil, err
+		}
+		body, err := json.MarshalIndent(list{items}, "", " ")
+		return append(body, '\n'), err
+	})
 	if err != nil && !errors.Is(err, ErrAlready) {
 		return fmt.Errorf("changing the list of withdrawn icons: %w", err)
 	}
 	return err
-}
-
-func tryUpdate(ctx context.Context, b objectstore.Bucket, change func([]Item) ([]Item, error)) error {
-	// Stat before reading, so that the content is at least as new as the tag.
-	before, err := b.Stat(ctx, Key)
-	if err != nil && !errors.Is(err, objectstore.ErrNotExist) {
-		return err
-	}
-	items, err := Load(ctx, b)
-	if err != nil {
-		return err
-	}
-	if items, err = change(items); err != nil {
-		return err
-	}
-	body, err := json.MarshalIndent(list{items}, "", " ")
-	if err != nil {
-		return err
-	}
-	body = append(body, '\n')
-	return b.PutIf(ctx, Key, bytes.NewReader(body), int64(len(body)), before.ETag)
 }
 
 func parseTarget(target string) (pack, name string, err error) {

@@ -27,6 +27,17 @@ func (d *Tier) Check() (err error) {
 			err = errors.Join(err, fmt.Errorf("the location under %x is in no segment", hash))
 		}
 	}
+	slices := 0
+	for _, s := range d.segments {
+		for _, id := range s.slices {
+			if at, ok := d.index.slices[id]; ok && at.segment == s {
+				slices++
+			}
+		}
+	}
+	if slices != len(d.index.slices) {
+		err = errors.Join(err, fmt.Errorf("%d slices are indexed, but the segments have %d of them", len(d.index.slices), slices))
+	}
 	if live != d.index.live || bytes != d.bytes {
 		err = errors.Join(err, fmt.Errorf("%d locations with %d bytes are counted, but there are %d with %d", d.index.live, d.bytes, live, bytes))
 	}

@@ -57,6 +57,10 @@ func decodeEntry(head, body []byte) (e *entry.Entry, aliases []string, err error
 	for i := range e.Variants {
 		body = readVariant(r, &e.Variants[i], body)
 	}
+	if !r.Bad && len(r.Rest) > 0 {
+		e.Object = entry.Object{ID: r.Uint(), Length: int64(r.Uint())}
+		r.Bad = r.Bad || !e.IsObject() || e.Object.Length < 0
+	}
 	if !r.Ended() || len(body) > 0 || e.Identity() == nil {
 		return nil, nil, errDamaged
 	}

@@ -69,6 +69,7 @@ type Options struct {
 // Stats are counts for metrics.
 type Stats struct {
 	Bytes, Entries int64
+	Slices         int64  // of large objects
 	Hits           uint64 // entries that were read
 	Errors         uint64 // failed reads and writes, and damaged records
 	// Dropped counts entries that were not written, because the queue was full or they were too
@@ -80,28 +81,40 @@ type Stats struct {
 func (d *Tier) Stats() Stats {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return Stats{d.bytes, d.index.live, d.hits.Load(), d.errors.Load(), d.dropped.Load()}
+	return Stats{d.bytes, d.index.live, int64(len(d.index.slices)), d.hits.Load(), d.errors.Load(), d.dropped.Load()}
 }
 
 // A writeJob asks the writer to store an entry, or to close flushed when it gets to this job.
 type writeJob struct {
 	entry   *entry.Entry
 	flushed chan struct{}
+	written func(entry.Origin) bool // see EnqueueStored; nil: the entry was evicted
 }
 
 // Enqueue passes an evicted entry to the writer, unless the entry is on disk already. If the queue
 // is full, the entry is lost.
 func (d *Tier) Enqueue(e *entry.Entry) {
-	if d.holds(e) {
-		return
+	if !d.holds(e) {
+		d.enqueue(writeJob{entry: e})
 	}
+}
+
+// EnqueueStored passes an entry that stays in memory to the writer. The writer then calls written
+// with the location of the entry. If that returns false, because the entry is no longer in memory,
+// the location is not used.
+func (d *Tier) EnqueueStored(e *entry.Entry, written func(entry.Origin) bool) {
+	d.enqueue(writeJob{entry: e, written: written})
+}
+
+func (d *Tier) enqueue(job writeJob) {
+	e := job.entry
 	if d.queued.Add(e.Charged) > d.MaxQueued {
 		d.queued.Add(-e.Charged)
 		d.dropped.Add(1)
 		return
 	}
 	select {
-	case d.queue <- writeJob{entry: e}:
+	case d.queue <- job:
 	default:
 		d.queued.Add(-e.Charged)
 		d.dropped.Add(1)
@@ -126,9 +139,14 @@ func (d *Tier) write() {
 			close(job.flushed)
 			continue
 		}
-		d.store(job.entry)
+		p := d.store(job.entry)
 		d.queued.Add(-job.entry.Charged)
-		if d.Newer(job.entry) {
+		switch {
+		case job.written != nil:
+			if p != nil && !job.written(p) {
+				d.retire(p)
+			}
+		case d.Newer(job.entry):
 			d.Hide(job.entry)
 		}
 	}
@@ -141,12 +159,18 @@ func (d *Tier) Flush() {
 	<-flushed
 }
 
-// store appends an entry if it is still reusable.
-func (d *Tier) store(e *entry.Entry) {
+func (d *Tier) retire(p *location) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.index.retire(p)
+}
+
+// store appends an entry if it is still reusable, and returns its location; nil: it did not.
+func (d *Tier) store(e *entry.Entry) *location {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	if d.failed || !e.Check(d.invalidations) || !reusable(e, time.Now()) {
-		return
+		return nil
 	}
 	head, body := encodeEntry(e, e.Aliases)
 	size := int64(segmentStart + recordStart + len(head))
@@ -155,17 +179,18 @@ func (d *Tier) store(e *entry.Entry) {
 	}
 	if size > d.segmentSize() {
 		d.dropped.Add(1)
-		return
+		return nil
 	}
 	s, off, n, err := d.append(size, kindEntry, head, body)
 	if err != nil {
 		d.fail(err)
-		return
+		return nil
 	}
 	p := d.locationOf(s, off, n, &name{e.Generation, e.ExpiredAt.Load() != 0, e.Key, e.Secondary, e.Vary, e.Aliases, e.Tags})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.index.add(p)
+	return p
 }
 
 // locationOf describes the location of an entry.

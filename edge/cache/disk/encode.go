@@ -68,6 +68,10 @@ func encodeEntry(e *entry.Entry, aliases []string) (head []byte, body [][]byte) 
 			body = append(body, v.Body)
 		}
 	}
+	if e.IsObject() { // older versions of the program treat such a record as damaged
+		w.Uint(e.Object.ID)
+		w.Uint(uint64(e.Object.Length))
+	}
 	return w.Out, body
 }
 

@@ -32,6 +32,7 @@ type index struct {
 	// used first.
 	variants map[uint64][]*location
 	live     int64 // number of usable locations
+	slices   map[SliceID]sliceLocation
 }
 
 // An indexed location is the value of an index under one hash.
@@ -184,6 +185,7 @@ func (x *index) remove(s *segment) {
 			x.unlink(k, p)
 		}
 	}
+	x.removeSlices(s)
 }
 
 func (x *index) unlink(hash uint64, p *location) {

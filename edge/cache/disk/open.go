@@ -27,7 +27,7 @@ func Open(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*Tier, error) 
 	}
 	d := &Tier{
 		Options: o, seeds: seeds, invalidations: m, lock: lock,
-		index: index{at: map[uint64]indexed{}, variants: map[uint64][]*location{}},
+		index: index{at: map[uint64]indexed{}, variants: map[uint64][]*location{}, slices: map[SliceID]sliceLocation{}},
 		queue: make(chan writeJob, maxQueued), written: make(chan struct{}),
 	}
 	if d.Log == nil {
@@ -104,6 +104,8 @@ func (d *Tier) indexSegment(s *segment, past *invalidation.Table) (whole bool) {
 				d.swept = max(d.swept, n.generation)
 				d.indexEntry(s, r, &n, past)
 			}
+		case kindSlice:
+			d.indexSlice(s, r)
 		}
 	}
 	return whole

@@ -18,7 +18,7 @@ import (
 // Numbers are little-endian, checksums CRC-32C. The marker distinguishes a record from bytes that
 // look like one: an origin that controls the content of a body does not know it.
 const (
-	magic        = "iecache3"
+	magic        = "iecache4"
 	segmentStart = len(magic) + markerSize + 4
 	markerSize   = 8
 	recordStart  = markerSize + 1 + 4*4
@@ -27,6 +27,7 @@ const (
 const (
 	kindEntry = 1 + iota
 	kindPurge
+	kindSlice
 )
 
 var errDamaged = errors.New("damaged record")

@@ -17,6 +17,7 @@ type segment struct {
 	marker    [markerSize]byte
 	size      int64
 	locations []*location // of the entries in it
+	slices    []SliceID   // of the slices in it, also of those that were replaced
 }
 
 const segmentPattern = "%016x.segment"

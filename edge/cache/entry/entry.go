@@ -39,14 +39,17 @@ type Entry struct {
 	Monochrome     string    // what the origin stated about recolouring; empty: nothing
 	Release        string    // the release of the origin that made the response; empty: unknown
 	Policy         cachepolicy.Entry
-	Head           *Head // nil: responses are assembled field by field
+	// Object is the body, if it is stored in slices apart from the entry. The identity variant then
+	// has its entity tag alone.
+	Object Object
+	Head   *Head // nil: responses are assembled field by field
 }
 
 // State has the fields of an entry that only the packages of the cache use.
 type State struct {
-	Plain    bool          // do not add codings
-	Variants [3]*Variant   // by coding; nil: none
-	Hits     atomic.Uint64 // uses
+	Plain    bool              // do not add codings
+	Variants [Codings]*Variant // by coding; nil: none
+	Hits     atomic.Uint64     // uses
 
 	// These fields are set when the cache stores the entry.
 
@@ -66,6 +69,15 @@ type State struct {
 	ExpiredAt atomic.Int64  // when a soft purge made it stale, in nanoseconds; 0: none did
 	ExpiredBy atomic.Uint64 // the generation of that purge; 0: one of an earlier run
 }
+
+// An Object is a body that is stored in slices on disk. Entries with the same ID share the slices.
+type Object struct {
+	ID     uint64 // random; 0: the entry has its body itself
+	Length int64  // of the body, in bytes
+}
+
+// IsObject reports whether the body of the entry is stored in slices.
+func (e *Entry) IsObject() bool { return e.Object.ID != 0 }
 
 // A Home is a cache that stores entries.
 type Home interface {
@@ -143,6 +155,7 @@ func (e *Entry) CopyConfirmed() *Entry {
 		Key: e.Key, Secondary: e.Secondary, Vary: e.Vary, Status: e.Status, ContentType: e.ContentType,
 		Date: e.Date, Fields: e.Fields, FieldsWithBody: e.FieldsWithBody, LastModified: e.LastModified, Validator: e.Validator,
 		Tags: e.Tags, Monochrome: e.Monochrome, Release: e.Release, Policy: e.Policy,
+		Object: e.Object,
 	}
 	n.Plain, n.Variants = e.Plain, e.Variants
 	n.Hits.Store(e.Hits.Load())

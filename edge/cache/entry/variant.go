@@ -19,9 +19,11 @@ const (
 	Identity Coding = iota
 	Gzip
 	Brotli
+	Zstd // only forwarded responses have it
+	Codings
 )
 
-var codingNames = [...]string{cachepolicy.Identity, cachepolicy.Gzip, cachepolicy.Brotli}
+var codingNames = [Codings]string{cachepolicy.Identity, cachepolicy.Gzip, cachepolicy.Brotli, cachepolicy.Zstd}
 
 // String returns the name of the coding in Content-Encoding.
 func (c Coding) String() string { return codingNames[c] }
@@ -41,23 +43,42 @@ func (e *Entry) Variant(c Coding) *Variant { return e.Variants[c] }
 // DisableCodings prevents codings: the body has one already, or the origin forbids it.
 func (e *Entry) DisableCodings() { e.Plain = true }
 
+// EnableCodings permits codings again.
+func (e *Entry) EnableCodings() { e.Plain = false }
+
+// DropCodings removes the coded bodies from a new entry that shares those of an older one, if it
+// may have none.
+func (e *Entry) DropCodings() {
+	if e.Plain {
+		e.Variants = [Codings]*Variant{e.Identity()}
+	}
+}
+
 // Choose returns the variant that Accept-Encoding selects, of those that exist.
 func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {
-	var have [2]string
+	var have [Codings]string
 	n := 0
-	for _, c := range [...]Coding{Brotli, Gzip} {
+	for c := Gzip; c < Codings; c++ {
 		if e.Variants[c] != nil {
 			have[n] = c.String()
 			n++
 		}
 	}
-	if n > 0 && acceptEncoding != "" {
-		switch cachepolicy.Encoding(acceptEncoding, have[:n]...) {
+	c := Select(acceptEncoding, have[:n]...)
+	return e.Variants[c], c
+}
+
+// Select returns the coding that Accept-Encoding selects, of identity and those with these names.
+func Select(acceptEncoding string, have ...string) Coding {
+	if len(have) > 0 && acceptEncoding != "" {
+		switch cachepolicy.Encoding(acceptEncoding, have...) {
 		case cachepolicy.Brotli:
-			return e.Variants[Brotli], Brotli
+			return Brotli
+		case cachepolicy.Zstd:
+			return Zstd
 		case cachepolicy.Gzip:
-			return e.Variants[Gzip], Gzip
+			return Gzip
 		}
 	}
-	return e.Identity(), Identity
+	return Identity
 }

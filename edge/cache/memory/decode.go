@@ -51,10 +51,7 @@ func (u *decodedSlot) describe(l *Slot, c *interned) {
 	e, n := &u.entry, &u.spans
 	e.ID, e.Generation, e.Charged = l.ID, l.Generation, l.Bytes()
 	e.Labels = append(e.Few[:0], l.Labels()...)
-	e.Checked.Store(l.checked.Load())
-	e.Hits.Store(l.hits.Load())
-	e.ExpiredAt.Store(l.ExpiredAt.Load())
-	e.ExpiredBy.Store(l.expiredBy.Load())
+	l.CopyState(e)
 	e.Key, e.Secondary = n.text[:l.key], n.text[l.key:l.key+l.secondary]
 	e.Policy = l.policy(c)
 	if l.shape&withHead != 0 {
@@ -72,6 +69,18 @@ func (u *decodedSlot) describe(l *Slot, c *interned) {
 			e.Tags[i] = n.string()
 		}
 	}
+}
+
+// CopyState copies the values that change while an entry is stored to another entry.
+func (l *Slot) CopyState(e *entry.Entry) {
+	if l.IsLarge() {
+		e.Hits.Store(l.Entry().Hits.Load())
+	} else {
+		e.Hits.Store(l.hits.Load())
+	}
+	e.Checked.Store(l.checked.Load())
+	e.ExpiredAt.Store(l.ExpiredAt.Load())
+	e.ExpiredBy.Store(l.expiredBy.Load())
 }
 
 // headOf returns the head of an entry; lines begins with its own lines.
@@ -106,7 +115,7 @@ func (n *spanReader) fields(shared *codec.Decoder) []entry.Field {
 
 func (u *decodedSlot) bodies(l *Slot, b []byte) {
 	e := &u.entry
-	for i := range e.Variants {
+	for i := range u.variants {
 		c, v := entry.Coding(i), &u.variants[i]
 		if c != entry.Identity && l.shape&withCoding(c) == 0 {
 			continue

@@ -33,13 +33,13 @@ var encoders = sync.Pool{New: func() any { return new(Encoder) }}
 type span struct{ off, n int }
 
 // Encode encodes an entry whose hashes are set. ok is false if it does not fit into a slot of most
-// bytes. Text that occurs already is not repeated: a surrogate key is in the field of that name,
+// bytes, or its body is stored in slices. Text that occurs already is not repeated: a surrogate key is in the field of that name,
 // the date in the entry's own lines.
 func (p *Encoder) Encode(e *entry.Entry, most int) (ok bool) {
 	p.text.Out, p.interned.Out, p.spans.Out = p.text.Out[:0], p.interned.Out[:0], p.spans.Out[:0]
 	p.slot, p.bodies, p.labels = Slot{}, [3][]byte{}, e.Labels[1:]
 	stored, fits := nanos(e.Policy.Stored)
-	if id := e.Identity(); !fits || id == nil || len(p.labels) > 0xff || e.Cost() > int64(4*most) {
+	if id := e.Identity(); !fits || id == nil || e.IsObject() || len(p.labels) > 0xff || e.Cost() > int64(4*most) {
 		return false
 	}
 	p.slot.stored, p.slot.age, p.slot.lifetime = stored, e.Policy.Age, e.Policy.Lifetime
@@ -134,12 +134,15 @@ func (p *Encoder) isOwn(f entry.Field) bool {
 }
 
 // codings adds all bodies. ok is false if an entity tag does not derive from that of the identity
-// body.
+// body, or for a coding that few clients need: a slot has no room for its length.
 func (p *Encoder) codings(e *entry.Entry) (ok bool) {
 	ok = true
 	for c, v := range e.Variants {
 		if v == nil {
 			continue
+		}
+		if c >= len(p.bodies) {
+			return false
 		}
 		p.bodies[c] = v.Body
 		if coding := entry.Coding(c); coding != entry.Identity {

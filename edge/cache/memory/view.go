@@ -62,6 +62,8 @@ func (v *View) Has(c entry.Coding) bool {
 		return v.slot.Entry().Variants[c] != nil
 	case c == entry.Identity:
 		return true
+	case c > entry.Brotli:
+		return false
 	}
 	return v.slot.shape&withCoding(c) != 0
 }

@@ -1,0 +1,184 @@
+// Package compress gives clients stored responses of other applications in content codings: it
+// decides which responses may have codings, makes them in the background, and gives each of them an
+// entity tag from which the origin's own can be recovered.
+//
+// A response has no coding until a second request proves that it is used again; until the coding is
+// made, clients get the response as the origin sent it. A coding is made once, whichever clients
+// want it, and stored with the response. Only stored responses are compressed. A response for one
+// user is not stored, so its length tells an attacker nothing about a secret beside text of the
+// attacker's choice (BREACH).
+package compress
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+)
+
+const (
+	maxPending      = 1 << 8   // codings to be made
+	maxPendingBytes = 32 << 20 // of the bodies that wait for their codings
+	worthPart       = 8        // a coding must save at least 1/worthPart of the body
+)
+
+// A Compressor makes codings of stored responses, with at most a part of the processors. It is safe
+// for concurrent use.
+type Compressor struct {
+	cache *cache.Cache
+	log   *slog.Logger
+	most  int // goroutines
+
+	mu      sync.Mutex
+	pending map[job]bool // codings that wait or are being made
+	waiting []work
+	bytes   int64 // of the bodies in pending
+	workers int
+
+	useless  [1 << 10]atomic.Pointer[job] // recent codings that saved too little
+	made     [entry.Codings]atomic.Uint64
+	rejected atomic.Uint64
+	dropped  atomic.Uint64
+	in, out  atomic.Uint64
+}
+
+// A job is one coding of one stored response.
+type job struct {
+	id     uint64
+	coding entry.Coding
+}
+
+type work struct {
+	job
+	entry *cache.Entry
+}
+
+// New returns a compressor for the entries of a cache.
+func New(c *cache.Cache, log *slog.Logger) *Compressor {
+	return &Compressor{cache: c, log: log, most: max(1, runtime.GOMAXPROCS(0)/4), pending: map[job]bool{}}
+}
+
+// Want makes the coding of a stored response in the background, unless it is being made, or has
+// proved useless. It does nothing if too many others wait: a later request will want the coding
+// again.
+func (c *Compressor) Want(e *cache.Entry, coding entry.Coding) {
+	id := e.Identity()
+	w := work{job{e.ID, coding}, e}
+	if e.ID == 0 || id == nil || !fits(int64(len(id.Body))) || c.isUseless(w.job) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size := int64(len(id.Body))
+	switch {
+	case c.pending[w.job]:
+		return
+	case len(c.pending) >= maxPending, len(c.pending) > 0 && c.bytes+size > maxPendingBytes:
+		c.dropped.Add(1)
+		return
+	}
+	c.pending[w.job], c.waiting, c.bytes = true, append(c.waiting, w), c.bytes+size
+	if c.workers < c.most {
+		c.workers++
+		go c.work()
+	}
+}
+
+// work makes codings until none waits. After each it rests for as long as it has worked, so that a
+// worker takes at most half of a processor from requests.
+func (c *Compressor) work() {
+	for {
+		w, ok := c.next()
+		if !ok {
+			return
+		}
+		start := time.Now()
+		c.code(w)
+		spent := time.Since(start)
+		c.done(w)
+		time.Sleep(spent)
+	}
+}
+
+// next returns the coding that has waited longest. If none waits the worker ends.
+func (c *Compressor) next() (work, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 {
+		c.workers--
+		c.waiting = nil
+		return work{}, false
+	}
+	w := c.waiting[0]
+	c.waiting[0] = work{} // releases the entry
+	c.waiting = c.waiting[1:]
+	return w, true
+}
+
+func (c *Compressor) done(w work) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, w.job)
+	c.bytes -= int64(len(w.entry.Identity().Body))
+}
+
+// code makes a coding and stores it, if it saves enough.
+func (c *Compressor) code(w work) {
+	defer func() {
+		if p := recover(); p != nil { // of an encoder: the response stays as it is
+			c.setUseless(w.job)
+			c.log.Error("panic while compressing", "coding", w.coding.String(), "panic", fmt.Sprint(p))
+		}
+	}()
+	body := w.entry.Identity().Body
+	coded := entry.Encode(w.coding, body)
+	if len(coded) > len(body)-len(body)/worthPart {
+		c.setUseless(w.job)
+		c.rejected.Add(1)
+		return
+	}
+	if c.cache.AddCoding(w.entry, w.coding, coded) {
+		c.made[w.coding].Add(1)
+		c.in.Add(uint64(len(body)))
+		c.out.Add(uint64(len(coded)))
+	}
+}
+
+// isUseless reports whether a coding saved too little. The table may forget that; then the coding
+// is tried again.
+func (c *Compressor) isUseless(j job) bool {
+	known := c.place(j).Load()
+	return known != nil && *known == j
+}
+
+func (c *Compressor) setUseless(j job) { c.place(j).Store(&j) }
+
+func (c *Compressor) place(j job) *atomic.Pointer[job] {
+	return &c.useless[(j.id*uint64(entry.Codings)+uint64(j.coding))%uint64(len(c.useless))]
+}
+
+// Stats are counts for metrics.
+type Stats struct {
+	Made    map[string]uint64 // codings that were stored, by name
+	Useless uint64            // codings that saved too little
+	Dropped uint64            // codings that were not made because too many others waited
+	Pending int               // codings that wait or are being made
+	In, Out uint64            // bytes of the bodies of Made, before and after
+}
+
+// Stats returns the current counts.
+func (c *Compressor) Stats() Stats {
+	c.mu.Lock()
+	pending := len(c.pending)
+	c.mu.Unlock()
+	s := Stats{Made: map[string]uint64{}, Useless: c.rejected.Load(), Dropped: c.dropped.Load(), Pending: pending, In: c.in.Load(), Out: c.out.Load()}
+	for coding := entry.Gzip; coding < entry.Codings; coding++ {
+		s.Made[coding.String()] = c.made[coding].Load()
+	}
+	return s
+}

@@ -1,0 +1,107 @@
+package compress
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+)
+
+const (
+	minBody = 1 << 10  // bytes; a shorter response takes one packet anyway
+	maxBody = 16 << 20 // bytes; a longer one takes a worker for more than a second
+	// maxBrotli is the length up to which bodies are coded in br. For longer ones that takes ten
+	// times as long as zstd and saves some percent more.
+	maxBrotli = 1 << 20
+)
+
+// fits reports whether a body of this length is compressed. A negative length is unknown yet.
+func fits(length int64) bool { return length < 0 || minBody <= length && length <= maxBody }
+
+// Compressible reports whether a response may have content codings, by its status, its fields and
+// the length of its body (negative: unknown). It may not if its origin forbids that (RFC 9110,
+// section 7.7), if it has a coding already, or if its fields describe or sign its bytes.
+func Compressible(status int, h http.Header, length int64) bool {
+	if !fits(length) || status == http.StatusPartialContent || !entry.Compressible(h.Get("Content-Type")) {
+		return false
+	}
+	for _, name := range directives {
+		if cachepolicy.ParseCacheControl(h[name]...).NoTransform {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(describing, func(name string) bool { return len(h[name]) > 0 })
+}
+
+// directives are the fields that may forbid codings.
+var directives = []string{"Cache-Control", "Iconedge-Cache-Control", "Cdn-Cache-Control", "Surrogate-Control"}
+
+// describing are fields that describe or sign the bytes of a body (RFC 9110, section 8.4; RFC 9421;
+// RFC 9530).
+var describing = []string{"Content-Encoding", "Content-Range", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Signature", "Signature-Input"}
+
+const acceptEncoding = "Accept-Encoding"
+
+// AddVary returns the fields of an entry with Accept-Encoding among the names of Vary. names are
+// those that the origin sent, in the form of cachepolicy.VaryNames.
+func AddVary(fields []cache.Field, names []string) []cache.Field {
+	if slices.Contains(names, acceptEncoding) {
+		return fields
+	}
+	fields = slices.Clone(fields)
+	for i := len(fields) - 1; i >= 0; i-- {
+		if f := &fields[i]; string(f.Name) == "Vary" && len(f.Value) > 0 {
+			f.Value = slices.Concat(f.Value, []byte(added))
+			return fields
+		}
+	}
+	return append(fields, cache.Field{Name: []byte("Vary"), Value: []byte(acceptEncoding)})
+}
+
+const added = ", " + acceptEncoding
+
+// RemoveVary removes from the fields of a stored response what AddVary has added.
+func RemoveVary(h http.Header, names []string) {
+	lines := h["Vary"]
+	if len(lines) == 0 || slices.Contains(names, acceptEncoding) {
+		return
+	}
+	last := []byte(lines[len(lines)-1])
+	if rest, ok := bytes.CutSuffix(last, []byte(added)); ok {
+		h["Vary"] = append(slices.Clone(lines[:len(lines)-1]), string(rest))
+	} else if h["Vary"] = slices.Clone(lines[:len(lines)-1]); len(h["Vary"]) == 0 {
+		delete(h, "Vary")
+	}
+}
+
+// Choose returns the coding in which a client gets an entry, of those that the entry has. wanted is
+// the coding that the client would get if the entry had all that are made of such a body.
+func Choose(e *cache.Entry, accept string) (got, wanted entry.Coding) {
+	_, got = e.Choose(accept)
+	if len(e.Identity().Body) > maxBrotli {
+		return got, entry.Select(accept, cachepolicy.Zstd, cachepolicy.Gzip)
+	}
+	return got, entry.Select(accept, cachepolicy.Brotli, cachepolicy.Zstd, cachepolicy.Gzip)
+}
+
+// Held returns the entity tag of the representation that a client has, if its If-None-Match names
+// one that it accepts: the client then gets a 304 with that tag, also if another coding was made
+// since (RFC 9110, section 15.4.5), or if that coding is not made any more. Otherwise it returns
+// chosen, the tag of the representation that the client would get. origin is the tag of the
+// identity.
+func Held(ifNoneMatch, accept, origin, chosen string) string {
+	names := func(etag string) bool { return cachepolicy.NotModified(etag, time.Time{}, ifNoneMatch, "") }
+	if origin == "" || names(chosen) {
+		return chosen
+	}
+	for _, c := range [...]entry.Coding{entry.Identity, entry.Brotli, entry.Zstd, entry.Gzip} {
+		if etag := Tag(origin, c); cachepolicy.Accepts(accept, c.String()) && names(etag) {
+			return etag
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,126 @@
+package compress
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"hash/crc32"
+	"net/http"
+	"strings"
+	"unsafe"
+
+	"github.com/iconedge/iconedge/edge/cache/entry"
+)
+
+// Tag returns the entity tag of a representation in a coding. etag is that of the identity: "abc"
+// becomes "abc-br-1c2e75d6", and stays weak if it is (RFC 9110, section 8.8.3.3). The last part is
+// a check, which distinguishes these tags from those of an origin whose own end in -br or -gzip.
+// Every edge makes the same tags. Tag returns "" for "".
+func Tag(etag string, c entry.Coding) string {
+	if c == entry.Identity || etag == "" {
+		return etag
+	}
+	stem := strings.TrimSuffix(etag, `"`)
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], check(stem, c))
+	var digits [8]byte
+	hex.Encode(digits[:], sum[:])
+	var out strings.Builder
+	out.Grow(len(stem) + len("-") + len(c.String()) + checkLen + len(`"`))
+	out.WriteString(stem)
+	out.WriteByte('-')
+	out.WriteString(c.String())
+	out.WriteByte('-')
+	out.Write(digits[:])
+	out.WriteByte('"')
+	return out.String()
+}
+
+// check returns the check of a tag; stem is the origin's tag without the last quotation mark.
+func check(stem string, c entry.Coding) uint32 {
+	stem = strings.TrimPrefix(stem, "W/")
+	return crc32.Update(salts[c], crc32.IEEETable, unsafe.Slice(unsafe.StringData(stem), len(stem)))
+}
+
+// salts have the state of a check before the tag, by coding.
+var salts = func() (s [entry.Codings]uint32) {
+	for c := range entry.Codings {
+		s[c] = crc32.ChecksumIEEE([]byte("iconedge " + c.String() + " "))
+	}
+	return s
+}()
+
+const checkLen = 1 + 8 // with the hyphen
+
+// Origin returns the tag from which Tag made a tag. ok is false if Tag did not make it.
+func Origin(tag string) (etag string, ok bool) {
+	rest, ended := strings.CutSuffix(tag, `"`)
+	if at := len(rest) - checkLen; ended && at > 0 {
+		for c := entry.Gzip; c < entry.Codings; c++ {
+			if stem, ends := strings.CutSuffix(rest[:at], "-"+c.String()); ends && Tag(stem+`"`, c) == tag {
+				return stem + `"`, true
+			}
+		}
+	}
+	return "", false
+}
+
+// listed are the request fields with lists of entity tags (RFC 9110, section 13.1; RFC 4918,
+// section 10.4).
+var listed = [...]string{"If-Match", "If-None-Match", "If"}
+
+// Restore prepares a request for its origin, which does not know the tags that Tag makes: each of
+// them becomes the origin's own. A range does not apply to a representation that the client has in
+// a coding, so an If-Range with such a tag is removed together with the Range: the parts could not
+// be joined. isOrigins reports whether a tag is the origin's own all the same; it is called for
+// tags of this form alone.
+func Restore(h http.Header, isOrigins func(tag string) bool) {
+	for _, name := range listed {
+		for i, line := range h[name] {
+			h[name][i] = restoreLine(line, isOrigins)
+		}
+	}
+	if lines := h["If-Range"]; len(lines) == 1 {
+		if _, ok := Origin(strings.TrimSpace(lines[0])); ok && !isOrigins(lines[0]) {
+			delete(h, "If-Range")
+			delete(h, "Range")
+		}
+	}
+}
+
+// restoreLine replaces the tags in the value of one field.
+func restoreLine(line string, isOrigins func(tag string) bool) string {
+	var out strings.Builder
+	for rest := line; ; {
+		before, tag, after, ok := cutQuoted(rest)
+		if !ok {
+			if out.Len() == 0 {
+				return line
+			}
+			out.WriteString(rest)
+			return out.String()
+		}
+		if etag, ok := Origin(tag); ok && !isOrigins(tag) {
+			tag = etag
+		}
+		out.WriteString(before)
+		out.WriteString(tag)
+		rest = after
+	}
+}
+
+// cutQuoted cuts s around its first quoted string, and keeps W/ with it.
+func cutQuoted(s string) (before, quoted, after string, ok bool) {
+	start := strings.IndexByte(s, '"')
+	if start < 0 {
+		return "", "", "", false
+	}
+	n := strings.IndexByte(s[start+1:], '"')
+	if n < 0 {
+		return "", "", "", false
+	}
+	end := start + n + 2
+	if strings.HasSuffix(s[:start], "W/") {
+		start -= len("W/")
+	}
+	return s[:start], s[start:end], s[end:], true
+}

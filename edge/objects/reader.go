@@ -1,0 +1,341 @@
+package objects
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/slicing"
+)
+
+const (
+	// near is the number of slices that a transfer may be behind a reader for the reader to wait
+	// for it instead of fetching the slice.
+	near = 2
+	// maxTries is the maximum number of requests for the slice at one position: one whose slices are
+	// stored, and one for the reader alone.
+	maxTries = 2
+	// fetched is the maximum number of slices of one request to the origin.
+	fetched = 64
+	// firstRead is the number of bytes that Prepare reads at most.
+	firstRead = 16 << 10
+)
+
+// A Fetch fetches a span of an object, which begins with a slice, from the origin. It returns what
+// the origin sends of it, which ends with a slice or with the object.
+type Fetch func(s slicing.Span) (body io.ReadCloser, got slicing.Span, err error)
+
+// A Reader reads a span of an object. It is for one goroutine.
+type Reader struct {
+	object *object
+	fetch  Fetch // nil: missing slices can't be fetched
+	end    int64
+	first  []byte // what Prepare has read
+
+	slice    io.ReaderAt   // the stored slice that is read; nil: none
+	sliceAt  slicing.Span  // its span
+	direct   io.ReadCloser // a body that is not stored, at pos; nil: none
+	directTo int64         // where it ends
+	triedAt  int64         // where it has begun the last fetches
+	tries    int           // how many it has begun there
+	failed   error         // of the last transfer that it has read
+	closed   bool
+
+	// The lock of the object guards these.
+
+	pos      int64
+	last     time.Time // when its last read ended
+	transfer *transfer // whose slices it reads; nil: none
+}
+
+// Open returns a reader of a span of an object. It must be closed.
+func (s *Store) Open(id uint64, length int64, span slicing.Span, fetch Fetch) *Reader {
+	return &Reader{object: s.use(id, length), fetch: fetch, pos: span.From, end: span.To, last: time.Now()}
+}
+
+// Prepare waits until the first bytes have arrived, so that an error can still become a response of
+// its own.
+func (r *Reader) Prepare() error {
+	b := make([]byte, firstRead)
+	n, err := r.read(b)
+	r.first = b[:n]
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// Read waits for bytes. It ends with io.EOF at the end of the span.
+func (r *Reader) Read(p []byte) (int, error) {
+	if len(r.first) > 0 {
+		n := copy(p, r.first)
+		r.first = r.first[n:]
+		return n, nil
+	}
+	return r.read(p)
+}
+
+func (r *Reader) read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for {
+		switch {
+		case r.closed:
+			return 0, os.ErrClosed
+		case r.pos >= r.end:
+			return 0, io.EOF
+		}
+		if n := r.fromStored(p); n > 0 {
+			return n, nil
+		}
+		n, err := r.next(p)
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// fromStored reads from the open slice. It returns 0 if that is not the one at pos, or can't be
+// read.
+func (r *Reader) fromStored(p []byte) int {
+	if r.slice == nil || r.pos >= r.sliceAt.To {
+		return 0
+	}
+	n, err := r.slice.ReadAt(p[:min(int64(len(p)), r.sliceAt.To-r.pos, r.end-r.pos)], r.pos-r.sliceAt.From)
+	if n == 0 || err != nil && err != io.EOF {
+		r.slice = nil // its segment was removed
+		return 0
+	}
+	r.moveOn(n)
+	return n
+}
+
+// moveOn records that n bytes were read.
+func (r *Reader) moveOn(n int) {
+	o := r.object
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r.advance(n)
+}
+
+// advance is moveOn for callers that hold the lock.
+func (r *Reader) advance(n int) {
+	r.pos += int64(n)
+	r.last = time.Now()
+	if t := r.transfer; t != nil && (!t.whole || t.unstored) {
+		r.object.moved.Broadcast() // it may wait for its readers
+	}
+}
+
+// next reads from a transfer, opens the stored slice at pos, or begins to fetch it.
+func (r *Reader) next(p []byte) (int, error) {
+	if r.direct != nil {
+		return r.fromOrigin(p)
+	}
+	o, n := r.object, slicing.Number(r.pos)
+	if done, k, err := r.receive(p, n); done {
+		return k, err
+	}
+	part := slicing.Slice(n, o.length)
+	if r.slice = o.store.storage.OpenSlice(o.id, n, part.Len()); r.slice != nil {
+		r.sliceAt = part
+		o.store.read.Add(1)
+		return 0, nil
+	}
+	return 0, r.obtain(n)
+}
+
+// receive reads from the transfer that receives a slice now. done is false if none does.
+func (r *Reader) receive(p []byte, n int64) (done bool, k int, err error) {
+	o := r.object
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for {
+		if o.err != nil {
+			return true, 0, o.err
+		}
+		t := o.receiving(n)
+		if t == nil {
+			return done, 0, nil
+		}
+		r.attach(t)
+		if have := t.base + int64(len(t.buf)); r.pos < have {
+			k = copy(p, t.buf[r.pos-t.base:min(have, r.end)-t.base])
+			r.advance(k)
+			return true, k, nil
+		}
+		o.moved.Wait()
+		if done = true; t.refused {
+			return true, 0, t.err
+		}
+		r.record(t)
+	}
+}
+
+// receiving returns the transfer whose current slice is n; nil: there is none.
+func (o *object) receiving(n int64) *transfer {
+	for _, t := range o.transfers {
+		if slicing.Number(t.base) == n && t.base < t.span.To {
+			return t
+		}
+	}
+	return nil
+}
+
+// coming returns a transfer that is going to receive a slice soon. With patient it may also be
+// late.
+func (o *object) coming(n int64, patient bool) *transfer {
+	for _, t := range o.transfers {
+		at := slicing.Number(t.base)
+		if at <= n && n*slicing.Size < t.span.To && (patient || n-at <= near) && (t.whole || len(t.readers) > 0 || at == n) {
+			return t
+		}
+	}
+	return nil
+}
+
+// obtain waits for a transfer of a slice that is not stored, or begins one. Then the caller looks
+// again.
+func (r *Reader) obtain(n int64) error {
+	o := r.object
+	o.mu.Lock()
+	switch t := o.coming(n, r.fetch == nil); {
+	case o.err != nil || o.has(n):
+		o.mu.Unlock()
+		return nil
+	case t != nil:
+		r.attach(t)
+		r.last = time.Now()
+		for o.err == nil && !t.ended && slicing.Number(t.base) < n {
+			o.moved.Wait()
+		}
+		r.record(t)
+		defer o.mu.Unlock()
+		if t.refused {
+			return t.err
+		}
+		return nil
+	case r.fetch == nil:
+		o.mu.Unlock()
+		return ErrMissing
+	}
+	missing := slicing.Span{From: r.pos, To: r.end}.Missing(o.length, fetched, func(m int64) bool {
+		return m != n && (o.coming(m, false) != nil || o.has(m))
+	})
+	if r.triesAt(r.pos) > 0 || !o.store.reserve() {
+		o.mu.Unlock()
+		return r.fetchDirectly(missing)
+	}
+	t := o.announce(missing)
+	t.whole = false
+	r.attach(t)
+	o.mu.Unlock()
+	o.store.use(o.id, o.length) // for the transfer
+	return r.begin(t)
+}
+
+// begin sends the request of a transfer, for which other readers may wait already.
+func (r *Reader) begin(t *transfer) error {
+	o := r.object
+	body, got, err := r.request(t.span)
+	o.mu.Lock()
+	t.span, t.refused = got, err != nil
+	o.mu.Unlock()
+	if err != nil {
+		t.end(err)
+		return err
+	}
+	Receipt{t}.Begin(body, func(error) {})
+	return nil
+}
+
+// request sends a request for slices, at most maxTries times for the same position.
+func (r *Reader) request(s slicing.Span) (io.ReadCloser, slicing.Span, error) {
+	if r.tries = r.triesAt(r.pos) + 1; r.tries > maxTries {
+		return nil, s, cmp.Or(r.failed, ErrLength)
+	}
+	r.triedAt = r.pos
+	return r.fetch(s)
+}
+
+// triesAt returns how many requests were sent for a position.
+func (r *Reader) triesAt(pos int64) int {
+	if r.triedAt != pos {
+		return 0
+	}
+	return r.tries
+}
+
+// record records why a transfer has ended, if it has.
+func (r *Reader) record(t *transfer) {
+	if t.err != nil && t.err != errAbandoned {
+		r.failed = t.err
+	}
+}
+
+// fetchDirectly fetches slices for this reader alone, because too many transfers go on, or the
+// slices were lost before the reader could read them. They are not stored.
+func (r *Reader) fetchDirectly(s slicing.Span) error {
+	body, got, err := r.request(s)
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyN(io.Discard, body, r.pos-got.From); err != nil {
+		body.Close()
+		r.failed = err
+		return nil // the caller tries again, if it may
+	}
+	r.direct, r.directTo = body, got.To
+	return nil
+}
+
+// fromOrigin reads from a body that is not stored.
+func (r *Reader) fromOrigin(p []byte) (int, error) {
+	n, err := r.direct.Read(p[:min(int64(len(p)), r.directTo-r.pos, r.end-r.pos)])
+	r.moveOn(n)
+	if r.pos == r.directTo || r.pos == r.end || err != nil {
+		r.direct.Close()
+		r.direct = nil
+	}
+	if n == 0 && err != nil && err != io.EOF {
+		r.failed = err
+	}
+	return n, nil // without bytes the caller tries again, if it may
+}
+
+// attach makes r a reader of a transfer, and of no other one. The caller holds the lock.
+func (r *Reader) attach(t *transfer) {
+	if r.transfer == t {
+		return
+	}
+	r.detach()
+	r.transfer = t
+	t.readers[r] = struct{}{}
+}
+
+// detach ends attach. The caller holds the lock.
+func (r *Reader) detach() {
+	if r.transfer != nil {
+		delete(r.transfer.readers, r)
+		r.transfer = nil
+		r.object.moved.Broadcast()
+	}
+}
+
+// Close ends the reader.
+func (r *Reader) Close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	if r.direct != nil {
+		r.direct.Close()
+	}
+	r.object.mu.Lock()
+	r.detach()
+	r.object.mu.Unlock()
+	r.object.release()
+	return nil
+}
