@@ -78,8 +78,9 @@ func hostile(x *Index) (queries []Query) {
 	return queries
 }
 
-// worst adds the largest cost of hostile queries, of a search with its suggestions, and reports it if it exceeds the bounds. A query runs up to five times, because other
-// programs on the machine can only make it slower.
+// worst adds the largest cost of hostile queries, of a search with its suggestions, and reports it
+// if it exceeds the bounds. A query runs up to five times, because other programs on the machine can
+// only make it slower.
 func (r *report) worst(t *testing.T, x *Index) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -95,7 +96,8 @@ func (r *report) worst(t *testing.T, x *Index) {
 		}
 		call()
 		used := uint64(math.MaxUint64)
-		for tries := 0; tries < 3 && used > memory; tries++ { // a collection may take the memory that queries reuse
+		// More than once, because a collection may take the memory that queries reuse.
+		for tries := 0; tries < 3 && used > memory; tries++ {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			call()

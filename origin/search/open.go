@@ -97,7 +97,8 @@ func (x *Index) check() error {
 	return nil
 }
 
-// namePacks fills x.named and x.packWords. It ignores the last word of a name such as "Tabler Icons".
+// namePacks fills x.named and x.packWords. It ignores the last word of a name such as "Tabler
+// Icons".
 func (x *Index) namePacks() {
 	x.named, x.packWords = map[string][]int{}, map[string]bool{}
 	for i, p := range x.packs {

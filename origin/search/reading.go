@@ -300,7 +300,8 @@ func (l *lookups) starting(t term) counted {
 		return c
 	}
 	begun := l.x.docsWithPrefix(t.typed)
-	if word := l.with(t.folded); begun == nil || !strings.HasPrefix(t.folded, t.typed) { // otherwise begun has those docs
+	// If the word begins with the typed letters, begun has its docs.
+	if word := l.with(t.folded); begun == nil || !strings.HasPrefix(t.folded, t.typed) {
 		begun = either(word.docs, begun)
 	}
 	c = count(begun)

@@ -40,8 +40,8 @@ type Doc struct {
 	Categories    []string // categories of its pack that it is in
 	// This hash of the SVG makes docs with an equal hash a single hit; zero means no duplicate.
 	Image [16]byte
-	// Shape describes what the SVG looks like: hashes of similar SVGs differ in few bits. Zero means
-	// that nothing is known.
+	// Shape describes what the SVG looks like: hashes of similar SVGs differ in few bits. Zero
+	// means that nothing is known.
 	Shape [16]byte
 }
 
