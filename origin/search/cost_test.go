@@ -79,8 +79,8 @@ func hostile(x *Index) (queries []Query) {
 }
 
 // worst adds the largest cost of hostile queries, of a search with its suggestions, and reports it
-// if it exceeds the bounds. A query runs up to five times, because other programs on the machine can
-// only make it slower.
+// if it exceeds the bounds. A query runs up to five times, because other programs on the machine
+// can only make it slower.
 func (r *report) worst(t *testing.T, x *Index) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
