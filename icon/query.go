@@ -31,8 +31,8 @@ func CanonicalQuery(q string) string {
 	return firstCharacters(b.String(), MaxText)
 }
 
-// ParamSimilar reads the parameter similar of a search, which replaces q. It returns the zero Ref if
-// the parameter is absent.
+// ParamSimilar reads the parameter similar of a search, which replaces q. It returns the zero Ref
+// if the parameter is absent.
 func ParamSimilar(p Params) (Ref, error) {
 	s, given := p["similar"]
 	if !given {

@@ -127,7 +127,7 @@ const maxInside = 200
 
 // inside returns the names without their styles that have the words of a reading in any place.
 func (x *Index) inside(r reading) (texts []string) {
-	_, begun := x.match(r, false)
+	_, begun := x.lookups().match(r, false)
 	if begun == nil {
 		return nil
 	}

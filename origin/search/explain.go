@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -42,23 +43,29 @@ const (
 // An explainer finds the matches of the hits of one query.
 type explainer struct {
 	x        *Index
+	lookups  *lookups
 	readings []reading
 	units    []unit
 	typed    []string // of each unit
 	targets  [][]explained
-	near     map[string][]nearWord
-	left     int // meanings that may still be compared
+	phrases  map[string]bool // of isPhrase
+	left     int             // meanings that may still be compared
 	like     string
 }
 
-// explained is a meaning with its docs.
+// explained is a meaning, and its docs once they have been looked up.
 type explained struct {
 	target
 	docs *roaring.Bitmap
 }
 
-func (x *Index) explainer(readings []reading) *explainer {
-	return &explainer{x: x, readings: readings, left: maxExplained}
+func (t *explained) has(x *Index, doc uint32) bool {
+	if t.docs == nil {
+		if t.docs = t.more; t.docs == nil {
+			t.docs = x.bitmap(t.offset)
+		}
+	}
+	return t.docs.Contains(doc)
 }
 
 // A docWord is a word of a name, as it is and folded.
@@ -146,18 +153,10 @@ func (e *explainer) corrected(r reading, words []docWord, by By) ([]Match, bool)
 }
 
 func (e *explainer) typo(t term, words []docWord) (Match, bool) {
-	near, known := e.near[t.typed]
-	if !known {
-		if len(e.near) >= maxTypoWords {
-			return Match{}, false
-		}
-		near = e.x.near(t.typed)
-		if e.near == nil {
-			e.near = map[string][]nearWord{}
-		}
-		e.near[t.typed] = near
+	if _, tried := e.lookups.similar[t.typed]; !tried { // find did not correct it
+		return Match{}, false
 	}
-	for _, n := range near {
+	for _, n := range e.lookups.near(t.typed) {
 		if i := slices.IndexFunc(words, func(w docWord) bool { return w.folded == n.text }); i >= 0 {
 			return Match{t.typed, ByTypo, words[i].text}, true
 		}
@@ -202,12 +201,12 @@ func (e *explainer) meant(doc uint32, words []docWord, by By) []Match {
 				continue
 			}
 		}
-		for _, t := range e.targets[i] {
+		for k := range e.targets[i] {
 			if e.left--; e.left < 0 {
 				break
 			}
-			if t.docs.Contains(doc) {
-				list = append(list, Match{e.typed[i], t.by(), e.x.through(t, doc, words)})
+			if t := &e.targets[i][k]; t.has(e.x, doc) {
+				list = append(list, Match{e.typed[i], t.by(), e.through(t, doc, words)})
 				break
 			}
 		}
@@ -230,11 +229,7 @@ func (e *explainer) readMeanings() {
 		var list []explained
 		e.x.targets(u.text, func(t target) {
 			if len(list) < maxTargets {
-				docs := t.more
-				if docs == nil {
-					docs = e.x.bitmap(t.offset)
-				}
-				list = append(list, explained{t, docs})
+				list = append(list, explained{target: t})
 			}
 		})
 		e.typed, e.targets = append(e.typed, text), append(e.targets, list)
@@ -252,7 +247,8 @@ func (t target) by() By {
 }
 
 // through returns the words of a name that are a meaning.
-func (x *Index) through(t explained, doc uint32, words []docWord) string {
+func (e *explainer) through(t *explained, doc uint32, words []docWord) string {
+	x := e.x
 	if t.whole {
 		return x.subject(doc, words)
 	}
@@ -263,17 +259,37 @@ func (x *Index) through(t explained, doc uint32, words []docWord) string {
 			}
 		}
 	}
-	// The docs of a phrase are those that have all of its words.
 	for i := 0; i+t.words <= len(words); i++ {
-		docs, part := x.docsWith(words[i].folded), []string{words[i].text}
-		for _, w := range words[i+1 : i+t.words] {
-			docs, part = both(docs, x.docsWith(w.folded)), append(part, w.text)
-		}
-		if docs != nil && docs.Equals(t.docs) {
-			return strings.Join(part, " ")
+		if part := words[i : i+t.words]; e.isPhrase(t, part) {
+			texts := make([]string, len(part))
+			for k, w := range part {
+				texts[k] = w.text
+			}
+			return strings.Join(texts, " ")
 		}
 	}
 	return x.subject(doc, words)
+}
+
+// maxPhrases bounds the phrases that are compared with meanings, for one query.
+const maxPhrases = 64
+
+// isPhrase reports whether words are a meaning: its docs are those that have all of them.
+func (e *explainer) isPhrase(t *explained, words []docWord) bool {
+	key := fmt.Sprint(t.offset, words)
+	is, known := e.phrases[key]
+	if !known && len(e.phrases) < maxPhrases {
+		docs := e.lookups.with(words[0].folded).docs
+		for _, w := range words[1:] {
+			docs = both(docs, e.lookups.with(w.folded).docs)
+		}
+		is = docs != nil && docs.Equals(t.docs)
+		if e.phrases == nil {
+			e.phrases = map[string]bool{}
+		}
+		e.phrases[key] = is
+	}
+	return is
 }
 
 // subject returns the words of a name without those of its style.

@@ -77,7 +77,7 @@ const (
 	docShape   = 20 // number of words in the high four bits, of style words in the low
 	docFlags   = 21 // number of leading style words, flagMonochrome, flagAlias
 	docKnown   = 22 // number of binary digits of the number of docs of the same name
-	docPopular = 23 // number of packs that draw the same concept, at most 255; 0 in earlier versions
+	docPopular = 23 // number of packs that draw the same concept, up to 255; 0 before version 4
 	docSize    = 24
 
 	leadMask       = 0x0f

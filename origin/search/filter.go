@@ -90,11 +90,17 @@ func (x *Index) listed(in *vellum.FST, key string) *roaring.Bitmap {
 // docsWhere returns the docs of the packs for which wanted returns true.
 func (x *Index) docsWhere(wanted func(*packRecord) bool) *roaring.Bitmap {
 	docs := roaring.New()
-	for i := range x.packs {
-		if wanted(&x.packs[i]) {
-			from, to := x.span(i)
-			docs.AddRange(uint64(from), uint64(to))
+	for i := 0; i < len(x.packs); i++ {
+		if !wanted(&x.packs[i]) {
+			continue
 		}
+		from, to := x.span(i)
+		// Packs beside each other are one range, because roaring copies what it extends.
+		for i+1 < len(x.packs) && wanted(&x.packs[i+1]) {
+			i++
+			_, to = x.span(i)
+		}
+		docs.AddRange(uint64(from), uint64(to))
 	}
 	return docs
 }

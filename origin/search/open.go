@@ -60,7 +60,6 @@ func Open(data []byte) (*Index, error) {
 	}
 	x.namePacks()
 	x.locatePacks()
-	automata() // made once here, so that no query has to wait for it
 	x.scratch.New = func() any { return &scratch{seen: make([]uint64, (x.groups+63)/64)} }
 	return x, nil
 }
@@ -98,7 +97,8 @@ func (x *Index) check() error {
 	return nil
 }
 
-// namePacks fills x.named and x.packWords. It ignores the last word of a name such as "Tabler Icons".
+// namePacks fills x.named and x.packWords. It ignores the last word of a name such as "Tabler
+// Icons".
 func (x *Index) namePacks() {
 	x.named, x.packWords = map[string][]int{}, map[string]bool{}
 	for i, p := range x.packs {

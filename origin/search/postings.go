@@ -153,16 +153,38 @@ func (x *Index) docsWithPrefix(beginning string) *roaring.Bitmap {
 		}
 		return x.bitmap(offset)
 	}
-	var found []*roaring.Bitmap
+	// All docs as bits, because roaring copies a container for each set that it adds.
+	const container = 1 << 16 / 64
+	dense := make([]uint64, (x.docs/(1<<16)+1)*container)
+	var buf [512]uint32
+	n := 0
 	it, err := x.words.Iterator([]byte(beginning), after(beginning))
-	for ; err == nil && len(found) < maxBegun; err = it.Next() {
+	for ; err == nil && n < maxBegun; err = it.Next() {
 		_, offset := it.Current()
-		found = append(found, x.bitmap(offset))
+		docs := x.bitmap(offset).ManyIterator()
+		for k := docs.NextMany(buf[:]); k > 0; k = docs.NextMany(buf[:]) {
+			for _, doc := range buf[:k] {
+				dense[doc/64] |= 1 << (doc % 64)
+			}
+		}
+		n++
 	}
-	if len(found) == 0 || err != nil && !errors.Is(err, vellum.ErrIteratorDone) {
+	if n == 0 || err != nil && !errors.Is(err, vellum.ErrIteratorDone) {
 		return nil
 	}
-	return roaring.FastOr(found...)
+	docs := roaring.New()
+	docs.FromDense(dense, false)
+	return docs
+}
+
+// begins reports whether a word of names has this prefix.
+func (x *Index) begins(beginning string) bool {
+	if len(beginning) <= maxShared {
+		_, ok, err := x.prefixes.Get([]byte(beginning))
+		return err == nil && ok
+	}
+	_, err := x.words.Iterator([]byte(beginning), after(beginning))
+	return err == nil
 }
 
 // after returns the first key, bytewise, after all keys with this prefix, or nil if there is none.

@@ -72,6 +72,7 @@ type scratch struct {
 	weights []weight
 	totals  []totalled // of the docs in touched
 	docs    []uint32
+	dense   []uint64
 	found   []rank // by meanings
 	// semantic has the ranks of semantic matches, in order. The others are in ranks.
 	semantic []rank
@@ -201,7 +202,8 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 	return rank(tier)<<tierAt | quality<<(packBits+docBits) | rank(pack)<<docBits | rank(doc)
 }
 
-// shortWord is the length of a last word that is more likely incomplete than a whole word of a name.
+// shortWord is the length of a last word that is more likely incomplete than a whole word of a
+// name.
 const shortWord = 2
 
 const (

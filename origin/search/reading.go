@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -80,7 +81,7 @@ func (x *Index) joined(to []reading, plain reading) []reading {
 // splitWord adds the readings in which an unknown word is two known ones: "arrowleft".
 func (x *Index) splitWord(to []reading, plain reading) []reading {
 	for i, t := range plain.terms {
-		if len(plain.terms) > maxVaried || len(t.typed) > maxTypoLen || x.docsWith(t.folded) != nil || x.docsWithPrefix(t.typed) != nil {
+		if len(plain.terms) > maxVaried || len(t.typed) > maxTypoLen || x.docsWith(t.folded) != nil || x.begins(t.typed) {
 			continue
 		}
 		for at := minPart; at <= len(t.typed)-minPart; at++ {
@@ -101,7 +102,7 @@ func (x *Index) splitDigits(terms []term) []term {
 	for i := 0; i < len(terms) && len(terms) < maxWords; i++ {
 		typed := terms[i].typed
 		letters := strings.TrimRight(typed, "0123456789")
-		if letters == "" || letters == typed || x.packWords[terms[i].folded] || x.docsWith(terms[i].folded) != nil || x.docsWithPrefix(typed) != nil {
+		if letters == "" || letters == typed || x.packWords[terms[i].folded] || x.docsWith(terms[i].folded) != nil || x.begins(typed) {
 			continue
 		}
 		digits := typed[len(letters):]
@@ -207,25 +208,103 @@ func (x *Index) docsOf(packs ...int) *roaring.Bitmap {
 // match finds the docs that have all words of a reading, and the docs that have all but the last
 // and a word with the last as a prefix. With loose, every word may be a prefix in the second set.
 // Either set may be nil, for none.
-func (x *Index) match(r reading, loose bool) (having, begun *roaring.Bitmap) {
+func (l *lookups) match(r reading, loose bool) (having, begun *roaring.Bitmap) {
 	if len(r.terms) == 0 {
 		return r.within, nil
 	}
-	having, begun = r.within, r.within
+	words, starts := l.words[:0], l.starts[:0]
 	for i, t := range r.terms {
-		word := x.docsWith(t.folded)
+		word := l.with(t.folded)
 		start := word
 		if loose || i == len(r.terms)-1 {
-			start = either(word, x.docsWithPrefix(t.typed))
+			start = l.starting(t)
 		}
-		if i == 0 && r.within == nil {
-			having, begun = word, start
-			continue
-		}
-		having, begun = both(having, word), both(begun, start)
-		if begun == nil { // then having is nil too, as a subset
+		if start.docs == nil { // then word.docs is nil too, as a subset
 			return nil, nil
 		}
+		words, starts = append(words, word), append(starts, start)
 	}
-	return having, begun
+	l.words, l.starts = words, starts
+	return intersection(words, r.within), intersection(starts, r.within)
+}
+
+// intersection returns the docs of all sets and of within, the smallest set first, because that
+// makes all others small.
+func intersection(sets []counted, within *roaring.Bitmap) *roaring.Bitmap {
+	slices.SortStableFunc(sets, func(a, b counted) int { return cmp.Compare(a.count, b.count) })
+	docs := sets[0].docs
+	for _, s := range sets[1:] {
+		if docs = both(docs, s.docs); docs == nil {
+			return nil
+		}
+	}
+	if within != nil {
+		docs = both(docs, within)
+	}
+	return docs
+}
+
+// lookups remembers the docs of the words of one query, because its readings share most of them.
+type lookups struct {
+	x             *Index
+	having        map[string]counted // by word
+	begun         map[term]counted   // by incomplete word
+	similar       map[string][]nearWord
+	words, starts []counted // memory of match
+}
+
+// counted is docs and their number; nil for none.
+type counted struct {
+	docs  *roaring.Bitmap
+	count uint64
+}
+
+func count(docs *roaring.Bitmap) counted {
+	if docs == nil {
+		return counted{}
+	}
+	return counted{docs, docs.GetCardinality()}
+}
+
+func (x *Index) lookups() *lookups {
+	return &lookups{x: x, having: map[string]counted{}, begun: map[term]counted{}}
+}
+
+// with returns the docs with a word.
+func (l *lookups) with(word string) counted {
+	c, known := l.having[word]
+	if !known {
+		c = count(l.x.docsWith(word))
+		l.having[word] = c
+	}
+	return c
+}
+
+// near returns the words of Index.near.
+func (l *lookups) near(word string) []nearWord {
+	list, known := l.similar[word]
+	if !known {
+		if l.similar == nil {
+			l.similar = map[string][]nearWord{}
+		}
+		list = l.x.near(word)
+		l.similar[word] = list
+	}
+	return list
+}
+
+// starting returns the docs with a word that the user may be typing.
+func (l *lookups) starting(t term) counted {
+	c, known := l.begun[t]
+	if known {
+		return c
+	}
+	begun := l.x.docsWithPrefix(t.typed)
+	// If the word begins with the typed letters, begun has its docs.
+	if word := l.with(t.folded); begun == nil || !strings.HasPrefix(t.folded, t.typed) {
+		begun = either(word.docs, begun)
+	}
+	c = count(begun)
+	l.begun[t] = c
+	return c
 }

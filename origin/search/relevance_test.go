@@ -91,6 +91,7 @@ func TestRelevance(t *testing.T) {
 		r.tasks(p, ours[i])
 	}
 	r.completions(x)
+	r.worst(t, x)
 	learned := r.learned(t, packs, docs)
 	r.languages(t, packs, docs)
 	if len(r.parts) == 1 {

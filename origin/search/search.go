@@ -40,8 +40,8 @@ type Doc struct {
 	Categories    []string // categories of its pack that it is in
 	// This hash of the SVG makes docs with an equal hash a single hit; zero means no duplicate.
 	Image [16]byte
-	// Shape describes what the SVG looks like: hashes of similar SVGs differ in few bits. Zero means
-	// that nothing is known.
+	// Shape describes what the SVG looks like: hashes of similar SVGs differ in few bits. Zero
+	// means that nothing is known.
 	Shape [16]byte
 }
 
@@ -86,13 +86,14 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 	s.ranks, s.semantic = s.ranks[:0], nil
 	q.Text = icon.CanonicalQuery(q.Text)
 	allowed := x.allows(q.Filter)
-	e := x.explainer(nil)
+	l := x.lookups()
+	e := &explainer{x: x, lookups: l, left: maxExplained}
 	if q.Similar != (icon.Ref{}) {
 		e.like = q.Similar.String()
 		total = x.findSimilar(s, q, allowed)
 	} else {
 		e.readings = x.readings(q, allowed)
-		total = x.find(s, e.readings)
+		total = x.find(s, l, e.readings)
 	}
 	words, scoped := 0, false
 	if len(e.readings) > 0 {
@@ -124,12 +125,12 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 
 // find gathers the ranks of the docs that a query finds, and counts their distinct SVGs. Each stage
 // ranks below the earlier ones.
-func (x *Index) find(s *scratch, readings []reading) (total int) {
+func (x *Index) find(s *scratch, l *lookups, readings []reading) (total int) {
 	if len(readings) == 0 {
 		return 0
 	}
 	whole := false
-	for _, c := range x.sets(readings) {
+	for _, c := range l.sets(readings) {
 		total += x.gather(s, c)
 		whole = whole || !c.begun
 	}
@@ -142,21 +143,21 @@ func (x *Index) find(s *scratch, readings []reading) (total int) {
 		likely = tierMeant
 	}
 	if total < few {
-		total += x.gatherTypos(s, readings, false)
+		total += x.gatherTypos(s, l, readings, false)
 	}
 	if literal < enough {
 		total += x.gatherSemantic(s, plain, likely)
 	}
 	if total < few {
-		total += x.gatherTypos(s, readings, true)
+		total += x.gatherTypos(s, l, readings, true)
 	}
 	return total
 }
 
 // gatherTypos gathers docs with one word corrected. If ofKnown is set, it corrects words that are
 // known as they are.
-func (x *Index) gatherTypos(s *scratch, readings []reading, ofKnown bool) (distinct int) {
-	for _, c := range x.typos(readings, ofKnown) {
+func (x *Index) gatherTypos(s *scratch, l *lookups, readings []reading, ofKnown bool) (distinct int) {
+	for _, c := range l.typos(readings, ofKnown) {
 		distinct += x.gather(s, c)
 	}
 	return distinct

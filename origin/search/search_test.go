@@ -197,7 +197,7 @@ func FuzzSearch(f *testing.F) {
 		s := x.scratch.Get().(*scratch)
 		s.ranks, s.semantic = s.ranks[:0], nil
 		readings := x.readings(Query{Text: text, Pack: pack}, nil)
-		x.find(s, readings)
+		x.find(s, x.lookups(), readings)
 		clear(s.seen)
 		if len(s.ranks) > maxRanked || len(s.semantic) > maxSemantic || len(s.touched) > maxWeighed || len(readings) > maxReadings {
 			t.Fatalf("%d readings, %d docs ranked, %d weighed", len(readings), len(s.ranks), len(s.touched))

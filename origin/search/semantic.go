@@ -15,6 +15,8 @@ const (
 	maxWeighed = 12_000
 	// maxSemantic bounds the docs that are found by meanings.
 	maxSemantic = 600
+	// maxScanned bounds the docs that are compared with the filters of a query.
+	maxScanned = 200_000
 	// steps is the number of classes of weights for choosing the largest.
 	steps = 512
 	// likely is the number of those docs that rank above variants in style.
@@ -80,10 +82,10 @@ func (x *Index) certainty(word string) (weight float32) {
 // gatherSemantic finds the docs that match the meanings of a query's words, the most likely first,
 // and counts their distinct SVGs. The most likely ones get the tier likeliest.
 func (x *Index) gatherSemantic(s *scratch, r reading, likeliest rank) (distinct int) {
-	m := meaning{x: x, s: s, left: maxWeighed}
+	m := meaning{x: x, s: s, left: maxWeighed, scan: maxScanned}
 	var whole bool
 	if m.only, whole = spanOf(r.within); !whole {
-		m.within = r.within
+		m.within = s.bits(r.within, x.docs)
 	}
 	if len(s.slots) < x.docs {
 		s.slots = make([]uint16, x.docs)
@@ -140,10 +142,11 @@ func (x *Index) rarity(word string) float32 {
 type meaning struct {
 	x      *Index
 	s      *scratch
-	within *roaring.Bitmap
-	only   span // the docs of within, if it is one range
+	within []uint64 // bit n: doc n may be found; nil if the docs of only may
+	only   span     // the first doc that may be found, and one past the last
 	units  []unit
 	left   int // number of docs that may still be weighed
+	scan   int // number of docs that may still be compared with within
 }
 
 // A span is the docs from one up to, but without, another. The zero span stands for no limit.
@@ -204,18 +207,37 @@ func (m *meaning) add(n uint8, t target) {
 // until the next call.
 func (m *meaning) docs(t target) []uint32 {
 	s, most := m.s, m.left+1
-	if m.within != nil && t.more == nil {
-		t.more = m.x.bitmap(t.offset)
+	if m.within != nil {
+		most = m.scan
 	}
-	switch {
-	case m.within != nil:
-		s.docs = appendDocs(s.docs[:0], roaring.And(t.more, m.within), m.only, most)
-	case t.more != nil:
+	if t.more != nil {
 		s.docs = appendDocs(s.docs[:0], t.more, m.only, most)
-	default:
+	} else {
 		s.docs = appendPosting(s.docs[:0], m.x.body[secPostings][t.offset:], m.only, most)
 	}
-	return s.docs
+	if m.within == nil {
+		return s.docs
+	}
+	m.scan -= len(s.docs)
+	found := s.docs[:0]
+	for _, doc := range s.docs {
+		if m.within[doc/64]&(1<<(doc%64)) != 0 {
+			found = append(found, doc)
+		}
+	}
+	return found[:min(len(found), m.left+1)]
+}
+
+// bits returns a set of docs as bits, valid until the next call.
+func (s *scratch) bits(docs *roaring.Bitmap, n int) []uint64 {
+	const container = 1 << 16 / 64 // WriteDenseTo writes whole containers
+	size := (n/(1<<16) + 1) * container
+	if len(s.dense) < size {
+		s.dense = make([]uint64, size)
+	}
+	clear(s.dense)
+	docs.WriteDenseTo(s.dense)
+	return s.dense
 }
 
 // total returns a weight over all units so far.

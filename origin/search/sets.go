@@ -14,10 +14,10 @@ type set struct {
 
 // sets returns the docs that have a query's words, by the kind of match. If a doc is in several
 // sets, the best one counts.
-func (x *Index) sets(readings []reading) (sets []set) {
+func (l *lookups) sets(readings []reading) (sets []set) {
 	for _, loose := range []bool{false, true} {
 		for _, r := range readings {
-			having, begun := x.match(r, loose)
+			having, begun := l.match(r, loose)
 			if having != nil {
 				sets = append(sets, set{docs: having, terms: r.terms, guessed: r.guessed})
 			}

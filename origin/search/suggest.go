@@ -3,29 +3,12 @@ package search
 import (
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/blevesearch/vellum/levenshtein"
 )
 
 const (
 	maxSuggestions = 5
 	maxCorrected   = 3 // unknown words of a query that are corrected
 )
-
-// automata build the automaton of all words within one or two edits of a word; exchanging two
-// letters is one edit.
-var automata = sync.OnceValue(func() [2]*levenshtein.LevenshteinAutomatonBuilder {
-	var builders [2]*levenshtein.LevenshteinAutomatonBuilder
-	for i := range builders {
-		b, err := levenshtein.NewLevenshteinAutomatonBuilder(uint8(i+1), true)
-		if err != nil { // arguments are constants: can't happen
-			panic(err)
-		}
-		builders[i] = b
-	}
-	return builders
-})
 
 // Suggest returns at most 5 queries similar to a text that finds nothing, each of which finds
 // something: first with unknown words corrected, then with a word left out. They name a pack only
@@ -50,8 +33,9 @@ func (x *Index) Suggest(text string) []string {
 
 // finds reports whether a query finds anything, with complete words except the last.
 func (x *Index) finds(text string) bool {
+	l := x.lookups()
 	for _, r := range x.readings(Query{Text: text}, x.shown) {
-		if _, begun := x.match(r, false); begun != nil || len(r.terms) == 0 {
+		if _, begun := l.match(r, false); begun != nil || len(r.terms) == 0 {
 			return true
 		}
 	}
@@ -65,7 +49,7 @@ func (x *Index) corrected(words []string) (tries [][]string) {
 	var first []nearWord // for words[at]
 	at, unknown := 0, 0
 	for i, w := range words {
-		if x.docsWith(fold(w)) != nil || x.docsWithPrefix(w) != nil {
+		if x.docsWith(fold(w)) != nil || x.begins(w) {
 			continue
 		}
 		if unknown++; unknown > maxCorrected {

@@ -23,17 +23,17 @@ const (
 
 // typos returns the docs that readings find with one word corrected. If ofKnown is set, the
 // corrected words are known words; otherwise they are unknown.
-func (x *Index) typos(readings []reading, ofKnown bool) (sets []set) {
+func (l *lookups) typos(readings []reading, ofKnown bool) (sets []set) {
 	tried := 0
 	for _, r := range readings {
 		for i, t := range r.terms {
-			if x.isKnown(r, t) != ofKnown {
+			if l.x.isKnown(r, t) != ofKnown {
 				continue
 			}
 			if tried++; tried > maxTypoWords {
 				return sets
 			}
-			sets = x.typosAt(sets, r, i, ofKnown)
+			sets = l.typosAt(sets, r, i, ofKnown)
 		}
 	}
 	return sets
@@ -56,15 +56,15 @@ func (x *Index) isKnown(r reading, t term) bool {
 
 // typosAt adds the docs that have the other words of a reading, and one that is similar to this
 // word.
-func (x *Index) typosAt(sets []set, r reading, at int, ofKnown bool) []set {
+func (l *lookups) typosAt(sets []set, r reading, at int, ofKnown bool) []set {
 	rest := r
 	rest.terms = slices.Delete(slices.Clone(r.terms), at, at+1)
-	others, _ := x.match(rest, false)
+	others, _ := l.match(rest, false)
 	if others == nil && (len(rest.terms) > 0 || r.within != nil) {
 		return sets
 	}
-	for _, n := range x.near(r.terms[at].typed) {
-		docs := x.docsWith(n.text)
+	for _, n := range l.near(r.terms[at].typed) {
+		docs := l.with(n.text).docs
 		if others != nil {
 			docs = both(others, docs)
 		}
@@ -93,8 +93,18 @@ func (x *Index) near(w string) []nearWord {
 	if letters < minTypoLen || letters > maxTypoLen {
 		return nil
 	}
-	near := x.withinEdits(w, 1)
-	if len(near) == 0 && letters >= longWord {
+	// Names are ASCII, so each other letter is an edit.
+	foreign := letters
+	for i := range len(w) {
+		if w[i] < utf8.RuneSelf {
+			foreign--
+		}
+	}
+	var near []nearWord
+	if foreign <= 1 {
+		near = x.withinEdits(w, 1)
+	}
+	if len(near) == 0 && letters >= longWord && foreign <= 2 {
 		near = x.withinEdits(w, 2)
 	}
 	slices.SortFunc(near, func(a, b nearWord) int {
@@ -105,18 +115,17 @@ func (x *Index) near(w string) []nearWord {
 
 // withinEdits returns the known words within some edits of w. Typos in the first letter are rare,
 // so they count as more distant.
-func (x *Index) withinEdits(w string, edits uint8) (near []nearWord) {
-	dfa, err := automata()[edits-1].BuildDfa(w, edits)
-	if err != nil {
-		return nil // the automaton would have too many states
+func (x *Index) withinEdits(w string, most uint8) (near []nearWord) {
+	if letters := utf8.RuneCountInString(w); letters == 0 || letters > maxTypoLen {
+		return nil
 	}
-	it, err := x.words.Search(dfa, nil, nil)
+	it, err := x.words.Search(newEdits(w, most), nil, nil)
 	for ; err == nil && len(near) < maxNear; err = it.Next() {
 		text, offset := it.Current()
 		if string(text) == w {
 			continue
 		}
-		typo := 2*int(edits) - 1
+		typo := 2*int(most) - 1
 		if text[0] != w[0] {
 			typo++
 		}

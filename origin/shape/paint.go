@@ -42,8 +42,8 @@ func (p *painter) initial() state {
 	return state{by: matrix{a: 1, d: 1}, fill: ink, stroke: noInk, color: ink, opacity: 1, fillOpacity: 1, strokeOpacity: 1, width: 1}
 }
 
-// content paints elements up to the end tag of the element that has them, and returns what follows
-// it.
+// content paints elements up to the end tag of the element that has them, and returns the SVG after
+// that tag.
 func (p *painter) content(svg []byte, in state, g *grid) (rest []byte) {
 	for {
 		t, after, ok := next(svg, p.attrs)
@@ -55,7 +55,7 @@ func (p *painter) content(svg []byte, in state, g *grid) (rest []byte) {
 	}
 }
 
-// element paints the element that svg begins with, and returns what follows it.
+// element paints the element that svg begins with, and returns the SVG after it.
 func (p *painter) element(svg []byte, in state, g *grid, unmasked bool) (rest []byte) {
 	t, rest, ok := next(svg, p.attrs)
 	p.attrs = t.attrs

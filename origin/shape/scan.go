@@ -76,7 +76,7 @@ func (t *tag) value(name string) []byte {
 	return nil
 }
 
-// skip returns what follows the end of the element whose start tag was just read.
+// skip returns the SVG after the end of the element whose start tag was just read.
 func skip(svg []byte, buf []attr) []byte {
 	for depth := 1; depth > 0; {
 		t, rest, ok := next(svg, buf)
