@@ -196,7 +196,7 @@ func (r *Reader) receive(p []byte, n int64) (result, k int, err error) {
 			r.follows = t
 			return received, k, nil
 		}
-		if r.fetch != nil && r.follows != t && t.source != nil && time.Since(begun) >= stall {
+		if r.fetch != nil && r.follows != t && time.Since(begun) >= stall && o.stalls(n) {
 			return stalled, 0, nil
 		}
 		if o.has(n) { // another transfer has stored it
@@ -221,6 +221,16 @@ func (o *object) receiving(n int64) (most *transfer) {
 	return most
 }
 
+// stalls reports whether every transfer whose current slice is n has had the time to bring it.
+func (o *object) stalls(n int64) bool {
+	for _, t := range o.transfers {
+		if slicing.Number(t.base) == n && (t.source == nil || time.Since(t.answered) < stall) {
+			return false
+		}
+	}
+	return true
+}
+
 // coming returns a transfer that is going to receive a slice soon. With patient it may also be
 // far from it.
 func (o *object) coming(n int64, patient bool) *transfer {
@@ -238,7 +248,7 @@ func (o *object) coming(n int64, patient bool) *transfer {
 func (r *Reader) obtain(n int64, now bool) error {
 	o := r.object
 	o.mu.Lock()
-	if o.err != nil || o.has(n) {
+	if o.err != nil || o.has(n) || now && !o.stalls(n) {
 		o.mu.Unlock()
 		return nil
 	}

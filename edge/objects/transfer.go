@@ -33,9 +33,10 @@ type transfer struct {
 	buf      []byte       // the part of the current slice that has arrived
 	base     int64        // where the current slice begins
 	readers  map[*Reader]struct{}
-	unstored bool // a slice could not be stored
-	resting  bool // it waits for its readers
-	refused  bool // the origin did not send what was requested: no reader should try again
+	answered time.Time // when the body began
+	unstored bool      // a slice could not be stored
+	resting  bool      // it waits for its readers
+	refused  bool      // the origin did not send what was requested: no reader should try again
 	ended    bool
 	err      error // why it has ended early
 }
@@ -86,7 +87,7 @@ func (r Receipt) Cancel() { r.transfer.end(errAbandoned) }
 // run receives the body and ends the transfer.
 func (t *transfer) run(body io.ReadCloser, ended func(error)) {
 	t.object.mu.Lock()
-	t.source, t.buf = body, newBuffer()
+	t.source, t.answered, t.buf = body, time.Now(), newBuffer()
 	t.object.mu.Unlock()
 	err := t.receive()
 	body.Close()
