@@ -159,7 +159,8 @@ func webm(frames [][]byte) []byte {
 	info := element(0x1549A966, element(0x2AD7B1, number(1_000_000)), element(0x4489, number(math.Float64bits(float64(1000*len(frames))))),
 		element(0x4D80, []byte("test")), element(0x5741, []byte("test")))
 	tracks := element(0x1654AE6B, element(0xAE, element(0xD7, number(1)), element(0x73C5, number(1)), element(0x83, number(1)), element(0x86, []byte("V_VP8")),
-		element(0x23E383, number(1_000_000_000)), // a frame lasts a second: otherwise browsers read on to learn it
+		// A frame lasts a second. Without this, browsers read on to learn it.
+		element(0x23E383, number(1_000_000_000)),
 		element(0xE0, element(0xB0, number(videoWidth)), element(0xBA, number(videoHeight)))))
 	seekHead := func(cues int) []byte {
 		return element(0x114D9B74, element(0x4DBB, element(0x53AB, []byte{0x1C, 0x53, 0xBB, 0x6B}), element(0x53AC, number(uint64(cues)))))

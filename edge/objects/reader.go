@@ -16,8 +16,8 @@ const (
 	// stall is the time for which a reader waits for another one's transfer before it fetches the
 	// slice by itself: that transfer may be slow, or wait for its origin.
 	stall = time.Second
-	// maxTries is the maximum number of requests for the slice at one position: one whose slices are
-	// stored, and one for the reader alone.
+	// maxTries is the maximum number of requests for the slice at one position: one whose slices
+	// are stored, and one for the reader alone.
 	maxTries = 2
 	// fetched is the maximum number of slices of one request to the origin.
 	fetched = 64

@@ -36,7 +36,7 @@ type transfer struct {
 	answered time.Time // when the body began
 	unstored bool      // a slice could not be stored
 	resting  bool      // it waits for its readers
-	refused  bool      // the origin did not send what was requested: no reader should try again
+	refused  bool      // the origin refused the request: no reader should try again
 	ended    bool
 	err      error // why it has ended early
 }

@@ -260,8 +260,8 @@ func (h *Proxy) serveObject(r *request, q *fetchRequest, f found) (exchange.Outc
 			f.outcome, r.status.Stored, r.status.Collapsed = exchange.Collapsed, false, true
 		}
 	}
-	// A cache may answer a request with Authorization from a stored response whose other parts it may
-	// not store with these credentials (RFC 9111, section 3.5).
+	// A cache may answer a request with Authorization from a stored response, whose other parts it
+	// may not store with these credentials (RFC 9111, section 3.5).
 	mayStore := cachepolicy.Storable(q.policy, e.Status, header(e), r.now)
 	reader := h.objects.Open(e.Object.ID, length, span, h.fetchSlices(q, e, mayStore), mayStore)
 	if err := reader.Prepare(); err != nil {
