@@ -455,7 +455,7 @@ func TestOnlyIfCachedSlices(t *testing.T) {
 	}
 }
 
-// --max-object limits what is stored, in slices and in one piece.
+// --max-object limits the responses that are stored, in slices and in one piece.
 func TestMaxObject(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{movieSize, movieSize - 1, 1000} {

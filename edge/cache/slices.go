@@ -8,14 +8,10 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/memory"
 )
 
-// sliceLoss is the part of the disk tier that one object may take. The log removes its oldest
-// segments first, so a larger object could push its own beginning out.
-const sliceLoss = 4
-
 // MaxSliced returns the length of the largest object that can be stored in slices; 0 without a disk
-// tier.
+// tier, and once it has failed.
 func (c *Cache) MaxSliced() (n int64) {
-	c.onDisk(func(d *disk.Tier) { n = d.MaxBytes / sliceLoss })
+	c.onDisk(func(d *disk.Tier) { n = d.MaxObject() })
 	return n
 }
 

@@ -20,9 +20,9 @@ type Storage interface {
 	OpenSlice(object uint64, number, length int64) io.ReaderAt
 }
 
-// maxTransfers is the maximum number of transfers that store slices at a time. Each holds one slice
-// in memory.
-const maxTransfers = 32
+// maxTransfers is the maximum number of transfers that store slices at a time, without those that
+// wait for their readers. Each holds one slice in memory.
+const maxTransfers = 64
 
 var (
 	// ErrMissing means that slices are missing and can't be fetched: the object has no strong
@@ -52,7 +52,7 @@ func New(s Storage) *Store { return &Store{storage: s, active: map[uint64]*objec
 
 // Stats are counts for metrics.
 type Stats struct {
-	Transfers int64  // that are going on
+	Transfers int64  // that are going on, without those that wait for their readers
 	Received  uint64 // slices that were stored as they arrived from the origin
 	Read      uint64 // slices that were read from the storage for a client
 	Failed    uint64 // transfers that ended early because of the origin or the storage

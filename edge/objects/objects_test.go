@@ -104,7 +104,7 @@ var errCut = errors.New("cut")
 
 func readSpan(t *testing.T, s *Store, span slicing.Span, f Fetch) error {
 	t.Helper()
-	r := s.Open(1, length, span, f)
+	r := s.Open(1, length, span, f, true)
 	defer r.Close()
 	got, err := io.ReadAll(r)
 	if !bytes.HasPrefix(body[span.From:span.To], got) || err == nil && int64(len(got)) != span.Len() {
@@ -113,7 +113,7 @@ func readSpan(t *testing.T, s *Store, span slicing.Span, f Fetch) error {
 	return err
 }
 
-// Readers get exactly their bytes, whatever is stored, lost or not storable, and however the origin
+// Readers get exactly their bytes, for any slices that are stored, lost or not storable, and however the origin
 // divides its answers.
 func TestReaders(t *testing.T) {
 	for name, change := range map[string]func(*shelf, *origin){
@@ -197,7 +197,7 @@ func TestRefusedFetch(t *testing.T) {
 		if o.count() != 1 {
 			t.Errorf("%d fetches", o.count())
 		}
-		r := s.Open(1, length, slicing.Span{To: 10}, o.fetch)
+		r := s.Open(1, length, slicing.Span{To: 10}, o.fetch, true)
 		defer r.Close()
 		if err := r.Prepare(); err != o.fail || o.count() != 2 {
 			t.Errorf("later: error %v, %d fetches", err, o.count())
@@ -211,7 +211,7 @@ func TestTransfersAndReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, stored := newTest()
 		o := &origin{}
-		r := s.Open(1, length, slicing.Span{To: length}, o.fetch)
+		r := s.Open(1, length, slicing.Span{To: length}, o.fetch, true)
 		if err := r.Prepare(); err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +280,7 @@ func TestBadBodies(t *testing.T) {
 			s, stored := newTest()
 			stored.full = func(n int64) bool { return c.full && n > 1 }
 			receipt, _ := s.Receive(1, length, slicing.Span{To: length})
-			r := s.Open(1, length, slicing.Span{To: length}, nil)
+			r := s.Open(1, length, slicing.Span{To: length}, nil, true)
 			ended := make(chan error, 1)
 			got := make(chan error)
 			go func() {
@@ -340,6 +340,49 @@ func TestState(t *testing.T) {
 			}
 		}
 		to.CloseWithError(fmt.Errorf("end of the test"))
+		time.Sleep(time.Minute)
+	})
+}
+
+// A reader does not wait for a transfer that stalls: neither for the slice that is arriving, nor
+// for the next ones. One that has read from the transfer waits for it.
+func TestStalledTransfer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newTest()
+		receipt, _ := s.Receive(1, length, slicing.Span{To: length})
+		from, to := io.Pipe()
+		receipt.Begin(from, func(error) {})
+		follower := s.Open(1, length, slicing.Span{To: length}, (&origin{}).fetch, true)
+		defer follower.Close()
+		go to.Write(body[:slicing.Size+100])
+		if got := make([]byte, slicing.Size+100); true {
+			if _, err := io.ReadFull(follower, got); err != nil || !bytes.Equal(got, body[:slicing.Size+100]) {
+				t.Errorf("the beginning: %v", err)
+			}
+		}
+		rest := make(chan error)
+		go func() {
+			got, err := io.ReadAll(follower)
+			if !bytes.Equal(got, body[slicing.Size+100:]) {
+				t.Errorf("the rest has %d bytes", len(got))
+			}
+			rest <- err
+		}()
+		o := &origin{}
+		for _, at := range []int64{slicing.Size + 200, 2 * slicing.Size, 3*slicing.Size + 5, 7 * slicing.Size} {
+			begun := time.Now()
+			if err := readSpan(t, s, slicing.Span{From: at, To: at + 10}, o.fetch); err != nil {
+				t.Errorf("at %d: %v", at, err)
+			}
+			if took := time.Since(begun); took > stall {
+				t.Errorf("at %d: it took %v", at, took)
+			}
+		}
+		to.Write(body[slicing.Size+100:])
+		to.Close()
+		if err := <-rest; err != nil {
+			t.Error(err)
+		}
 		time.Sleep(time.Minute)
 	})
 }

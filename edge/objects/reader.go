@@ -13,8 +13,11 @@ const (
 	// near is the number of slices that a transfer may be behind a reader for the reader to wait
 	// for it instead of fetching the slice.
 	near = 2
-	// maxTries is the maximum number of requests for the slice at one position: one whose slices are
-	// stored, and one for the reader alone.
+	// stall is the time for which a reader waits for another one's transfer before it fetches the
+	// slice by itself: that transfer may be slow, or wait for its origin.
+	stall = time.Second
+	// maxTries is the maximum number of requests for the slice at one position: one whose slices
+	// are stored, and one for the reader alone.
 	maxTries = 2
 	// fetched is the maximum number of slices of one request to the origin.
 	fetched = 64
@@ -30,6 +33,7 @@ type Fetch func(s slicing.Span) (body io.ReadCloser, got slicing.Span, err error
 type Reader struct {
 	object *object
 	fetch  Fetch // nil: missing slices can't be fetched
+	store  bool  // missing slices may be stored
 	end    int64
 	first  []byte // what Prepare has read
 
@@ -40,6 +44,7 @@ type Reader struct {
 	triedAt  int64         // where it has begun the last fetches
 	tries    int           // how many it has begun there
 	failed   error         // of the last transfer that it has read
+	follows  *transfer     // from which it has read bytes: it waits for more of them
 	closed   bool
 
 	// The lock of the object guards these.
@@ -49,9 +54,10 @@ type Reader struct {
 	transfer *transfer // whose slices it reads; nil: none
 }
 
-// Open returns a reader of a span of an object. It must be closed.
-func (s *Store) Open(id uint64, length int64, span slicing.Span, fetch Fetch) *Reader {
-	return &Reader{object: s.use(id, length), fetch: fetch, pos: span.From, end: span.To, last: time.Now()}
+// Open returns a reader of a span of an object. It must be closed. If store is false, slices that
+// it fetches are for this reader alone.
+func (s *Store) Open(id uint64, length int64, span slicing.Span, fetch Fetch, store bool) *Reader {
+	return &Reader{object: s.use(id, length), fetch: fetch, store: store, pos: span.From, end: span.To, last: time.Now()}
 }
 
 // Prepare waits until the first bytes have arrived, so that an error can still become a response of
@@ -134,58 +140,99 @@ func (r *Reader) next(p []byte) (int, error) {
 	if r.direct != nil {
 		return r.fromOrigin(p)
 	}
-	o, n := r.object, slicing.Number(r.pos)
-	if done, k, err := r.receive(p, n); done {
-		return k, err
-	}
-	part := slicing.Slice(n, o.length)
-	if r.slice = o.store.storage.OpenSlice(o.id, n, part.Len()); r.slice != nil {
-		r.sliceAt = part
-		o.store.read.Add(1)
+	n := slicing.Number(r.pos)
+	if r.openStored(n) {
 		return 0, nil
 	}
-	return 0, r.obtain(n)
+	state, k, err := r.receive(p, n)
+	switch state {
+	case received:
+		return k, err
+	case stalled:
+		return 0, r.obtain(n, true)
+	}
+	if r.openStored(n) { // the transfer may have ended meanwhile
+		return 0, nil
+	}
+	return 0, r.obtain(n, false)
 }
 
-// receive reads from the transfer that receives a slice now. done is false if none does.
-func (r *Reader) receive(p []byte, n int64) (done bool, k int, err error) {
+// openStored opens a slice if it is stored.
+func (r *Reader) openStored(n int64) bool {
+	o := r.object
+	part := slicing.Slice(n, o.length)
+	if r.slice = o.store.storage.OpenSlice(o.id, n, part.Len()); r.slice == nil {
+		return false
+	}
+	r.sliceAt = part
+	o.store.read.Add(1)
+	return true
+}
+
+// The results of receive.
+const (
+	notReceiving = iota
+	received     // bytes, an error, or nothing: the caller looks again
+	stalled      // a transfer receives the slice, but has not brought the bytes in time
+)
+
+// receive reads from the transfer that receives a slice now.
+func (r *Reader) receive(p []byte, n int64) (result, k int, err error) {
 	o := r.object
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for {
+	for begun := time.Now(); ; {
 		if o.err != nil {
-			return true, 0, o.err
+			return received, 0, o.err
 		}
 		t := o.receiving(n)
 		if t == nil {
-			return done, 0, nil
+			return result, 0, nil
 		}
 		r.attach(t)
 		if have := t.base + int64(len(t.buf)); r.pos < have {
 			k = copy(p, t.buf[r.pos-t.base:min(have, r.end)-t.base])
 			r.advance(k)
-			return true, k, nil
+			r.follows = t
+			return received, k, nil
 		}
-		o.moved.Wait()
-		if done = true; t.refused {
-			return true, 0, t.err
+		if r.fetch != nil && r.follows != t && time.Since(begun) >= stall && o.stalls(n) {
+			return stalled, 0, nil
+		}
+		if o.has(n) { // another transfer has stored it
+			return received, 0, nil
+		}
+		o.wait(stall)
+		if result = received; t.refused {
+			return received, 0, t.err
 		}
 		r.record(t)
 	}
 }
 
-// receiving returns the transfer whose current slice is n; nil: there is none.
-func (o *object) receiving(n int64) *transfer {
+// receiving returns the transfer whose current slice is n, of several the one that has most of it;
+// nil: there is none.
+func (o *object) receiving(n int64) (most *transfer) {
 	for _, t := range o.transfers {
-		if slicing.Number(t.base) == n && t.base < t.span.To {
-			return t
+		if slicing.Number(t.base) == n && t.base < t.span.To && (most == nil || len(t.buf) > len(most.buf)) {
+			most = t
 		}
 	}
-	return nil
+	return most
+}
+
+// stalls reports whether every transfer whose current slice is n has had the time to bring it.
+func (o *object) stalls(n int64) bool {
+	for _, t := range o.transfers {
+		if slicing.Number(t.base) == n && (t.source == nil || time.Since(t.answered) < stall) {
+			return false
+		}
+	}
+	return true
 }
 
 // coming returns a transfer that is going to receive a slice soon. With patient it may also be
-// late.
+// far from it.
 func (o *object) coming(n int64, patient bool) *transfer {
 	for _, t := range o.transfers {
 		at := slicing.Number(t.base)
@@ -197,34 +244,30 @@ func (o *object) coming(n int64, patient bool) *transfer {
 }
 
 // obtain waits for a transfer of a slice that is not stored, or begins one. Then the caller looks
-// again.
-func (r *Reader) obtain(n int64) error {
+// again. With now it does not wait.
+func (r *Reader) obtain(n int64, now bool) error {
 	o := r.object
 	o.mu.Lock()
-	switch t := o.coming(n, r.fetch == nil); {
-	case o.err != nil || o.has(n):
+	if o.err != nil || o.has(n) || now && !o.stalls(n) {
 		o.mu.Unlock()
 		return nil
-	case t != nil:
-		r.attach(t)
-		r.last = time.Now()
-		for o.err == nil && !t.ended && slicing.Number(t.base) < n {
-			o.moved.Wait()
-		}
+	}
+	if t := o.coming(n, r.fetch == nil); t != nil && !now && r.waitFor(t, n) {
 		r.record(t)
 		defer o.mu.Unlock()
 		if t.refused {
 			return t.err
 		}
 		return nil
-	case r.fetch == nil:
+	}
+	if r.fetch == nil {
 		o.mu.Unlock()
 		return ErrMissing
 	}
 	missing := slicing.Span{From: r.pos, To: r.end}.Missing(o.length, fetched, func(m int64) bool {
 		return m != n && (o.coming(m, false) != nil || o.has(m))
 	})
-	if r.triesAt(r.pos) > 0 || !o.store.reserve() {
+	if !r.store || r.triesAt(r.pos) > 0 || !o.store.reserve() {
 		o.mu.Unlock()
 		return r.fetchDirectly(missing)
 	}
@@ -234,6 +277,21 @@ func (r *Reader) obtain(n int64) error {
 	o.mu.Unlock()
 	o.store.use(o.id, o.length) // for the transfer
 	return r.begin(t)
+}
+
+// waitFor waits until a transfer receives a slice, or has ended. It returns false if that takes too
+// long. The caller holds the lock.
+func (r *Reader) waitFor(t *transfer, n int64) bool {
+	o := r.object
+	r.attach(t)
+	r.last = time.Now()
+	for begun := r.last; o.err == nil && !t.ended && slicing.Number(t.base) < n; {
+		if r.fetch != nil && t.source != nil && time.Since(begun) >= stall {
+			return false
+		}
+		o.wait(stall)
+	}
+	return true
 }
 
 // begin sends the request of a transfer, for which other readers may wait already.
@@ -275,8 +333,8 @@ func (r *Reader) record(t *transfer) {
 	}
 }
 
-// fetchDirectly fetches slices for this reader alone, because too many transfers go on, or the
-// slices were lost before the reader could read them. They are not stored.
+// fetchDirectly fetches slices for this reader alone, because its slices may not be
+// stored, too many transfers go on, or the slices were lost before the reader could read them.
 func (r *Reader) fetchDirectly(s slicing.Span) error {
 	body, got, err := r.request(s)
 	if err != nil {

@@ -33,8 +33,10 @@ type transfer struct {
 	buf      []byte       // the part of the current slice that has arrived
 	base     int64        // where the current slice begins
 	readers  map[*Reader]struct{}
-	unstored bool // a slice could not be stored
-	refused  bool // the origin did not send what was requested: no reader should try again
+	answered time.Time // when the body began
+	unstored bool      // a slice could not be stored
+	resting  bool      // it waits for its readers
+	refused  bool      // the origin refused the request: no reader should try again
 	ended    bool
 	err      error // why it has ended early
 }
@@ -85,7 +87,7 @@ func (r Receipt) Cancel() { r.transfer.end(errAbandoned) }
 // run receives the body and ends the transfer.
 func (t *transfer) run(body io.ReadCloser, ended func(error)) {
 	t.object.mu.Lock()
-	t.source, t.buf = body, buffers.Get().(*[slicing.Size]byte)[:0]
+	t.source, t.answered, t.buf = body, time.Now(), newBuffer()
 	t.object.mu.Unlock()
 	err := t.receive()
 	body.Close()
@@ -101,6 +103,16 @@ func (t *transfer) run(body io.ReadCloser, ended func(error)) {
 
 // buffers are for the slices in transfer.
 var buffers = sync.Pool{New: func() any { return new([slicing.Size]byte) }}
+
+func newBuffer() []byte { return buffers.Get().(*[slicing.Size]byte)[:0] }
+
+// returnBuffer makes the buffer available again. The caller holds the lock.
+func (t *transfer) returnBuffer() {
+	if cap(t.buf) == slicing.Size {
+		buffers.Put((*[slicing.Size]byte)(t.buf[:slicing.Size]))
+	}
+	t.buf = nil
+}
 
 // receive receives the slices of the transfer, and stores each.
 func (t *transfer) receive() error {
@@ -212,6 +224,10 @@ func (t *transfer) waitForReaders() error {
 	o := t.object
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if t.mayGoOn() {
+		return nil
+	}
+	t.rest()
 	lonely := time.Now()
 	for !t.mayGoOn() {
 		left := linger - time.Since(lonely)
@@ -227,6 +243,24 @@ func (t *transfer) waitForReaders() error {
 			o.wait(left)
 		}
 	}
+	return t.resume()
+}
+
+// rest returns what a transfer needs only while it receives: its place among the transfers that go
+// on at a time, and its buffer. The caller holds the lock.
+func (t *transfer) rest() {
+	t.resting = true
+	t.object.store.unreserve()
+	t.returnBuffer()
+}
+
+// resume ends rest. If too many other transfers go on by now, the transfer ends, and its readers
+// fetch the rest without storing it.
+func (t *transfer) resume() error {
+	if !t.object.store.reserve() {
+		return errAbandoned
+	}
+	t.resting, t.buf = false, newBuffer()
 	return nil
 }
 
@@ -256,13 +290,12 @@ func (t *transfer) end(err error) {
 	for r := range t.readers {
 		r.detach()
 	}
-	if cap(t.buf) == slicing.Size {
-		buffers.Put((*[slicing.Size]byte)(t.buf[:slicing.Size]))
-	}
-	t.buf = nil
+	t.returnBuffer()
 	o.moved.Broadcast()
+	if !t.resting {
+		o.store.unreserve()
+	}
 	o.mu.Unlock()
-	o.store.unreserve()
 	o.release()
 }
 

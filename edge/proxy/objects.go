@@ -86,7 +86,7 @@ func (q *fetchRequest) wantsPart() bool { return q.ranged != nil && q.ranged.fir
 
 // unsliceableKey returns the key of the marker that slices of a response can't be combined, so that
 // the origin gets the client's own ranges.
-func unsliceableKey(q *fetchRequest) string { return q.key + "\x00slices" }
+func unsliceableKey(q *fetchRequest) string { return q.passKey(q.key) + "\x00slices" }
 
 // unsliceable stands for a 206 whose parts can't be combined with others.
 var unsliceable = &cache.Entry{Status: http.StatusPartialContent}
@@ -169,8 +169,8 @@ func (h *Proxy) dropObject(q *fetchRequest, e *cache.Entry, why error) {
 	if stored == nil || stored.Object.ID != e.Object.ID {
 		return
 	}
-	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
 	h.objects.Drop()
+	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
 	h.Options.Log.Warn("large object dropped from the cache", "path", string(accesslog.Redacted([]byte(q.target))), "bytes", e.Object.Length, "reason", why)
 }
 
@@ -189,8 +189,9 @@ func versionOf(e *cache.Entry) (v slicing.Version, ok bool) {
 }
 
 // fetchSlices returns a function that fetches missing slices of an object with the fields of this
-// request. It is nil if slices of this object can't be combined.
-func (h *Proxy) fetchSlices(q *fetchRequest, e *cache.Entry) objects.Fetch {
+// request, and are going to be stored if mayStore is true. It is nil if slices of this object can't
+// be combined.
+func (h *Proxy) fetchSlices(q *fetchRequest, e *cache.Entry, mayStore bool) objects.Fetch {
 	version, ok := versionOf(e)
 	if !ok {
 		return nil
@@ -207,8 +208,8 @@ func (h *Proxy) fetchSlices(q *fetchRequest, e *cache.Entry) objects.Fetch {
 			return nil, s, err
 		}
 		got, length, ok := s.Answers(a.Header, a.Length)
-		if a.Status == http.StatusPartialContent && ok && version.Confirms(a.Header, length, a.ResponseTime) {
-			h.freshen(q, e, a, asked)
+		if a.Status == http.StatusPartialContent && ok && version.Confirms(a.Header, length, a.ResponseTime) &&
+			(!mayStore || h.freshen(q, e, a, asked)) {
 			return a.Body, got, nil
 		}
 		a.Body.Close()
@@ -230,11 +231,13 @@ func goneOrChanged(status int) bool {
 }
 
 // freshen updates the entry of an object with the fields of a 206 that carries more of it (RFC
-// 9111, section 3.4).
-func (h *Proxy) freshen(q *fetchRequest, e *cache.Entry, a *upstream.Response, asked cache.Generation) {
-	if n := confirmed(q, e, a); storable(q, e, a) {
-		h.Options.Cache.Replace(e, n, asked)
+// 9111, section 3.4). It returns false if by these fields nothing of the object may be stored.
+func (h *Proxy) freshen(q *fetchRequest, e *cache.Entry, a *upstream.Response, asked cache.Generation) bool {
+	if !storable(q, e, a) {
+		return false
 	}
+	h.Options.Cache.Replace(e, confirmed(q, e, a), asked)
+	return true
 }
 
 // serveObject answers a request with a stored object: with all of it or the part that the client
@@ -259,7 +262,10 @@ func (h *Proxy) serveObject(r *request, q *fetchRequest, f found) (exchange.Outc
 			f.outcome, r.status.Stored, r.status.Collapsed = exchange.Collapsed, false, true
 		}
 	}
-	reader := h.objects.Open(e.Object.ID, length, span, h.fetchSlices(q, e))
+	// A cache may answer a request with Authorization from a stored response, whose other parts it
+	// may not store with these credentials (RFC 9111, section 3.5).
+	mayStore := cachepolicy.Storable(q.policy, e.Status, header(e), r.now)
+	reader := h.objects.Open(e.Object.ID, length, span, h.fetchSlices(q, e, mayStore), mayStore)
 	if err := reader.Prepare(); err != nil {
 		reader.Close()
 		if errors.Is(err, objects.ErrMissing) {

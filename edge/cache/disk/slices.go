@@ -42,6 +42,21 @@ func decodeSliceID(head []byte) (id SliceID, ok bool) {
 	return id, r.Ended() && id.Object != 0 && id.Number >= 0
 }
 
+// MaxObject returns the length of the largest object that may be stored in slices. The log removes
+// its oldest segments first, so a larger object could push its own beginning out. It is 0 once a
+// write has failed.
+func (d *Tier) MaxObject() int64 {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if d.failed {
+		return 0
+	}
+	return d.MaxBytes / objectPart
+}
+
+// objectPart is the part of the tier that one object may take.
+const objectPart = 4
+
 // PutSlice appends a slice to the log, and reports whether it did. It does nothing once a write has
 // failed, for instance because the disk is full.
 func (d *Tier) PutSlice(id SliceID, body []byte) bool {

@@ -33,8 +33,8 @@ var encoders = sync.Pool{New: func() any { return new(Encoder) }}
 type span struct{ off, n int }
 
 // Encode encodes an entry whose hashes are set. ok is false if it does not fit into a slot of most
-// bytes, or its body is stored in slices. Text that occurs already is not repeated: a surrogate key is in the field of that name,
-// the date in the entry's own lines.
+// bytes, or its body is stored in slices. Text that occurs already is not repeated: a surrogate key
+// is in the field of that name, the date in the entry's own lines.
 func (p *Encoder) Encode(e *entry.Entry, most int) (ok bool) {
 	p.text.Out, p.interned.Out, p.spans.Out = p.text.Out[:0], p.interned.Out[:0], p.spans.Out[:0]
 	p.slot, p.bodies, p.labels = Slot{}, [3][]byte{}, e.Labels[1:]
