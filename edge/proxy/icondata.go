@@ -370,7 +370,7 @@ func (b *iconDataFetch) store(a *upstream.Response, name string, body, deflated 
 	one.Header = a.Header.Clone()
 	one.Header.Del("Etag")
 	release := a.Header.Get(icon.FieldRelease)
-	keys := icon.LibraryKey + " pack/" + b.pack // each release drops a head, because it has lastModified
+	keys := icon.LibraryKey + " pack/" + b.pack // each release drops a head, for its lastModified
 	if name != "" {
 		keys = "icon/" + b.pack + "/" + name + " pack/" + b.pack + " release/" + release
 	}

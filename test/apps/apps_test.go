@@ -76,8 +76,8 @@ func (a application) test(t *testing.T) {
 	}
 }
 
-// goes reports whether the client goes this way. In `make test` browsers do not go over TLS, because
-// each takes seconds.
+// goes reports whether the client goes this way. In `make test` browsers do not go over TLS,
+// because each takes seconds.
 func (a application) goes(w way) bool {
 	switch {
 	case w.tls:
