@@ -4,7 +4,7 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image golden conformance security attacks faults react example-react help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image golden site bench-site conformance security attacks faults apps differ react example-react help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -13,10 +13,10 @@ run: build library/node_modules ## publish the real library into a local folder,
 
 # The parts of make test. Two run at a time, because the tests of processes and browsers mostly wait. The packages of
 # SEQUENTIAL have long tests of one goroutine (test/sequential): they run without the race detector.
-TEST_PARTS := test-race test-processes lint test-sequential test-modules react
+TEST_PARTS := test-race test-processes lint test-sequential test-modules react test-site
 SEQUENTIAL := $(shell git grep -l 'sequential\.Test(t)' -- '*_test.go' | xargs -r dirname | sort -u | sed 's,^,./,')
 
-test: build tools/node_modules clients/react/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
+test: build tools/node_modules clients/react/node_modules test/apps/node_modules site/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(TEST_PARTS)
 
 .PHONY: test-race test-sequential test-processes test-modules
@@ -26,7 +26,7 @@ test-race: # the packages that whole processes are made of
 test-sequential:
 	go test -vet=off -timeout 15m $(SEQUENTIAL)
 
-test-processes: build tools/node_modules chromium engines # make race has them under the race detector too
+test-processes: build tools/node_modules tools/iconify/node_modules test/apps/node_modules chromium engines # make race has them under the race detector too
 	go test -short -vet=off -timeout 15m ./cmd/...
 	ICONEDGE=$(CURDIR)/iconedge go test -vet=off -timeout 15m ./test/...
 
@@ -35,6 +35,16 @@ test-modules:
 	go test -C tools -count=1 ./... # they read files outside of their module, of which the test cache knows nothing
 	go test -C tools/promql ./...
 	go test -C tools/deploy -timeout 20m ./...
+
+.PHONY: test-site
+test-site: build site/node_modules chromium # the contract of the site in a browser; the embedded files are those of their sources
+	cd site && npm run --silent lint && node build.mjs --check && ICONEDGE=$(CURDIR)/iconedge npm test --silent
+
+site: site/node_modules ## build the script and the style sheet of the site into origin/site/assets
+	cd site && npm run --silent lint && npm run --silent build
+
+bench-site: build site/node_modules library/node_modules chromium ## measure the site over the real library: from a key press to painted results, the largest paint, blocked time; writes docs/reference/site.md
+	cd site && ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/library/node_modules/@iconify/json npm run --silent bench
 
 build: ## build the program
 	go build -trimpath -o iconedge ./cmd/iconedge
@@ -63,7 +73,7 @@ fuzz: ## run every fuzz target for FUZZ (10s)
 	@set -e; for module in . loadtest; do for pkg in $$(go list -C $$module ./...); do for f in $$(go test -C $$module -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	  echo "$$pkg $$f"; go test -C $$module $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done; done
 
-bench: build .cache/loadtest library/node_modules ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS; writes docs/reference/performance.md
+bench: build .cache/loadtest library/node_modules bench-site ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS; writes docs/reference/performance.md
 	.cache/loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs/reference
 
 bench-grow: build .cache/loadtest ## measure how the cost of an edge grows with entries, connections, cores and bodies
@@ -73,8 +83,8 @@ fleet: build .cache/loadtest engines library/node_modules .cache/versitygw ## ru
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
 	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs/reference)
 
-bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite; writes docs/explain/search.md (QUERIES=FILE has the queries)
-	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
+bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
+	ICONEDGE_PART=$(PART) ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
 	  go test -tags baseline -count=1 -v -timeout 30m -run TestRelevance ./origin/search
 
 lexicon: library/node_modules ## learn the meanings of words that the program embeds, from the packages that library/package.json pins (name their versions and licences in NOTICE)
@@ -84,7 +94,7 @@ bench-go: ## run the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
 	go test -C loadtest -run '^$$' -bench . -benchmem ./...
 
-conformance: build library/node_modules tools/node_modules tools/mcp/node_modules ## run the public cache suite against an edge and the installed caches, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, and h2spec
+conformance: build library/node_modules tools/node_modules tools/mcp/node_modules tools/iconify/node_modules ## run the public cache suite against an edge and the installed caches, compare 2,500 answers with those of Iconify's own service, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, and h2spec
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
 	  go test -p 1 -count=1 -v -timeout 30m -run TestConformance ./test/conformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
@@ -96,6 +106,12 @@ attacks: ## measure floods, slow clients and a stuck origin: their cost for the 
 
 faults: ## measure the effect of failing origins, processes, stores and disks on clients, also of the installed proxies; writes docs/reference/faults.md
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./test/faults
+
+apps: build applications chromium test/apps/node_modules test/apps/large/node_modules ## run real applications and their clients behind an edge, and compare what the clients see with and without it; writes docs/reference/applications.md (INSTALL=1 fails if one can't be installed)
+	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_APPS=1 $(if $(INSTALL),CI=1) go test -count=1 -v -timeout 60m ./test/apps
+
+differ: build test/apps/node_modules ## send DIFFER (20000) generated requests to an Express application and through an edge, and compare the responses (SEED starts the generator)
+	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_DIFFER=$(or $(DIFFER),20000) ICONEDGE_SEED=$(SEED) go test -count=1 -v -timeout 30m -run TestDiffer ./test/apps
 
 security: tools/node_modules chromium ## run every attack of the tests; writes the table of docs/reference/security.md
 	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge ./test/attacks ./test/faults | go run -C tools ./security ../docs/reference/security.md
@@ -113,7 +129,7 @@ image: ## build the program for amd64 and arm64 into dist/, and with docker or p
 	echo "to push both architectures to a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
 
 golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
-	go test ./origin/api ./origin/svg ./mcp/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
+	go test ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./mcp/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
 	go test -C tools/deploy -run "Copies|Readme" -update .
 
@@ -134,9 +150,25 @@ clients/react/node_modules: clients/react/package-lock.json
 	@echo "installing the tools of the React package (pinned by its package-lock.json)"
 	cd clients/react && npm ci --no-progress && touch node_modules
 
+site/node_modules: site/package-lock.json
+	@echo "installing the tools of the site (pinned by its package-lock.json)"
+	cd site && npm ci --no-progress && touch node_modules
+
 tools/node_modules: tools/package-lock.json
 	@echo "installing the npm packages of the tests (pinned by tools/package-lock.json)"
 	cd tools && npm ci --no-progress && touch node_modules
+
+tools/iconify/node_modules: tools/iconify/package-lock.json
+	@echo "installing Iconify's service and clients (pinned by tools/iconify/package-lock.json)"
+	cd tools/iconify && npm ci --no-progress && touch node_modules
+
+test/apps/node_modules: test/apps/package-lock.json
+	@echo "installing the npm packages of the applications (pinned by test/apps/package-lock.json)"
+	cd test/apps && npm ci --no-progress && touch node_modules
+
+test/apps/large/node_modules: test/apps/large/package-lock.json
+	@echo "installing Next.js and verdaccio for make apps (pinned by test/apps/large/package-lock.json)"
+	cd test/apps/large && npm ci --no-progress && touch node_modules
 
 tools/mcp/node_modules: tools/mcp/package-lock.json
 	@echo "installing the MCP Inspector and suite, and the Node that they need (pinned by tools/mcp/package-lock.json)"
@@ -161,3 +193,9 @@ engines: # for the tests of a fleet; Debian packages are installed if programs a
 	@for e in redis-server prometheus; do command -v $$e >/dev/null || { echo "installing $$e (Debian package) for the tests of a fleet"; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$e >/dev/null; \
 	  elif [ -n "$$CI" ]; then echo "$$e is missing and can't be installed here"; exit 1; else echo "$$e can't be installed here: the tests that need it will be SKIPPED"; fi; } || exit 1; done
+
+.PHONY: applications
+applications: # for make apps; Debian packages are installed if programs are missing and we are root
+	@for p in git:git nginx:nginx-light rclone:rclone skopeo:skopeo docker-registry:docker-registry litmus:litmus apache2:apache2-bin; do PATH=$$PATH:/usr/sbin command -v $${p%%:*} >/dev/null || { echo "installing $${p#*:} (Debian package) for the tests of applications"; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $${p#*:} >/dev/null; \
+	  elif [ -n "$$CI$(INSTALL)" ]; then echo "$${p%%:*} is missing and can't be installed here"; exit 1; else echo "$${p%%:*} can't be installed here: its tests will be SKIPPED"; fi; } || exit 1; done

@@ -24,7 +24,13 @@ var rooms = map[string]string{
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
-	"icon":        "",
+	"icon": "",
+	// The addresses of Iconify's API, for edge and origin.
+	"icon/iconify": "icon",
+	// The terms of licences, which anybody can read without the rest.
+	"icon/license": "",
+	// Pixels of icons, for cards and for search. x/image has the names of colours.
+	"icon/raster": "golang.org/x/image/colornames",
 	"hostport":    "",              // the form of addresses
 	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
 	"problem":     "",
@@ -40,7 +46,7 @@ var rooms = map[string]string{
 	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream",
 	// The pipeline and its fast path.
-	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/library edge/objects edge/observe edge/ratelimit " +
+	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/ratelimit " +
 		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
@@ -84,22 +90,34 @@ var rooms = map[string]string{
 	"edge/eligible":  "",
 	"edge/ratelimit": "",
 	// Which slices of a large object a range needs, and which may be combined.
-	"edge/slicing":   "cachepolicy",
-	"edge/objects":   "edge/slicing", // knows nothing of HTTP
-	"edge/tunnel":    "",             // copies bytes, and knows nothing of HTTP
-	"edge/upstream":  "problem tier edge/exchange golang.org/x/net/http/httpguts",
-	"origin":         "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":     "cachepolicy icon problem origin/catalog origin/search origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	// The form of pieces of icon data, which are joined without being parsed.
+	"edge/icondata": "github.com/klauspost/compress",
+	"edge/slicing":  "cachepolicy",
+	"edge/objects":  "edge/slicing", // knows nothing of HTTP
+	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP
+	"edge/upstream": "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
+	"origin":        "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	// The files of chosen icons.
+	"origin/bag": "icon origin/svg",
+	// Images of icons and packs for previews of pages.
+	"origin/card": "icon golang.org/x/image",
+	// The pages, and the small files beside them.
+	"origin/site":    "icon problem origin/bag origin/card origin/catalog origin/release origin/search origin/svg",
 	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search/lexicon",
 	"origin/svg":                    "icon",
-	"origin/release":                "icon github.com/klauspost/compress",
-	"origin/publish":                "icon internal/terminal objectstore origin/release origin/search origin/svg golang.org/x/sync",
-	"origin/token":                  "icon objectstore",
-	"origin/withdrawal":             "icon objectstore",
+	// The forms of Iconify's API, for clients of Iconify.
+	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",
+	"origin/release": "icon github.com/klauspost/compress",
+	// What icons look like, for the search; its input is the output of origin/svg.
+	"origin/shape":      "",
+	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync",
+	"origin/token":      "icon objectstore",
+	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
 	// A client of the public API: it imports nothing of edge or origin.
@@ -141,6 +159,7 @@ var private = map[string]string{
 	"edge/cache/codec":   "edge/cache",
 	"edge/cache/hashes":  "edge/cache",
 	"edge/cache/batches": "edge/cache",
+	"icon/raster":        "origin", // edges draw nothing
 }
 
 func TestImports(t *testing.T) {

@@ -15,8 +15,8 @@ const (
 
 // Encoding selects a content coding by Accept-Encoding (RFC 9110, section 12.5.3). Of identity and
 // the codings in have, it returns the one with the highest weight; on a tie the order is br, zstd,
-// gzip, identity. Without the field, or if no available coding is acceptable, it returns Identity. A
-// malformed weight counts as zero, and the lower of two weights for one coding applies.
+// gzip, identity. Without the field, or if no available coding is acceptable, it returns Identity.
+// A malformed weight counts as zero, and the lower of two weights for one coding applies.
 func Encoding(acceptEncoding string, have ...string) string {
 	q := readWeights(acceptEncoding)
 	best, bestQ := Identity, q.of(q.identity)

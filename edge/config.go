@@ -88,12 +88,22 @@ func (c *Config) Validate() error {
 	}
 	errs = append(errs, c.Caching.Validate(), c.Forwarding.Validate(), c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(now),
 		c.Tiers.Validate(now, c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate(), c.Rules.Validate())
-	for _, name := range c.Hosts {
-		if host, port := proxy.SplitHost(name); host == "" || port != "" || !proxy.ValidHost(name) {
-			errs = append(errs, fmt.Errorf("--host %q must be a name without a port", name))
+	for flag, names := range map[string][]string{"--host": c.Hosts, "--iconify-host": c.IconifyHosts} {
+		for _, name := range names {
+			if host, port := proxy.SplitHost(name); host == "" || port != "" || !proxy.ValidHost(name) {
+				errs = append(errs, fmt.Errorf("%s %q must be a name without a port", flag, name))
+			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// served returns the names that the edge answers for; none: any well-formed one.
+func (c *Config) served() []string {
+	if len(c.Hosts) == 0 {
+		return nil
+	}
+	return slices.Concat(c.Hosts, c.IconifyHosts)
 }
 
 // filled returns c with the defaults in place of zero values.

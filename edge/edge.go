@@ -95,7 +95,7 @@ func (s *Server) build() (err error) {
 		Rules: cfg.Rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics,
 	})
 	s.proxy = proxy.New(proxy.Options{
-		Hosts: cfg.Hosts, ProxyAll: cfg.ProxyAll, Site: site, Purge: s.purgeMethod(), ClientHost: cfg.ClientHost(),
+		Hosts: cfg.served(), ProxyAll: cfg.ProxyAll, Site: site, Purge: s.purgeMethod(), ClientHost: cfg.ClientHost(),
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded), Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
 		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,

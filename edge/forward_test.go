@@ -91,7 +91,7 @@ func TestForwardedUnchanged(t *testing.T) {
 	if len(asked) != 1 {
 		t.Fatalf("the origin got %d requests for the target in the client's spelling, want 1", len(asked))
 	}
-	for name, value := range map[string]string{"X-Request": "r", "Accept-Encoding": "br", "Te": "", "X-Forwarded-For": "203.0.113.7, 0.0.0.0", "X-Forwarded-Proto": "http"} {
+	for name, value := range map[string]string{"X-Request": "r", "Accept-Encoding": "br", "Te": "trailers", "X-Forwarded-For": "203.0.113.7, 0.0.0.0", "X-Forwarded-Proto": "http"} {
 		if got := asked[0].Get(name); got != value {
 			t.Errorf("the origin got %s: %q, want %q", name, got, value)
 		}
@@ -131,6 +131,49 @@ func TestForwardedHit(t *testing.T) {
 	}
 	if n := len(s.requests("/page")); n != 1 {
 		t.Errorf("the origin got %d requests, want 1", n)
+	}
+}
+
+// A client's signature may cover its conditions and its Range, as those of S3 clients do: such a
+// request reaches the origin unchanged, and the client gets the origin's 304 or 206.
+func TestSignedFields(t *testing.T) {
+	const older = `"older"`
+	for _, row := range []struct{ name, cacheControl string }{
+		{"not stored", ""}, {"stored and stale", "public, max-age=0"}, {"stored and revalidated", "public, no-cache"},
+	} {
+		for _, condition := range []string{"If-None-Match: " + older, "If-Modified-Since: Tue, 15 Nov 2022 08:12:31 GMT", "Range: bytes=0-", "Range: bytes=1-2"} {
+			field, value, _ := strings.Cut(condition, ": ")
+			code := http.StatusNotModified
+			if field == "Range" {
+				code = http.StatusPartialContent
+			}
+			e, _ := newPassTest(t, map[string]http.HandlerFunc{"/object": func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("ETag", `"newer"`)
+				if row.cacheControl != "" {
+					w.Header().Set("Cache-Control", row.cacheControl)
+				}
+				if signed := r.Header.Get("Authorization"); signed != "" && (signed != "SIG "+r.Header.Get(field) || len(r.Header["If-None-Match"])+len(r.Header["If-Modified-Since"])+len(r.Header["Range"]) != 1) {
+					w.WriteHeader(http.StatusForbidden)
+				} else if signed != "" {
+					w.Header().Set("ETag", older)
+					w.Header().Set("Content-Range", "bytes 1-2/9")
+					w.WriteHeader(code)
+					if code == http.StatusPartialContent {
+						io.WriteString(w, "ab")
+					}
+				}
+			}})
+			e.get(t, "/object")
+			if a := e.get(t, "/object", "Authorization", "SIG "+value, field, value); a.StatusCode != code || a.Header.Get("ETag") != older {
+				t.Errorf("%s, %s: %d with ETag %s, want the origin's %d with %s", row.name, condition, a.StatusCode, a.Header.Get("ETag"), code, older)
+			}
+		}
+	}
+	// A fresh response that its origin has made public still needs no request.
+	e, s := newPassTest(t, map[string]http.HandlerFunc{"/object": says("hello", "Cache-Control", "public, max-age=600", "ETag", `"1"`)})
+	e.get(t, "/object")
+	if a := e.get(t, "/object", "Authorization", "SIG", "If-None-Match", `"1"`); a.StatusCode != http.StatusNotModified || len(s.requests("/object")) != 1 {
+		t.Errorf("a fresh response: %d after %d requests to the origin, want 304 after 1", a.StatusCode, len(s.requests("/object")))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -225,6 +226,11 @@ func (w *rawEdge) reached(t *testing.T, run string, all []wanted, warm bool) {
 			continue
 		}
 		got = append(got, fmt.Sprintf("%s %s %.100q", method, target, m.body))
+		for name := range m.trailer {
+			if !slices.Contains([]string{"x", "z", "x-trailer"}, name) {
+				t.Errorf("%s: the origin received %s as a trailer field", run, name)
+			}
+		}
 		if strings.Contains(m.line, "hidden") {
 			t.Errorf("%s: a hidden request reached the origin: %s", run, m.line)
 		}

@@ -15,6 +15,8 @@ type message struct {
 	line   string
 	fields map[string][]string // by name in lower case
 	body   string
+	// The trailer fields, by name in lower case.
+	trailer map[string][]string
 }
 
 // status returns the status code of a response.
@@ -28,26 +30,33 @@ func (m message) status() int {
 
 // readMessage reads one message. If it is the response to a HEAD, bodyless is set.
 func readMessage(r *bufio.Reader, request, bodyless bool) (message, error) {
-	m := message{fields: map[string][]string{}}
+	m := message{fields: map[string][]string{}, trailer: map[string][]string{}}
+	line, err := readLine(r)
+	if err != nil {
+		return m, err
+	}
+	if m.line = line; !validLine(line, request) {
+		return m, fmt.Errorf("malformed first line %.100q", line)
+	}
+	if err := readFields(r, m.fields); err != nil {
+		return m, err
+	}
+	return m, m.readBody(r, request, bodyless)
+}
+
+// readFields reads fields and the empty line after them.
+func readFields(r *bufio.Reader, fields map[string][]string) error {
 	for {
 		line, err := readLine(r)
-		switch {
-		case err != nil:
-			return m, err
-		case m.line == "":
-			if m.line = line; !validLine(line, request) {
-				return m, fmt.Errorf("malformed first line %.100q", line)
-			}
-			continue
-		case line == "":
-			return m, m.readBody(r, request, bodyless)
+		if err != nil || line == "" {
+			return err
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || !isName(name) {
-			return m, fmt.Errorf("malformed field %.100q", line)
+			return fmt.Errorf("malformed field %.100q", line)
 		}
 		name = strings.ToLower(name)
-		m.fields[name] = append(m.fields[name], strings.Trim(value, " \t"))
+		fields[name] = append(fields[name], strings.Trim(value, " \t"))
 	}
 }
 
@@ -127,7 +136,8 @@ func (m *message) readBody(r *bufio.Reader, request, bodyless bool) error {
 	return err
 }
 
-// readChunks reads chunks without extensions and trailers, because neither side sends any here.
+// readChunks reads chunks without extensions, because neither side sends any here, and the trailer
+// fields.
 func (m *message) readChunks(r *bufio.Reader) error {
 	for {
 		line, err := readLine(r)
@@ -138,12 +148,13 @@ func (m *message) readChunks(r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
+		if n == 0 {
+			return readFields(r, m.trailer)
+		}
 		b := make([]byte, n+2)
 		if _, err := io.ReadFull(r, b); err != nil || string(b[n:]) != "\r\n" {
 			return fmt.Errorf("after a chunk: %.20q, %w", b[n:], err)
 		}
-		if m.body += string(b[:n]); n == 0 {
-			return nil
-		}
+		m.body += string(b[:n])
 	}
 }

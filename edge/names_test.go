@@ -57,7 +57,7 @@ func (l *listing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case routes.ReleasePath:
 		sum := sha256.Sum256(list)
-		body := icon.ReleaseAnswer{Release: release, Since: r.URL.Query().Get("since"), Changed: []string{}, Names: hex.EncodeToString(sum[:])}
+		body := icon.ReleaseAnswer{Release: release, Since: r.URL.Query().Get("since"), Changed: append([]string{}, l.changed...), Names: hex.EncodeToString(sum[:])}
 		if s := l.sum.Load(); s != nil {
 			body.Names = *s
 		}

@@ -259,6 +259,17 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch path, _, _ := strings.Cut(target, "?"); path {
+	case "/", "/search", "/icon/mdi/home":
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Cache-Control", "public, max-age=60, stale-while-revalidate=3600")
+		h.Set("Surrogate-Key", "pages library")
+		h.Set("Content-Security-Policy", "default-src 'none'")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		if strings.Contains(target, "invalid=") {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		io.WriteString(w, "<h1>page "+target+"</h1>"+strings.Repeat("<p>text</p>", 100))
 	case "/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg":
 		name := strings.TrimSuffix(path[1:], ".svg")
 		pack, _, _ := strings.Cut(name, "/")
@@ -286,6 +297,13 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Surrogate-Key", icon.LibraryKey)
 		h.Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"asked":%q}`, target)
+	case "/-/bag/icons.zip", "/-/bag/sprite.svg", "/-/card/mdi/home.png", "/-/card/mdi.png":
+		h.Set("Cache-Control", "public, max-age=60")
+		h.Set("ETag", `"file"`)
+		h.Set("Content-Type", map[string]string{".zip": "application/zip", ".svg": "image/svg+xml", ".png": "image/png"}[path[len(path)-4:]])
+		h.Set("Content-Disposition", `attachment; filename="icons.zip"`)
+		h.Set("Surrogate-Key", "pages pack/mdi icon/mdi/home")
+		fmt.Fprintf(w, "asked %s", target)
 	case "/api/v1/auth/verify":
 		body, _ := io.ReadAll(r.Body)
 		h.Set("Cache-Control", "public, max-age=60")

@@ -21,6 +21,15 @@ type Result struct {
 	AliasOf       *string `json:"alias_of"`
 	PackName      string  `json:"pack_name"`
 	Also          []Also  `json:"also"` // the same icon in other packs
+	// Matched is a part of an answer with explain=true alone.
+	Matched []Match `json:"matched,omitzero"`
+}
+
+// A Match says by which word of the query a result was found, how, and through which word.
+type Match struct {
+	Word    string `json:"word"`
+	By      string `json:"by"`
+	Through string `json:"through"`
 }
 
 // Also is another icon with the same SVG as a result.
@@ -33,7 +42,8 @@ type Also struct {
 
 // SearchAnswer answers GET /api/v1/search.
 type SearchAnswer struct {
-	Query       string   `json:"query"`
+	Query       string   `json:"query"`             // empty in a search for similar icons
+	Similar     string   `json:"similar,omitempty"` // the icon that the results are similar to
 	Pack        *string  `json:"pack"`
 	Limit       int      `json:"limit"`
 	Offset      int      `json:"offset"`

@@ -133,7 +133,8 @@ func TestParseVariant(t *testing.T) {
 }
 
 func TestCommercialUse(t *testing.T) {
-	for spdx, want := range map[string]bool{"MIT": true, "CC-BY-4.0": true, "GPL-3.0": true, "CC-BY-NC-4.0": false, "CC-BY-NC-SA-4.0": false} {
+	for spdx, want := range map[string]bool{"MIT": true, "CC-BY-4.0": true, "GPL-3.0": true, "CC-BY-NC-4.0": false, "CC-BY-NC-SA-4.0": false,
+		"cc-by-nc-2.5": false, "CC-BY-NC-4.0 OR MIT": true, "LicenseRef-Own": true} {
 		if got := (License{SPDX: spdx}).CommercialUse(); got != want {
 			t.Errorf("%s: %v, want %v", spdx, got, want)
 		}
@@ -142,6 +143,10 @@ func TestCommercialUse(t *testing.T) {
 	p.SetLicense(License{"Apache-2.0", "Apache License 2.0", "https://example.org/"})
 	if want := "Material Design Icons by Pictogrammers, Apache-2.0"; p.Attribution != want {
 		t.Errorf("attribution %q, want %q", p.Attribution, want)
+	}
+	p.AuthorURL = "https://pictogrammers.com"
+	if got, want := p.Credit(), "Material Design Icons by Pictogrammers (https://pictogrammers.com), Apache-2.0 (https://example.org/)"; got != want {
+		t.Errorf("credit %q, want %q", got, want)
 	}
 }
 

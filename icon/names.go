@@ -262,3 +262,19 @@ func (n *Names) NearPacks(key string) []string {
 		}
 	}, key)
 }
+
+// Visible calls yield with the name of every visible icon of every visible pack.
+func (n *Names) Visible(yield func(name string) bool) {
+	for _, p := range n.packs {
+		if p.hidden {
+			continue
+		}
+		var c cursor
+		for c.at < len(p.names) {
+			c.next(p.names)
+			if !c.hidden && !yield(string(c.name())) {
+				return
+			}
+		}
+	}
+}

@@ -1,6 +1,6 @@
 package icon
 
-import "strings"
+import "github.com/iconedge/iconedge/icon/license"
 
 // A License is the licence of a pack. SPDX is its identifier in the SPDX list; URL is the page with
 // its text.
@@ -13,7 +13,8 @@ type License struct {
 // CommercialUse reports whether the licence allows commercial use. Of the licences that packs have,
 // only the NC ones of Creative Commons do not.
 func (l License) CommercialUse() bool {
-	return !strings.HasPrefix(l.SPDX, "CC-BY-NC")
+	o, _ := license.Of(l.SPDX)
+	return !o.Has(license.NonCommercial)
 }
 
 // A Category is a group of icons in a pack. Count excludes hidden icons.
@@ -56,3 +57,25 @@ func (p *Pack) SetLicense(l License) {
 
 // LicenseOf returns the licence that SetLicense stored.
 func (p *Pack) LicenseOf() License { return License{p.License, p.LicenseTitle, p.LicenseURL} }
+
+// Obligations returns the obligations of the pack's licence. They are not known if the table of
+// licences lacks it.
+func (p *Pack) Obligations() (o license.Obligations, known bool) { return license.Of(p.License) }
+
+// Credit returns the line by which a user of the pack's icons meets the obligation of attribution:
+// the attribution, with the addresses of the author and the licence, as Creative Commons requires
+// (CC BY 4.0, section 3(a)(1)).
+func (p *Pack) Credit() string {
+	credit := p.Name
+	if p.Author != "" {
+		credit += " by " + p.Author
+	}
+	if p.AuthorURL != "" {
+		credit += " (" + p.AuthorURL + ")"
+	}
+	credit += ", " + p.License
+	if p.LicenseURL != "" {
+		credit += " (" + p.LicenseURL + ")"
+	}
+	return credit
+}

@@ -31,6 +31,23 @@ func CanonicalQuery(q string) string {
 	return firstCharacters(b.String(), MaxText)
 }
 
+// ParamSimilar reads the parameter similar of a search, which replaces q. It returns the zero Ref if
+// the parameter is absent.
+func ParamSimilar(p Params) (Ref, error) {
+	s, given := p["similar"]
+	if !given {
+		return Ref{}, nil
+	}
+	if _, both := p["q"]; both {
+		return Ref{}, &ParamError{"similar", "a search has q or similar, not both"}
+	}
+	r, err := ParseRef(s)
+	if err != nil {
+		return Ref{}, &ParamError{"similar", "similar must be the pack and name of an icon, such as mdi/home"}
+	}
+	return r, nil
+}
+
 // startsWord reports whether runes[i] begins a word of camelCase: a capital after a lower-case
 // letter or a digit, or the last capital before lower-case letters ("HTMLFile" is html file).
 func startsWord(runes []rune, i int) bool {

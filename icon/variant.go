@@ -1,6 +1,8 @@
 package icon
 
 import (
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,12 +14,22 @@ const MaxSize = 4096
 // API.
 var VariantParams = []string{"color", "size", "width", "height", "rotate", "flip"}
 
+// CDNParams are the parameters of the CDN path except release. The path takes the values of
+// VariantParams and those that Iconify's SVG address takes.
+var CDNParams = append(slices.Clone(VariantParams), "box", "download")
+
 // A Variant is the canonical form of a request's size, rotation and flip. The zero Variant is the
 // icon as published.
 type Variant struct {
 	Width, Height int  // in pixels; 0: the icon's own size, or the one that the ratio gives
 	Rotate        int  // quarter turns clockwise, 0 to 3
 	HFlip, VFlip  bool // never both: that is half a turn
+
+	// WidthText and HeightText are attributes in Iconify's spelling: a number with or without a CSS
+	// unit, auto or none. Width and Height are then 0.
+	WidthText, HeightText string
+	Box                   bool // a transparent rectangle in front, of the size of the viewBox
+	Download              bool // as a file to save
 }
 
 // ParseVariant reads size, width, height, rotate and flip. Requests for the same image give the
@@ -83,21 +95,31 @@ func (v Variant) Plain() bool { return v == Variant{} }
 func (v Variant) Query() string {
 	var parts []string
 	add := func(name, value string) { parts = append(parts, name+"="+value) }
+	side := func(name string, pixels int, text string) {
+		switch {
+		case pixels != 0:
+			add(name, strconv.Itoa(pixels))
+		case text != "":
+			add(name, url.QueryEscape(text))
+		}
+	}
+	if v.Box {
+		add("box", "1")
+	}
+	if v.Download {
+		add("download", "1")
+	}
 	switch {
 	case v.HFlip:
 		add("flip", "horizontal")
 	case v.VFlip:
 		add("flip", "vertical")
 	}
-	if v.Height != 0 {
-		add("height", strconv.Itoa(v.Height))
-	}
+	side("height", v.Height, v.HeightText)
 	if v.Rotate != 0 {
 		add("rotate", strconv.Itoa(90*v.Rotate))
 	}
-	if v.Width != 0 {
-		add("width", strconv.Itoa(v.Width))
-	}
+	side("width", v.Width, v.WidthText)
 	return strings.Join(parts, "&")
 }
 

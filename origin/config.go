@@ -25,6 +25,7 @@ type Config struct {
 	Mirror       string        // folder in which the release is mirrored
 	CacheControl string        // of icons
 	CDNURL       string        // URL of the CDN in responses
+	SiteURL      string        // URL of the site in canonical addresses; empty: CDNURL
 	Poll         time.Duration // time between two checks of the store for a new release
 	Drain        time.Duration // time for in-flight requests to finish when the origin stops
 	Trace        trace.Options // tracing of requests
@@ -56,6 +57,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Mirror, "mirror", "", "`folder` to mirror the release in; each origin needs its own")
 	fs.StringVar(&c.CacheControl, "cache-control", defaultCache, "Cache-Control `value` of icons")
 	fs.StringVar(&c.CDNURL, "cdn-url", defaultCDN, "`URL` of the CDN, which responses contain")
+	fs.StringVar(&c.SiteURL, "site-url", "", "`URL` of the site in the canonical addresses of its pages (default that of --cdn-url)")
 	fs.DurationVar(&c.Poll, "poll", defaultPoll, "`duration` between two checks of the store for a new release")
 	c.Admin.Flags(fs, "")
 	c.Tiers.flags(fs)
@@ -108,6 +110,10 @@ func (c *Config) Validate() error {
 	check(isFieldValue(f.CacheControl), "--cache-control must be a valid value of a header field")
 	_, err := hostport.ParseURL(f.CDNURL)
 	check(err == nil, "--cdn-url must be an http or https URL without a query")
+	if f.SiteURL != "" {
+		_, err := hostport.ParseURL(f.SiteURL)
+		check(err == nil, "--site-url must be an http or https URL without a query")
+	}
 	check(f.Poll >= 10*time.Millisecond, "--poll must be at least 10ms")
 	check(f.Drain >= 0, "--drain must not be negative")
 	errs = append(errs, f.Trace.Validate(), f.Admin.Validate())

@@ -46,7 +46,7 @@ func Run(ctx context.Context, cfg Config) error {
 	defer cat.Close()
 	m.addCatalog(cat)
 	handler := api.New(api.Options{
-		Catalog: cat, Tokens: token.NewVerifier(store), CDNURL: cfg.CDNURL, CacheControl: cfg.CacheControl, Log: cfg.Log,
+		Catalog: cat, Tokens: token.NewVerifier(store), CDNURL: cfg.CDNURL, SiteURL: cfg.SiteURL, CacheControl: cfg.CacheControl, Version: cfg.Version, Log: cfg.Log,
 	})
 	tiers, err := cfg.Tiers.open(time.Now())
 	if err != nil {

@@ -32,6 +32,7 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 	data := fs.String("data", dataDir(), "`folder` for the store, the mirror and everything else")
 	originCfg := origin.Config{Version: buildVersion(), Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}
 	fs.StringVar(&originCfg.CDNURL, "cdn-url", "", "`URL` of the CDN in responses (default the address of the listener)")
+	fs.StringVar(&originCfg.SiteURL, "site-url", "", "`URL` of the site in the canonical addresses of its pages (default that of --cdn-url)")
 	logger := logFlags(fs, std)
 	if err := fs.Parse(std, args); err != nil {
 		return err

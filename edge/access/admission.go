@@ -131,7 +131,13 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 		return Count{}, exchange.Own, nil // the edge behind this one has counted it
 	}
 	exempt := a.Lists.Of(x.Client) == Allowed
-	l, count, o, err := a.licensed(x, class, now, exempt)
+	var l *license
+	var count Count
+	var o exchange.Outcome
+	var err error
+	if !route.Open() {
+		l, count, o, err = a.licensed(x, class, now, exempt)
+	}
 	if o == exchange.Limited || exempt {
 		return count, o, err
 	}

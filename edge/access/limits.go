@@ -31,6 +31,7 @@ var defaultLimits = [routes.Classes]ratelimit.Limit{
 	routes.ClassIcon:    {N: 120, Window: time.Minute},
 	routes.ClassPacks:   {N: 60, Window: time.Minute},
 	routes.ClassVerify:  {N: 30, Window: time.Minute},
+	routes.ClassPages:   {N: 300, Window: time.Minute}, // one for each key while typing
 }
 
 // String returns all limits in force, as help shows them.
@@ -57,7 +58,7 @@ func (l *Limits) Set(s string) error {
 	plan, ofPlan, given := strings.Cut(name, ":")
 	switch {
 	case !given && routes.ClassNamed(name) == routes.ClassNone:
-		return errors.New("the class must be search, suggest, icon, packs, verify, cdn or forwarded")
+		return errors.New("the class must be search, suggest, icon, packs, verify, cdn, pages or forwarded")
 	case given && !icon.ValidPlan(plan):
 		return errors.New("a plan's name must be lower-case letters, digits and single hyphens, at most 64 bytes")
 	case given && !routes.ClassNamed(ofPlan).Licensed():

@@ -21,7 +21,7 @@ type Rules struct {
 }
 
 func (r *Rules) Flags(fs *flag.FlagSet) {
-	fs.Var(&r.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, limit on the calls of one client; CLASS is search, suggest, icon, packs, verify, cdn or forwarded (every request with --proxy-all that the edge forwards), or PLAN:CLASS for each token of a plan; may be repeated")
+	fs.Var(&r.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, limit on the calls of one client; CLASS is search, suggest, icon, packs, verify, cdn, pages or forwarded (every request with --proxy-all that the edge forwards), or PLAN:CLASS for each token of a plan; may be repeated")
 	fs.BoolVar(&r.RequireToken, "require-token", false, "answer search, icon and packs only to clients with a licence token (Authorization: Bearer)")
 	fs.Var(repeated.Flag(&r.TrustedProxies, ParsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers the edge believes; may be repeated")
 	fs.StringVar(&r.AllowFile, "allow-file", "", "`file` of addresses and networks, one on each line, that no limit counts and no list denies; the edge reads it again when it changes (default none)")

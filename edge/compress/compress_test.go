@@ -112,7 +112,7 @@ func TestUseless(t *testing.T) {
 	}
 }
 
-// What is not stored, too short or too long is not compressed.
+// A body that is not stored any more, or is too short, is not compressed.
 func TestNotWanted(t *testing.T) {
 	c, k := newTest(t)
 	k.Want(entrytest.New("/never-stored", text), entry.Brotli)

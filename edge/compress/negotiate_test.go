@@ -3,11 +3,13 @@ package compress
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/entrytest"
 )
 
 func TestCompressible(t *testing.T) {
@@ -103,6 +105,30 @@ func TestVary(t *testing.T) {
 	h := http.Header{}
 	if RemoveVary(h, nil); len(h) > 0 {
 		t.Errorf("fields without Vary become %v", h)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	short, long := entrytest.New("/short", text), entrytest.New("/long", strings.Repeat(text, 400))
+	some := entrytest.New("/some", text)
+	some.SetCoded(entry.Gzip, []byte("coded"))
+	for _, row := range []struct {
+		name        string
+		e           *cache.Entry
+		accept      string
+		got, wanted entry.Coding
+	}{
+		{"a browser", short, "gzip, deflate, br, zstd", entry.Identity, entry.Brotli},
+		{"a long body", long, "gzip, deflate, br, zstd", entry.Identity, entry.Zstd},
+		{"a long body without zstd", long, "gzip, br", entry.Identity, entry.Gzip},
+		{"another coding until then", some, "gzip, br", entry.Gzip, entry.Brotli},
+		{"the coding that is there", some, "gzip", entry.Gzip, entry.Gzip},
+		{"none", some, "deflate", entry.Identity, entry.Identity},
+		{"identity preferred", some, "identity, gzip;q=0.5", entry.Identity, entry.Identity},
+	} {
+		if got, wanted := Choose(row.e, row.accept); got != row.got || wanted != row.wanted {
+			t.Errorf("%s: %s, wanted %s; want %s, %s", row.name, got, wanted, row.got, row.wanted)
+		}
 	}
 }
 

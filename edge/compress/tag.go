@@ -1,10 +1,12 @@
 package compress
 
 import (
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"hash/crc32"
 	"net/http"
 	"strings"
+	"unsafe"
 
 	"github.com/iconedge/iconedge/edge/cache/entry"
 )
@@ -18,13 +20,34 @@ func Tag(etag string, c entry.Coding) string {
 		return etag
 	}
 	stem := strings.TrimSuffix(etag, `"`)
-	return fmt.Sprintf(`%s-%s-%08x"`, stem, c, check(stem, c))
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], check(stem, c))
+	var digits [8]byte
+	hex.Encode(digits[:], sum[:])
+	var out strings.Builder
+	out.Grow(len(stem) + len("-") + len(c.String()) + checkLen + len(`"`))
+	out.WriteString(stem)
+	out.WriteByte('-')
+	out.WriteString(c.String())
+	out.WriteByte('-')
+	out.Write(digits[:])
+	out.WriteByte('"')
+	return out.String()
 }
 
 // check returns the check of a tag; stem is the origin's tag without the last quotation mark.
 func check(stem string, c entry.Coding) uint32 {
-	return crc32.ChecksumIEEE([]byte("iconedge " + c.String() + " " + strings.TrimPrefix(stem, "W/")))
+	stem = strings.TrimPrefix(stem, "W/")
+	return crc32.Update(salts[c], crc32.IEEETable, unsafe.Slice(unsafe.StringData(stem), len(stem)))
 }
+
+// salts have the state of a check before the tag, by coding.
+var salts = func() (s [entry.Codings]uint32) {
+	for c := range entry.Codings {
+		s[c] = crc32.ChecksumIEEE([]byte("iconedge " + c.String() + " "))
+	}
+	return s
+}()
 
 const checkLen = 1 + 8 // with the hyphen
 
@@ -41,14 +64,15 @@ func Origin(tag string) (etag string, ok bool) {
 	return "", false
 }
 
-// listed are the request fields with entity tags (RFC 9110, section 13.1; RFC 4918, section 10.4).
+// listed are the request fields with lists of entity tags (RFC 9110, section 13.1; RFC 4918,
+// section 10.4).
 var listed = [...]string{"If-Match", "If-None-Match", "If"}
 
 // Restore prepares a request for its origin, which does not know the tags that Tag makes: each of
-// them becomes the origin's own. A range does not apply to a representation that the client has in a
-// coding, so an If-Range with such a tag is removed together with the Range: the parts could not be
-// joined. isOrigins reports whether a tag is the origin's own all the same; it is called for tags of
-// this form alone.
+// them becomes the origin's own. A range does not apply to a representation that the client has in
+// a coding, so an If-Range with such a tag is removed together with the Range: the parts could not
+// be joined. isOrigins reports whether a tag is the origin's own all the same; it is called for
+// tags of this form alone.
 func Restore(h http.Header, isOrigins func(tag string) bool) {
 	for _, name := range listed {
 		for i, line := range h[name] {

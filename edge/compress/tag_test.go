@@ -28,6 +28,12 @@ func TestTag(t *testing.T) {
 	}
 }
 
+func TestTagAllocatesOnce(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { Tag(`W/"0123456789abcdef0123456789abcdef"`, entry.Brotli) }); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // An origin's own tags stay as they are, also those that end in the name of a coding.
 func TestForeignTags(t *testing.T) {
 	own := Tag(`"abc"`, entry.Brotli)
@@ -73,7 +79,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// The origin's tag comes back from every tag, and a tag that Origin knows is the one that Tag makes.
+// The origin's tag comes back from every tag, and a tag that Origin knows is the one that Tag
+// makes.
 func FuzzTag(f *testing.F) {
 	f.Add(`"abc"`)
 	f.Add(`W/"abc-br"`)

@@ -78,7 +78,10 @@ type Request struct {
 	// Upload is its body, if that is long, or its length unknown, or the client waits for a 100.
 	// Body then returns only the beginning of it. nil: Body returns all of it.
 	Upload *Upload
-	Conn   Conn
+	// Trailer returns the trailer fields of its body, as lines like those of a Response, after all
+	// of the body has been read. nil: it has none.
+	Trailer func() []byte
+	Conn    Conn
 
 	// Client is Peer, or the client that a trusted proxy names. Access fills it before any other
 	// room reads it, because it depends on the proxies that the operator trusts.

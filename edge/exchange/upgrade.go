@@ -1,6 +1,10 @@
 package exchange
 
-import "strings"
+import (
+	"crypto/sha1" // of the handshake of WebSocket, where it protects nothing
+	"encoding/base64"
+	"strings"
+)
 
 // Upgrades returns the protocols in the lines of Upgrade that a proxy may ask its origin for, as
 // one value; empty: none. It leaves out versions of HTTP and TLS, because they concern one
@@ -28,6 +32,13 @@ func Switches(upgrades, protocol string) bool {
 		}
 	}
 	return false
+}
+
+// WebSocketAccept returns the Sec-WebSocket-Accept for a Sec-WebSocket-Key (RFC 6455, section
+// 4.2.2).
+func WebSocketAccept(key string) string {
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // hasToken reports whether a list has a member, in upper or lower case.

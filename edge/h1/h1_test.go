@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/eligible"
@@ -242,7 +243,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The server gets every byte of its requests unchanged, and Sound reports whether a request is
+// The server gets every byte of its requests unchanged, and Strict reports whether a request is
 // malformed.
 func TestStrict(t *testing.T) {
 	for sent, want := range map[string]bool{
@@ -260,9 +261,39 @@ func TestStrict(t *testing.T) {
 			t.Errorf("the server got %q, %v", got, err)
 		}
 		if conn.Strict() != want {
-			t.Errorf("Sound() of %q: %v, want %v", sent, conn.Strict(), want)
+			t.Errorf("Strict() of %q: %v, want %v", sent, conn.Strict(), want)
 		}
 		conn.Close()
+	}
+}
+
+// The server refuses a malformed request at once: it gets the bytes, and then an error, although
+// the client has sent neither the rest nor the end. Empty lines alone do not look like the end of
+// the connection.
+func TestMalformedIsRefusedAtOnce(t *testing.T) {
+	for _, sent := range []string{
+		"GET /a HTTP/1.1\r\nHost: a\nX: b", "GET /a\r\n", "\x00", "GET /a HTTP/1.1\r\n Host: a\r\n\r\n",
+		strings.Repeat("\r\n", blankLines+1), strings.Repeat("\r\n", blankLines+1) + "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "\r\n\r\r",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, server := net.Pipe()
+			defer client.Close()
+			conn := NewConn(server, hits{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
+			defer conn.Close()
+			began := time.Now()
+			go io.WriteString(client, sent)
+			got := make([]byte, 16<<10)
+			n, err := conn.Read(got)
+			if err != nil || n != len(sent) || len(strings.Trim(string(got[:n]), "\r\n")) == 0 {
+				t.Errorf("%q: the server got %q, %v", sent, got[:n], err)
+			}
+			if n, err := conn.Read(got); n != 0 || err != errMalformed || conn.Strict() {
+				t.Errorf("%q: then the server got %q, %v; want %v", sent, got[:n], err, errMalformed)
+			}
+			if took := time.Since(began); took != 0 {
+				t.Errorf("%q: it is refused after %v", sent, took)
+			}
+		})
 	}
 }
 

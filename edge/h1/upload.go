@@ -18,6 +18,7 @@ const (
 	uploadCosts = 64 << 10
 	rawBuffer   = 16 << 10 // bytes of a chunk's head, or of a trailer field, at most
 	maxTrailers = 100      // lines
+	maxTrailer  = 16 << 10 // bytes of all trailer fields together
 	maxHex      = 15       // digits of the size of a chunk
 )
 
@@ -29,7 +30,8 @@ type Upload struct {
 	length  int64  // as announced; -1: in chunks
 	left    int64  // bytes of the body, or of the chunk, that have not been read
 	state   uint8  // of the chunks
-	lines   int    // of trailers
+	lines   int    // of trailer fields
+	trailer []byte // trailer fields so far, as lines
 	raw     []byte // bytes that have been read from the socket only
 	ready   []byte // the beginning of a body in chunks, decoded
 	waited  time.Duration
@@ -145,6 +147,10 @@ func (u *Upload) Length() int64 { return u.length }
 // Complete returns the body if all of it came with the head.
 func (u *Upload) Complete() (body []byte, ok bool) { return u.ready, u.whole.Load() }
 
+// Trailer returns the trailer fields as lines: a name, a colon, a space, a value, CR LF. They are
+// complete when the body is.
+func (u *Upload) Trailer() []byte { return u.trailer }
+
 // Expects reports whether the client waits for a 100 before it sends the body.
 func (u *Upload) Expects() bool {
 	u.mu.Lock()
@@ -248,7 +254,7 @@ func (u *Upload) decode(p []byte) (int, error) {
 			if u.state == beforeSize {
 				err = u.size(line)
 			} else {
-				err = u.trailer(line)
+				err = u.trailerField(line)
 			}
 			if err != nil || u.whole.Load() {
 				return 0, err
@@ -312,24 +318,24 @@ func (u *Upload) size(line []byte) error {
 	return nil
 }
 
-// trailer parses a trailer field, which is dropped. An empty line ends the body. A field that
-// frames the message or names its host belongs into no trailer (RFC 9110, section 6.5.1).
-func (u *Upload) trailer(line []byte) error {
+// trailerField parses a trailer field. An empty line ends the body. A field that frames the message
+// or names its host belongs into no trailer (RFC 9110, section 6.5.1).
+func (u *Upload) trailerField(line []byte) error {
 	if len(line) == 0 {
 		u.whole.Store(true)
 		return nil
 	}
-	name, _, ok := bytes.Cut(line, []byte(":"))
+	name, value, ok := bytes.Cut(line, []byte(":"))
 	name = bytes.TrimRight(name, " \t")
-	if u.lines++; !ok || u.lines > maxTrailers || !eligible.IsToken(name) || forbidden(name) {
+	if u.lines++; !ok || u.lines > maxTrailers || len(u.trailer)+len(line) > maxTrailer || !eligible.IsToken(name) || forbidden(name) {
 		return errMalformed
 	}
+	u.trailer = slices.Concat(u.trailer, name, []byte(": "), eligible.Trim(value), []byte("\r\n"))
 	return nil
 }
 
 // forbiddenTrailers are the fields that belong into no trailer: those that frame the message, route
 // it, describe its content or authenticate its sender (RFC 9110, section 6.5.1).
-
 var forbiddenTrailers = []string{"authorization", "connection", "content-encoding", "content-length", "content-location", "content-range", "content-type", "cookie", "expect",
 	"host", "keep-alive", "location", "max-forwards", "proxy-authenticate", "proxy-authorization", "proxy-connection", "range", "set-cookie", "te", "trailer",
 	"transfer-encoding", "www-authenticate", "x-forwarded-for"}

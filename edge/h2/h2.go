@@ -50,6 +50,7 @@ type Request struct {
 	Fields                  []Field // as received, without pseudo fields
 	Body                    []byte
 	Upload                  *Upload // the body, if it still arrives; nil: Body is all of it
+	Trailer                 []Field // the fields after Body; nil: none, or Upload has them
 	Secure                  bool    // received over TLS
 	Tier                    bool    // from another edge of our own, according to its certificate
 	Sampled                 bool    // sampled for a trace

@@ -108,7 +108,8 @@ func (c *Conn) headerBlock(stream uint32, payload []byte, ends bool) error {
 	return c.open(stream, q, ends)
 }
 
-// trailers ends a request's body. Trailer fields are dropped, because no route uses them.
+// trailers ends a request's body. The handler gets trailer fields only if it gets any body, because
+// no other route uses them.
 func (c *Conn) trailers(stream uint32, ends bool) error {
 	s := c.streams.open[stream]
 	switch {
@@ -118,8 +119,30 @@ func (c *Conn) trailers(stream uint32, ends bool) error {
 		return connectionError(http2.ErrCodeStreamClosed, "HEADERS on a stream that has ended")
 	case !ends, slices.ContainsFunc(c.decoder.fields, func(f Field) bool { return f.invalid || f.Name[0] == ':' }):
 		return reset(stream, http2.ErrCodeProtocol)
+	case c.decoder.truncated || !c.addTrailer(s):
+		return reset(stream, http2.ErrCodeEnhanceYourCalm)
 	}
 	return c.complete(s)
+}
+
+// addTrailer gives a request the trailer fields that the decoder has. It returns false if the
+// client holds too much memory.
+func (c *Conn) addTrailer(s *stream) bool {
+	room, size := c.srv.config.Bodies, int64(c.decoder.size)
+	switch {
+	case !c.srv.config.Uploads || len(c.decoder.fields) == 0:
+	case s.upload != nil:
+		if room.Reserve(&s.held, uploadCosts+size) != nil {
+			return false
+		}
+		s.upload.trailer = cloneFields(c.decoder.fields)
+	case s.request != nil:
+		if room.Body(&s.held, s.received+size) != nil {
+			return false
+		}
+		s.request.Trailer = cloneFields(c.decoder.fields)
+	}
+	return true
 }
 
 // parsedHeaders is the content of a request's header block.

@@ -35,6 +35,7 @@ type Upload struct {
 	waits   waits // of Read for the client
 	expects bool
 	expired bool // the client took too long
+	trailer []Field
 }
 
 // uploads reports whether the Handler reads the body of a request while it arrives.
@@ -75,6 +76,13 @@ func (u *Upload) Whole() bool {
 	u.c.mu.Lock()
 	defer u.c.mu.Unlock()
 	return u.s.whole
+}
+
+// Trailer returns the trailer fields, after Read has returned io.EOF.
+func (u *Upload) Trailer() []Field {
+	u.c.mu.Lock()
+	defer u.c.mu.Unlock()
+	return u.trailer
 }
 
 // Read sends the 100 that the client waits for, and reads a part of the body. It fails when the

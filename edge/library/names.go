@@ -71,6 +71,25 @@ func (l *Library) Absent(name string, now time.Time) *problem.Problem {
 	return problem.NotFound(detail, near...)
 }
 
+// Lacks reports whether an icon is withdrawn, or missing from the list of names. Names of font
+// characters, such as f015, are in no list, so only the origin knows them.
+func (l *Library) Lacks(pack, name string) bool {
+	if l.isWithdrawn(pack + "/" + name) {
+		return true
+	}
+	n := l.CurrentNames()
+	if n == nil || isCharacter(name) {
+		return false
+	}
+	_, has := n.Has(pack, name)
+	return !has
+}
+
+// isCharacter reports whether a name may be a character's number in hexadecimal digits.
+func isCharacter(name string) bool {
+	return len(name) <= 6 && strings.Trim(name, "0123456789abcdef") == ""
+}
+
 // close returns the names in the pack that resemble an unknown name; if the pack is unknown, the
 // packs that resemble it.
 func (n *nameList) close(pack, name string, hasPack bool) []string {

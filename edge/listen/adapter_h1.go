@@ -90,6 +90,7 @@ func takeUpload(x *exchange.Request, u *h1.Upload) {
 	if u == nil {
 		return
 	}
+	x.Trailer = u.Trailer
 	if body, ok := u.Complete(); ok {
 		x.Body = func() []byte { return body }
 		return

@@ -127,6 +127,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn.count(0, 1)
 	body, err := newMinRate(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Body(&held, length) })
 	conn.count(0, -1)
+	q.Trailer = appendFields(nil, r.Trailer)
 	switch q.Body = body; {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		q.Refuse = http.StatusRequestTimeout
@@ -149,6 +150,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 		x.Interims.Send = func(i exchange.Interim) { upload.interim(w, i) }
 		x.Upload = &exchange.Upload{Reader: upload, Length: upload.length, Expects: upload.expects, Whole: upload.whole.Load}
 		x.Body = func() []byte { return beginning(upload) }
+		x.Trailer = func() []byte { return linesOf(appendFields(nil, r.Trailer)) }
 		defer upload.finish()
 	}
 	s.server.ServeStream(ctx, x, q.Refuse)
@@ -351,10 +353,19 @@ func requestOf(r *http.Request) *h2.Request {
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		q.Client = peer.Addr().Unmap()
 	}
-	for name, values := range r.Header {
-		for _, v := range values {
-			q.Fields = append(q.Fields, h2.Field{Name: []byte(strings.ToLower(name)), Value: []byte(v)})
-		}
+	q.Fields = appendFields(nil, r.Header)
+	for name := range r.Trailer { // its names have been taken from the header fields
+		q.Fields = append(q.Fields, h2.Field{Name: []byte("trailer"), Value: []byte(name)})
 	}
 	return q
+}
+
+// appendFields appends fields of net/http in the form that a stream of HTTP/2 has.
+func appendFields(list []h2.Field, h http.Header) []h2.Field {
+	for name, values := range h {
+		for _, v := range values {
+			list = append(list, h2.Field{Name: []byte(strings.ToLower(name)), Value: []byte(v)})
+		}
+	}
+	return list
 }

@@ -108,11 +108,24 @@ func NewExchange(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *
 		Upgrade: exchange.Upgrades(upgrades, [][]byte{[]byte(q.Protocol)}),
 		Fields:  fieldsOf(q), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
 	}
+	if len(q.Trailer) > 0 {
+		x.Trailer = func() []byte { return linesOf(q.Trailer) }
+	}
 	if u := q.Upload; u != nil {
+		x.Trailer = func() []byte { return linesOf(u.Trailer()) }
 		x.Upload = &exchange.Upload{Reader: u, Length: u.Length, Expects: u.Expects, Whole: u.Whole}
 		x.Body = func() []byte { return beginning(u) }
 	}
 	return x
+}
+
+// linesOf returns fields as lines of HTTP/1.1.
+func linesOf(fields []h2.Field) []byte {
+	var out exchange.Response
+	for _, f := range fields {
+		out.Add(string(f.Name), string(f.Value))
+	}
+	return out.Lines
 }
 
 // NewContext returns a context with the request as fasthttp's HTTP/1.1 server would have parsed it.

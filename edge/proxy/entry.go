@@ -30,8 +30,24 @@ const clientErrors = 5 * time.Second
 // passed lists the fields of an origin's response that clients of our own routes receive. The edge
 // removes all others.
 var passed = map[string]bool{
-	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
+	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Disposition": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
 	"Last-Modified": true, "Link": true, "Location": true, "Retry-After": true, "Surrogate-Key": true, "Www-Authenticate": true,
+}
+
+// passedWithPages lists the fields that clients receive with pages of our own origin besides those.
+var passedWithPages = map[string]bool{"Content-Security-Policy": true, "Referrer-Policy": true, "Cross-Origin-Opener-Policy": true,
+	"Content-Disposition": true}
+
+// isPage reports whether the response for a cache key is a page or an archive of the site, which
+// only an origin of ours has.
+func isPage(key string, h http.Header) bool {
+	kind := h.Get("Content-Type")
+	if h.Get(icon.FieldRelease) == "" || !strings.HasPrefix(kind, "text/html") && kind != "application/zip" {
+		return false
+	}
+	path, _, _ := strings.Cut(key, "?")
+	route, ok := routes.FastRoute(path)
+	return ok && route == routes.Page
 }
 
 // apart lists the fields that an entry stores elsewhere, or that the edge makes anew for each
@@ -99,7 +115,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.S
 	e.Fields, e.FieldsWithBody = nil, nil
 	tagged := own || h.Get("Etag") != ""
 	for _, name := range fieldNames(h) {
-		if apart[name] || tiers && internal[name] || own && (!passed[name] || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
+		if apart[name] || tiers && internal[name] || own && (!passed[name] && !(passedWithPages[name] && isPage(e.Key, h)) || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
 			// A 404's surrogate key tags the entry, but would send the client a name that was not
 			// found.
 			continue
@@ -192,8 +208,8 @@ func header(e *cache.Entry) http.Header {
 }
 
 // negotiate permits the edge to make content codings of a forwarded response with the fields h, if
-// they and the length of its body (negative: unknown) permit it. Every representation, coded or not,
-// then names Accept-Encoding in Vary, also before the first coding is made.
+// they and the length of its body (negative: unknown) permit it. Every representation, coded or
+// not, then names Accept-Encoding in Vary, also before the first coding is made.
 func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
 	if q.site != nil && q.site.Compress && compress.Compressible(e.Status, h, length) {
 		e.EnableCodings()
@@ -227,11 +243,11 @@ var internal = map[string]bool{icon.FieldMonochrome: true, icon.FieldRelease: tr
 var drawingPolicy = field("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
 // clientError makes an origin's 4xx one of ours: a problem, stored for seconds, or not at all if it
-// concerns the caller. It returns the body.
-func clientError(a *upstream.Response, body []byte) []byte {
+// concerns the caller. A page of the site stays one. clientError returns the body.
+func clientError(a *upstream.Response, body []byte, page bool) []byte {
 	p := problem.New(a.Status, "the origin answered that it can't fulfil this request")
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
-	if strings.TrimSpace(media) != problem.ContentType {
+	if strings.TrimSpace(media) != problem.ContentType && !page {
 		body = p.JSON()
 		a.Header.Set("Content-Type", problem.ContentType)
 		a.Header.Del("Content-Encoding")
@@ -282,12 +298,19 @@ type doorkeeper struct {
 }
 
 // admits reports whether the response to a key of one of our own routes may be stored, and records
-// that the key was requested.
-func (d *doorkeeper) admits(key string) bool {
+// that the key was requested. Like the form of an icon, the page of an error is stored at its
+// second request, because clients can invent any number of addresses.
+func (d *doorkeeper) admits(key string, errorPage bool) bool {
 	path, _, form := strings.Cut(key, "?")
-	if !form || !strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, routes.IconPath) {
+	if !errorPage && (!form || !isForm(path)) {
 		return true
 	}
 	sum := maphash.String(d.seed, key) | 1 // an empty place is 0
 	return d.places[sum>>48].Swap(sum) == sum
+}
+
+// isForm reports whether the parameters of a path choose the form of an icon. The sprite of a bag
+// is no icon.
+func isForm(path string) bool {
+	return strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, "/-/") || strings.HasPrefix(path, routes.IconPath)
 }

@@ -44,7 +44,7 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if h.Options.Redirect != "" && !q.Secure || q.Tier || !h.Options.Site.Icons {
 		return false
 	}
-	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) {
+	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) || m.target.route == routes.Page && !h.Options.Site.Pages {
 		return false
 	}
 	if !h.Options.Cache.View(m.target.key, &m.view) {

@@ -86,7 +86,7 @@ func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Gene
 		return collapse.Result{Err: err}
 	}
 	if a.Status >= http.StatusBadRequest {
-		body = clientError(a, body)
+		body = clientError(a, body, isPage(q.key, a.Header))
 	}
 	there := h.Options.Cache.Get(q.key) != nil
 	sharing := cachepolicy.SharingOf(q.policy, a.Status, a.Header, a.ResponseTime)
@@ -99,7 +99,7 @@ func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Gene
 	switch ok := sharing.Storable && !a.UntilClose; {
 	case ok && !there && missing.Put(l.Entry):
 		l.Stored = true
-	case ok && (there || h.doors.admits(q.key)):
+	case ok && (there || h.doors.admits(q.key, a.Status >= http.StatusBadRequest && isPage(q.key, a.Header))):
 		l.Stored = h.Options.Cache.Put(l.Entry, asked)
 	}
 	return l
@@ -127,12 +127,12 @@ func forbidStoring(h http.Header) {
 // response in caches.
 var lifetimeFields = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Surrogate-Control", "Expires"}
 
-// storeForwarded makes a result of a response without changing it. A short response is held until
-// it is whole, so that a truncated one becomes a clean 502. One that is long, or slow to end, is
+// storeForwarded makes a result of a response without changing it. A short response is held for a
+// moment, so that a truncated one usually becomes a clean 502. One that is long, or slow to end, is
 // sent to clients while it arrives. It is stored when it is whole, if it may be.
 func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cache.Generation, may bool) collapse.Result {
 	f := h.newForwardedResponse(q, a, may)
-	if 0 <= a.Length && a.Length < MaxWhole {
+	if a.Length == 0 {
 		body, err := a.Whole(MaxWhole)
 		if err != nil {
 			return collapse.Result{Err: err}
@@ -147,7 +147,7 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 		room = h.maxObject()
 	}
 	var stored collapse.Result
-	spool := collapse.NewSpool(a.Body, nil, a.Length, room)
+	spool := collapse.NewSpool(a.Body, bufferFor(a), a.Length, room)
 	// The readers of the spool report its error.
 	go spool.RunAndStore(func(body []byte) { stored = f.store(body, asked) })
 	body, whole, err := spool.ReadAll(MaxWhole, h.holdFor(a))
@@ -159,11 +159,19 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 	}
 	f.entry.SetIdentity(nil, f.etag) // clients read the body from the stream
 	f.negotiate(f.entry, a.Length)
-	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool}
+	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool, Trailer: trailerOf(a)}
 	f.negotiate(l.Shared, a.Length)
 	l.Shared.SetIdentity(nil, f.etag)
 	l.Sharing.Storable = room > 0
 	return l
+}
+
+// bufferFor returns the memory for a short body of known length; nil: the body is none.
+func bufferFor(a *upstream.Response) []byte {
+	if a.Length < 0 || a.Length >= MaxWhole {
+		return nil
+	}
+	return make([]byte, 0, a.Length)
 }
 
 // holdFor returns the time to wait for the end of a response. A stream of events and a response
@@ -222,7 +230,7 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.
 func (f *forwardedResponse) whole(body []byte, stored collapse.Result) collapse.Result {
 	f.entry.SetIdentity(body, f.etag)
 	f.negotiate(f.entry, int64(len(body)))
-	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored}
+	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored, Trailer: trailerOf(f.response)}
 }
 
 // store stores an entry if its Sharing permits.

@@ -27,16 +27,23 @@ type fetchRequest struct {
 	header          http.Header         // sent to the origin; a fetch changes only a copy
 	forwarded       upstream.Forwarded  // describes the client's request; zero: nothing does
 	host            string              // sent to the origin; empty: the origin's own
-	body            []byte
-	upload          *upstream.Upload   // the body, if it still arrives; nil: it does not
-	patience        *upstream.Patience // nil: that of our own routes
-	passed          map[string]bool    // fields that the operator passes (--pass-field)
+	content
+	takesTrailer bool               // the client takes the trailer fields of a response
+	patience     *upstream.Patience // nil: that of our own routes
+	passed       map[string]bool    // fields that the operator passes (--pass-field)
 	// Passes interim responses on to the client; nil: they are dropped.
 	interim  func(upstream.Interim)
 	ranged   *rangeRequest // the client's Range, which the cache answers; nil: none
 	unsliced bool          // the response is not stored in slices
 
 	traced *traced // the trace of the client's request
+}
+
+// A content is the part of a request after its header.
+type content struct {
+	body    []byte
+	upload  *upstream.Upload // the body, if it still arrives; nil: it does not
+	trailer upstream.Trailer // zero: none
 }
 
 // uncoded has the fields of origin requests on our own routes. The edge makes the content codings
@@ -124,7 +131,7 @@ func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 // stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
 // the request may bypass a shield whose own origin has failed.
 func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.policy.Method, Target: q.target, Host: q.host, Header: q.header, Body: q.body, Upload: q.upload, Patience: q.patience, Forwarded: q.forwarded, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed, Interim: q.interim}
+	r := upstream.Request{Method: q.policy.Method, Target: q.target, Host: q.host, Header: q.header, Body: q.body, Upload: q.upload, Trailer: q.trailer, TakesTrailer: q.takesTrailer, Patience: q.patience, Forwarded: q.forwarded, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed, Interim: q.interim}
 	if !q.own {
 		r.Key = q.key
 	}

@@ -1,7 +1,10 @@
 package proxy
 
 import (
+	"bytes"
+	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -9,9 +12,12 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/collapse"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -157,4 +163,76 @@ func (r *request) releaseOf(f found) string {
 		return e.Release
 	}
 	return r.known
+}
+
+// acceptsTrailer reports whether a client takes trailer fields (RFC 9110, section 10.1.4).
+func acceptsTrailer(h http.Header) bool {
+	for _, line := range h["Te"] {
+		for coding := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.Trim(coding, " \t"), "trailers") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// headerOf returns lines of fields as a header.
+func headerOf(lines []byte) http.Header {
+	h := http.Header{}
+	for name, value := range exchange.FieldsIn(lines) {
+		h.Add(string(name), string(value))
+	}
+	return h
+}
+
+// trailerOf returns the trailer fields of an origin's response.
+func trailerOf(a *upstream.Response) *collapse.Trailer {
+	return &collapse.Trailer{Announced: a.Announced, Lines: func() []byte { return linesOf(a.Trailer()) }}
+}
+
+// takesTrailer reports whether the client gets trailer fields. Streams have a place for them. In
+// HTTP/1.1 they follow chunks, and a client that does not name them in TE may not understand them.
+func (r *request) takesTrailer() bool {
+	if r.Protocol != exchange.H1 {
+		return true
+	}
+	return r.ctx.Request.Header.IsHTTP11() && acceptsTrailer(http.Header{"Te": exchange.Texts(r.Lines("TE"))})
+}
+
+// followByTrailer makes a whole body one that is streamed, if trailer fields follow it. They belong
+// to the body as the origin sent it.
+func (f *found) followByTrailer(r *request, p representation) {
+	status := r.ctx.Response.StatusCode()
+	if f.stream != nil || status != f.entry.Status || status == http.StatusNoContent || status == http.StatusNotModified || r.ctx.IsHead() ||
+		p.coding != entry.Identity || !r.takesTrailer() || len(f.trailer.Lines()) == 0 {
+		return
+	}
+	f.stream, f.length = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body))
+	if r.Protocol == exchange.H1 {
+		f.length = -1
+	}
+}
+
+// sendTrailer sends the trailer fields after a body that is streamed.
+func (r *request) sendTrailer(f found) {
+	if f.trailer == nil || r.Protocol == exchange.H1 && f.length >= 0 || !r.takesTrailer() {
+		return
+	}
+	r.Response.Trailer = f.trailer.Lines
+	if r.Protocol == exchange.H1 {
+		h := &r.ctx.Response.Header
+		r.stream.ends = func() { setTrailer(h, f.trailer.Lines()) }
+	}
+}
+
+// setTrailer hands trailer fields to fasthttp's server, which has sent the header fields and writes
+// them next. Lines of one name are joined (RFC 9110, section 5.3), because the server writes one.
+func setTrailer(h *fasthttp.ResponseHeader, lines []byte) {
+	h.SetTrailerBytes(nil) // forgets those that were announced
+	for name, values := range headerOf(lines) {
+		if h.AddTrailer(name) == nil {
+			h.Set(name, strings.Join(values, ", "))
+		}
+	}
 }

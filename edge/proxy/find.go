@@ -23,11 +23,12 @@ import (
 // A found is the response to a request, and how the edge got it.
 type found struct {
 	entry   *cache.Entry
-	stream  io.ReadCloser // of the body, while it still arrives; nil: the entry has the body
-	length  int64         // of stream; -1: unknown
-	part    string        // the Content-Range of stream; empty: it is the whole body
-	relayed bool          // the origin has evaluated the request's conditions and ranges
-	aged    bool          // not made for this request: sent with an Age
+	stream  io.ReadCloser     // of the body, while it still arrives; nil: the entry has the body
+	length  int64             // of stream; -1: unknown
+	part    string            // the Content-Range of stream; empty: it is the whole body
+	trailer *collapse.Trailer // the trailer fields; nil: none
+	relayed bool              // the origin has evaluated the request's conditions and ranges
+	aged    bool              // not made for this request: sent with an Age
 	outcome exchange.Outcome
 }
 
@@ -255,7 +256,7 @@ func (r *request) hit(e *cache.Entry, o exchange.Outcome) found {
 // collapsed returns the response to another client's request, which arrived at now, unless the
 // stream of its body no longer holds the beginning.
 func (r *request) collapsed(l collapse.Result, now time.Time) (f found, ok bool) {
-	f = found{entry: l.ForOthers(), aged: true, outcome: exchange.Collapsed}
+	f = found{entry: l.ForOthers(), trailer: l.Trailer, aged: true, outcome: exchange.Collapsed}
 	if l.Stream != nil {
 		stream, err := l.Stream.Reader()
 		if err != nil {
@@ -274,7 +275,7 @@ func (r *request) uncollapsed(l collapse.Result) (found, error) {
 	if l.Err != nil {
 		return found{}, l.Err
 	}
-	f := found{entry: l.Entry, aged: l.Entry.Policy.AgeAt(r.now) >= time.Second, outcome: exchange.Miss}
+	f := found{entry: l.Entry, trailer: l.Trailer, aged: l.Entry.Policy.AgeAt(r.now) >= time.Second, outcome: exchange.Miss}
 	if l.Stored {
 		r.status.HasTTL, r.status.TTL = true, l.Entry.Freshness().TTL(r.now)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -78,8 +79,8 @@ func (h *Proxy) mayJoin(r *request, e *cache.Entry) bool {
 	return ifRange == "" || cachepolicy.IfRange(ifRange, e.Identity().ETag, time.Time{}, r.now)
 }
 
-// forbidsCodings reports whether the client accepts a response only as the origin made it (RFC 9111,
-// section 5.2.1.6).
+// forbidsCodings reports whether the client accepts a response only as the origin made it (RFC
+// 9111, section 5.2.1.6).
 func forbidsCodings(r *request) bool {
 	v := joined(r.ctx, fasthttp.HeaderCacheControl)
 	return v != "" && cachepolicy.ParseCacheControl(v).NoTransform
@@ -117,6 +118,9 @@ func (h *Proxy) finish(r *request, f found) {
 	}
 	r.ctx.Response.SetStatusCode(status)
 	t := head{bodyless: status == http.StatusNotModified && e.Status != status, length: -1, etag: []byte(p.etag)}
+	if f.trailer != nil {
+		f.followByTrailer(r, p)
+	}
 	if t.bodyless {
 		f.close()
 	} else if err := h.finishBody(r, f, p, &t); err != nil {
@@ -170,6 +174,9 @@ func (h *Proxy) writeHead(r *request, f found, t *head) {
 	out.Lines = w.append(out.Lines, t)
 	if r.forwarded {
 		writeLimit(r) // replaces the fields of an origin that has limits too
+	}
+	if r.Response.Trailer != nil && len(f.trailer.Announced) > 0 {
+		out.Add(fasthttp.HeaderTrailer, strings.Join(f.trailer.Announced, ", "))
 	}
 }
 

@@ -4,14 +4,17 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe"
@@ -113,6 +116,10 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	} else {
 		q.body = r.Body()
 	}
+	if r.Trailer != nil && (q.hasBody() || sent.Method != http.MethodGet && sent.Method != http.MethodHead) {
+		q.trailer = upstream.Trailer{Announced: head["Trailer"], Fields: func() http.Header { return headerOf(r.Trailer()) }}
+	}
+	q.takesTrailer = acceptsTrailer(head)
 	return q
 }
 
@@ -172,7 +179,7 @@ func rawTarget(ctx *fasthttp.RequestCtx) string {
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
 func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
-	if hasAny(q.header, bypassing[:2]) || len(q.header["Range"]) > 0 && !h.answersRange(q, r.now) {
+	if hasAny(q.header, bypassing[:2]) || signed(q.header) && h.changesSigned(q, r.now) || len(q.header["Range"]) > 0 && !h.answersRange(q, r.now) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
 	for _, name := range conditions {
@@ -207,6 +214,25 @@ func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
 func (h *Proxy) answersRange(q *fetchRequest, now time.Time) bool {
 	e := h.lookup(q).entry
 	return e != nil && !e.IsObject() && e.Freshness().Fresh(now) || h.takeRange(q, e, now)
+}
+
+// signed reports whether a client's Authorization may cover other fields of the request, as that of
+// S3 clients does.
+func signed(head http.Header) bool {
+	return slices.ContainsFunc(head["Authorization"], func(line string) bool {
+		scheme, _, _ := strings.Cut(line, " ")
+		return !strings.EqualFold(scheme, "Basic") && !strings.EqualFold(scheme, "Bearer")
+	})
+}
+
+// changesSigned reports whether a signed request would reach the origin without its conditions or
+// its Range, if the cache took it: it has some, and no fresh stored response answers it.
+func (h *Proxy) changesSigned(q *fetchRequest, now time.Time) bool {
+	if !hasAny(q.header, conditions) && len(q.header["Range"]) == 0 {
+		return false
+	}
+	e := h.lookup(q).entry
+	return e == nil || e.IsObject() || !e.Freshness().Fresh(now)
 }
 
 // bypassRange forwards a request with the client's own Range.
@@ -328,24 +354,19 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 		}
 		return exchange.Passed, err
 	}
-	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, relayed: true}
+	f := found{entry: newForwarded(q, a, a.Header), stream: a.Body, length: a.Length, trailer: trailerOf(a), relayed: true}
 	etag := a.Header.Get("Etag")
 	if a.Status == http.StatusNotModified {
 		etag = compress.Held(joined(r.ctx, fasthttp.HeaderIfNoneMatch), "*", etag, etag)
 	}
 	f.entry.SetIdentity(nil, etag)
 	if a.Body == http.NoBody && !r.ctx.IsHead() {
-		f.stream = nil // so that the head of the response also ends it
-	} else {
-		r.Response.Trailer = func() []byte { return linesOf(a.Trailer()) }
+		f.stream, f.trailer = nil, nil // so that the head of the response also ends it
 	}
 	if 0 < a.Length && a.Length < MaxWhole {
-		body, err := a.Whole(MaxWhole) // so that an incomplete body becomes a clean 502
-		if err != nil {
+		if err := f.hold(a, h.holdFor(a)); err != nil {
 			return exchange.Failed, err
 		}
-		f.entry.SetIdentity(body, etag)
-		f.stream = nil
 	}
 	if r.ctx.IsHead() { // only this field gives the length that the body of a GET would have
 		if n, err := strconv.ParseInt(a.Header.Get("Content-Length"), 10, 64); err == nil {
@@ -362,6 +383,24 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 	return exchange.Passed, nil
 }
 
+// hold waits for the end of a short body, so that an incomplete one becomes a clean 502. A body
+// that takes longer is sent while it arrives.
+func (f *found) hold(a *upstream.Response, atMost time.Duration) error {
+	spool := collapse.NewSpool(a.Body, bufferFor(a), a.Length, 0)
+	go spool.Run() // the readers of the spool report its error
+	body, whole, err := spool.ReadAll(MaxWhole, atMost)
+	switch {
+	case err != nil:
+		return err
+	case whole:
+		f.entry.SetIdentity(body, f.entry.Identity().ETag)
+		f.stream = nil
+	default:
+		f.stream, err = spool.Reader()
+	}
+	return err
+}
+
 // stream sends a body while it arrives from the origin.
 func stream(r *request, f found) {
 	if r.ctx.IsHead() {
@@ -376,6 +415,7 @@ func stream(r *request, f found) {
 	r.ctx.Response.ImmediateHeaderFlush = true
 	r.stream = &countedStream{ReadCloser: f.stream}
 	r.ctx.SetBodyStream(r.stream, int(f.length))
+	r.sendTrailer(f)
 }
 
 // A countedStream is a body that counts the bytes sent, because its length is known only at the
@@ -383,6 +423,7 @@ func stream(r *request, f found) {
 type countedStream struct {
 	io.ReadCloser
 	sent int
+	ends func()          // called at the end of the body; nil: nothing is
 	to   *observe.Tally  // counts the bytes on Close; nil: nothing does
 	tell func(bytes int) // called on Close; nil: nothing is
 }
@@ -390,8 +431,38 @@ type countedStream struct {
 func (s *countedStream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.sent += n
+	if err == io.EOF && s.ends != nil {
+		s.ends()
+	}
 	return n, err
 }
+
+// WriteTo copies the body to w, and flushes w after each part, if w has a buffer. fasthttp's server
+// would collect the parts of a body of known length.
+func (s *countedStream) WriteTo(w io.Writer) (written int64, err error) {
+	part := parts.Get().(*[32 << 10]byte)
+	defer parts.Put(part)
+	buffered, _ := w.(interface{ Flush() error })
+	for {
+		n, end := s.Read(part[:])
+		if n > 0 {
+			if n, err = w.Write(part[:n]); err == nil && buffered != nil {
+				err = buffered.Flush()
+			}
+			written += int64(n)
+		}
+		switch {
+		case err != nil:
+			return written, err
+		case end == io.EOF:
+			return written, nil
+		case end != nil:
+			return written, end
+		}
+	}
+}
+
+var parts = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // Close reports the bytes sent, whether the response was complete or not. Only the first call does.
 func (s *countedStream) Close() error {

@@ -37,7 +37,7 @@ type Forwarding struct {
 	MaxObject int64
 	// Idle is how long an origin may pause between two parts of a response.
 	Idle time.Duration
-	// Hold is how long the edge waits for the end of a response of unknown length, so that it can
+	// Hold is how long the edge waits for the end of a short response, so that it can
 	// answer 502 or with a stored response if the origin breaks it off; 0: 10 ms.
 	Hold time.Duration
 	// Tunnels bounds the connections that have switched to another protocol.

@@ -61,6 +61,8 @@ func (h *Proxy) takeRange(q *fetchRequest, e *cache.Entry, now time.Time) bool {
 		}
 	case what == slicing.Opaque, what == slicing.Part && h.maxSliced() == 0:
 		return false
+	case q.policy.Authorized: // the client's signature may cover its Range
+		return false
 	case h.Options.Cache.IsHitForPass(q.passKey(q.key), now), h.Options.Cache.IsHitForPass(unsliceableKey(q), now):
 		return false
 	}

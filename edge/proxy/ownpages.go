@@ -1,15 +1,11 @@
 package proxy
 
 import (
-	"crypto/sha256"
-	_ "embed"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
@@ -74,25 +70,6 @@ func (h *Proxy) servePurge(r *request) (exchange.Outcome, error) {
 	return exchange.Own, nil
 }
 
-//go:embed page.html
-var page []byte
-
-// newPage returns the response at /, made once, in the form of a cache entry.
-func newPage() *cache.Entry {
-	sum := sha256.Sum256(page)
-	e := &cache.Entry{
-		Key: "/", Status: http.StatusOK, ContentType: []byte("text/html; charset=utf-8"),
-		Fields: []cache.Field{
-			field("Cache-Control", "public, max-age=300"),
-			field("Content-Security-Policy", "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
-			field("Referrer-Policy", "no-referrer"),
-		},
-	}
-	e.SetIdentity(page, `"`+hex.EncodeToString(sum[:16])+`"`)
-	e.AddCodings()
-	return e
-}
-
 const maxVerifyBody = 4 << 10 // bytes
 
 // serveVerify forwards a licence token to the origin, and returns the origin's response to the
@@ -116,7 +93,7 @@ func (h *Proxy) serveVerify(r *request) (exchange.Outcome, error) {
 		return exchange.Failed, err
 	}
 	if a.Status >= http.StatusBadRequest {
-		a.Content = clientError(a.Response, a.Content)
+		a.Content = clientError(a.Response, a.Content, false)
 	}
 	r.ctx.Response.SetStatusCode(a.Status)
 	out := &r.Response

@@ -68,7 +68,6 @@ type Options struct {
 type Proxy struct {
 	Options Options
 	table   *router.Router
-	page    *cache.Entry
 	doors   doorkeeper
 	clock   clock
 
@@ -87,8 +86,8 @@ type Proxy struct {
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
-	h := &Proxy{Options: o, page: newPage(), objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
-	h.table = routes.New(h.answer, h.serveUnknown)
+	h := &Proxy{Options: o, objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
+	h.table = routes.New(h.answer, h.serveUnknown, o.Site.Iconify)
 	return h
 }
 
@@ -142,6 +141,8 @@ type request struct {
 	public upstream.Forwarded
 
 	traced *traced // its trace; nil: it is not traced
+
+	mounted bool // its host is the mount of Iconify's API
 }
 
 // newRequest returns the record of a request that has just arrived. Its client is the peer until
@@ -185,13 +186,17 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	if host := ctx.Host(); len(host) > 0 { // HTTP/1.1 forbids an empty one, HTTP/1.0 does not
+	r.mounted = r.site.Icons && h.Options.Site.IsMount(string(ctx.Host()))
+	// The fast path knows nothing of hosts: it must not answer where paths have another meaning.
+	if host := ctx.Host(); len(host) > 0 && !r.mounted { // HTTP/1.1 forbids an empty one, HTTP/1.0 does not
 		h.seenHosts.add(host)
 	}
 	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:
 		o, err := h.servePurge(r)
 		h.end(r, o, err)
+	case r.mounted:
+		h.serveMounted(ctx)
 	case r.site.Icons:
 		h.table.Handler(ctx)
 	case r.isHealthCheck():
@@ -250,17 +255,33 @@ func (h *Proxy) panicked(r *request, p any) {
 // answer answers a request for an endpoint, or forwards it if the endpoint leaves the path to
 // --proxy-all.
 func (h *Proxy) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
-	if h.Options.ProxyAll && ep.Foreign(string(ctx.URI().PathOriginal())) {
+	path, query := string(ctx.URI().PathOriginal()), string(ctx.URI().QueryString())
+	r := recordOf(ctx)
+	route := ep.RouteOf(path, query)
+	switch {
+	case route == routes.Page && !r.site.Pages:
+		h.serveUnknown(ctx)
+		return
+	case h.Options.ProxyAll && ep.Foreign(path, query):
 		h.serveForwarded(ctx)
 		return
 	}
-	r := recordOf(ctx)
-	r.route, r.pattern = ep.Route, ep.Pattern
+	r.route, r.pattern = route, ep.Pattern
 	if r.Tier {
 		r.known = h.Options.Library.Known() // before any lookup
 	}
 	o, err := h.steps(r, ep)
 	h.end(r, o, err)
+}
+
+// serveMounted answers on a host that is the mount of Iconify's API.
+func (h *Proxy) serveMounted(ctx *fasthttp.RequestCtx) {
+	if !routes.Mounted.Owns(string(ctx.URI().PathOriginal())) {
+		r := recordOf(ctx)
+		h.end(r, exchange.Refused, routes.NotFound())
+		return
+	}
+	h.answer(ctx, routes.Mounted)
 }
 
 // steps runs the steps of a request for an endpoint: admission, parsing, and the endpoint itself.
@@ -293,8 +314,12 @@ func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error)
 		return h.serveRelease(r)
 	case routes.Health:
 		return h.serveHealth(r)
-	case routes.Page:
-		return h.servePage(r)
+	case routes.Iconify, routes.CDN: // both have icon data
+		if r.route == routes.Iconify {
+			if pack, names, ok := routes.IconData(r.target.Key); ok {
+				return h.serveIconData(r, ep, pack, names)
+			}
+		}
 	}
 	return h.serveCached(r, ep)
 }
@@ -351,7 +376,7 @@ func (h *Proxy) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome, 
 	if err != nil {
 		return f.outcome, err
 	}
-	if ep.Fast(r.target) {
+	if ep.Fast(r.target) && !r.mounted {
 		h.rememberTarget(r)
 	}
 	h.finish(r, f)
@@ -368,12 +393,6 @@ func (h *Proxy) serveRelease(r *request) (exchange.Outcome, error) {
 	f.aged = false
 	h.finish(r, f)
 	return f.outcome, nil
-}
-
-// servePage answers / with a page that lists the addresses of the edge.
-func (h *Proxy) servePage(r *request) (exchange.Outcome, error) {
-	h.finish(r, found{entry: h.page})
-	return exchange.Own, nil
 }
 
 // serveHealth reports that the process is alive.

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"crypto/rand"
-	"crypto/sha1" // of the handshake of WebSocket, where it protects nothing
 	"encoding/base64"
 	"net/http"
 	"net/netip"
@@ -83,10 +82,9 @@ func newWebSocketKey() string {
 // accepts reports whether an origin has understood a WebSocket's key (RFC 6455, section 4.2.2), and
 // removes its proof from the fields.
 func accepts(h http.Header, key string) bool {
-	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	accept := h.Get("Sec-Websocket-Accept")
 	h.Del("Sec-Websocket-Accept")
-	return accept == base64.StdEncoding.EncodeToString(sum[:])
+	return accept == exchange.WebSocketAccept(key)
 }
 
 // notSwitched returns the problem for an origin that has answered an extended CONNECT without

@@ -199,8 +199,11 @@ func (c Call) spec(key func(target string) string) cache.Purge {
 			continue // readPurge has refused it
 		}
 		p.Keys = append(p.Keys, a.target)
-		if key, ok := routes.Canonical(a.target); ok && key != a.target {
-			p.Keys = append(p.Keys, key)
+		if key, ok := routes.Canonical(a.target); ok {
+			if key != a.target {
+				p.Keys = append(p.Keys, key)
+			}
+			p.Keys = append(p.Keys, routes.PieceKeys(key)...)
 		}
 		if key != nil {
 			a.target = key(a.target)

@@ -16,10 +16,11 @@ const (
 	ClassVerify
 	ClassCDN
 	ClassForwarded
-	Classes // the number of classes
+	ClassPages // the pages of the site
+	Classes    // the number of classes
 )
 
-var classNames = [Classes]string{"none", "search", "suggest", "icon", "packs", "verify", "cdn", "forwarded"}
+var classNames = [Classes]string{"none", "search", "suggest", "icon", "packs", "verify", "cdn", "forwarded", "pages"}
 
 // String returns the name of a class in flags, metrics and fields.
 func (c Class) String() string { return classNames[c] }
@@ -50,26 +51,34 @@ const (
 	Verify
 	Release
 	Names
-	Page
+	Page // a page of the site, or another file of it
 	Health
-	Forwarded // an address that the edge forwards (--proxy-all)
-	Preflight // an OPTIONS request, for any address
-	Routes    // the number of routes
+	Iconify       // icons at the addresses of Iconify's API
+	IconifySearch // its searches
+	IconifyLists  // its lists, and whole sets
+	Forwarded     // an address that the edge forwards (--proxy-all)
+	Preflight     // an OPTIONS request, for any address
+	Routes        // the number of routes
 )
 
 // Labels are the names of the routes.
 var Labels = [Routes]string{"unknown", "cdn", "icon", "search", "suggest", "packs", "pack", "openapi", "verify", "release", "names",
-	"page", "health", "forwarded", "preflight"}
+	"page", "health", "iconify", "iconify-search", "iconify-lists", "forwarded", "preflight"}
 
 // String returns the name of a route in metrics and logs.
 func (r Route) String() string { return Labels[r] }
 
 // routeClasses has the classes of the routes that can be limited.
 var routeClasses = [Routes]Class{CDN: ClassCDN, Icon: ClassIcon, Search: ClassSearch, Suggest: ClassSuggest,
-	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded}
+	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded, Page: ClassPages,
+	Iconify: ClassCDN, IconifySearch: ClassSearch, IconifyLists: ClassPacks}
 
 // Class returns the class of a route; ClassNone if it has no limit.
 func (r Route) Class() Class { return routeClasses[r] }
+
+// Open reports whether no address of the route ever requires a licence token, although others of its
+// class do.
+func (r Route) Open() bool { return r == Iconify || r == IconifySearch || r == IconifyLists }
 
 // Licensed reports whether a licence token can be required for the routes of c.
 func (c Class) Licensed() bool {

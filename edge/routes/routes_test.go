@@ -23,7 +23,7 @@ func routed(uri string) (t Target, ep *Endpoint, err error) {
 			ctx.Request.Header.SetMethod(fasthttp.MethodPost)
 		}
 		t, err = e.Parse(ctx)
-	}, func(*fasthttp.RequestCtx) { err = NotFound() })
+	}, func(*fasthttp.RequestCtx) { err = NotFound() }, true)
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
 	ctx.Request.Header.SetHost("a")
@@ -51,6 +51,9 @@ func TestTargets(t *testing.T) {
 		{"/api/v1/icon/mdi/home?release=" + releaseA, Icon, Target{"/api/v1/icon/mdi/home", "", FormJSON, "mdi/home"}},
 		{"/api/v1/search?q=a+b", Search, Target{Key: "/api/v1/search?q=a+b"}},
 		{"/api/v1/search?q=%E2%82%AC", Search, Target{Key: "/api/v1/search?q=%E2%82%AC"}},
+		{"/api/v1/search?similar=mdi/home&limit=5&x=y", Search, Target{Key: "/api/v1/search?limit=5&similar=mdi%2Fhome"}},
+		{"/api/v1/search?explain=true&q=a&license=MIT", Search, Target{Key: "/api/v1/search?explain=true&license=MIT&q=a"}},
+		{"/api/v1/search?q=a&explain=false", Search, Target{Key: "/api/v1/search?q=a"}},
 		{"/api/v1/packs", Packs, Target{Key: "/api/v1/packs"}},
 		{"/api/v1/packs?commercial=false&category=", Packs, Target{Key: "/api/v1/packs"}},
 		{"/api/v1/packs/mdi?page=1&per_page=5", Pack, Target{Key: "/api/v1/packs/mdi?per_page=5", Name: "mdi"}},
@@ -88,7 +91,7 @@ func routeIn(t *testing.T, key string) Route {
 func FuzzRoute(f *testing.F) {
 	for _, s := range []string{
 		"/", "/mdi/home.svg", "/mdi/home.svg?color=%23F00&size=1&x=y", "/mdi/home.svg?flip=vertical&rotate=3&release=" + releaseA,
-		"/api/v1/icon/mdi/home?format=svg&width=3", "/api/v1/search?q=%20a%26b=c%20&limit=50&offset=3&pack=mdi", "/api/v1/search?q=\u20ac",
+		"/api/v1/icon/mdi/home?format=svg&width=3", "/api/v1/search?q=%20a%26b=c%20&limit=50&offset=3&pack=mdi", "/api/v1/search?q=\u20ac", "/api/v1/search?similar=mdi/home&explain=true&style=x", "/api/v1/search?similar=a/b&q=c",
 		"/api/v1/packs?license=MIT&category=a%2Bb&commercial=true", "/api/v1/packs/mdi?page=2&per_page=100", "/-/release?since=" + releaseA,
 		"/mdi/../x.svg", "/mdi//x.svg", "/a%2fb", "/api/v1/auth/verify", "/healthz", "//a/b", "/api/v1/icon/a/b?color=12345678",
 	} {
@@ -145,7 +148,7 @@ func sameMeaning(t *testing.T, uri string, got Target, ep *Endpoint) {
 // find agrees with the router about every path, so that a purge and the fast path use the endpoint
 // that serves the path.
 func TestFindIsTheRouter(t *testing.T) {
-	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg"}
+	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg", "pack", "bag", "site", "sitemap", "sw.js", "app.js", "favicon.svg"}
 	r := rand.New(rand.NewPCG(1, 2))
 	paths := []string{"/", "/api/v1/icon/a", "/api/v1/packs/", "/api/v1/icon/a/b/c", "/-/x.svg"}
 	for _, e := range endpoints {

@@ -1,12 +1,14 @@
 package routes
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -24,7 +26,13 @@ type Endpoint struct {
 	cached bool
 	// foreign reports whether a path that matches Pattern does not belong to this endpoint where
 	// the edge forwards other paths; nil: every path belongs.
-	foreign func(path string) bool
+	foreign func(path, query string) bool
+	// owns reports whether a path that matches Pattern is an address of this endpoint; nil: every
+	// path is.
+	owns func(path string) bool
+	// classify returns the route of an address whose class of limits depends on it; nil: Route.
+	classify func(path, query string) Route
+	iconify  bool // of Iconify's API, which the operator may turn off
 
 	literal string // the beginning of Pattern, up to its first parameter
 	params  int    // number of parameters
@@ -39,7 +47,7 @@ const (
 
 // endpoints lists all endpoints. Other paths are answered 404, or forwarded with --proxy-all. If
 // two patterns match a path, the first one in the list has it.
-var endpoints = prepare([]Endpoint{
+var endpoints = prepare(slices.Concat([]Endpoint{
 	{Pattern: IconPath + "{pack}/{name}", Route: Icon, Allow: Reading, parse: parseIcon, cached: true},
 	{Pattern: searchPath, Route: Search, Allow: Reading, parse: parseSearch, cached: true},
 	{Pattern: suggestPath, Route: Suggest, Allow: Reading, parse: parseSuggest, cached: true},
@@ -50,9 +58,10 @@ var endpoints = prepare([]Endpoint{
 	{Pattern: ReleasePath, Route: Release, Allow: Reading, parse: parseRelease},
 	{Pattern: NamesPath, Route: Names, Allow: Reading, parse: parseNames},
 	{Pattern: HealthPath, Route: Health, Allow: Reading, parse: parsePlain},
-	{Pattern: "/", Route: Page, Allow: Reading, parse: parsePlain, foreign: func(string) bool { return true }},
-	{Pattern: "/{pack}/{file}", Route: CDN, Allow: Reading, parse: parseCDN, cached: true, foreign: notAnIcon},
-})
+}, pageEndpoints, iconifyEndpoints(), []Endpoint{
+	{Pattern: "/{pack}/{file}", Route: CDN, Allow: Reading, parse: parseCDN, cached: true, classify: classOfPair, foreign: notAnIcon,
+		owns: func(path string) bool { return !strings.HasPrefix(path, iconify.Mount+"/") }},
+}))
 
 // prepare splits the patterns, because the fast path compares a path with them for each hit.
 func prepare(all []Endpoint) []Endpoint {
@@ -65,7 +74,10 @@ func prepare(all []Endpoint) []Endpoint {
 }
 
 // notAnIcon reports whether a path of two segments can't be that of an icon.
-func notAnIcon(path string) bool {
+func notAnIcon(path, query string) bool {
+	if isIconify(path) {
+		return iconifyForeign(path, query)
+	}
 	name, ok := strings.CutSuffix(path[1:], ".svg")
 	if !ok {
 		return true
@@ -76,7 +88,28 @@ func notAnIcon(path string) bool {
 
 // Foreign reports whether a path that matches the endpoint's pattern belongs to another application
 // where the edge forwards other paths (--proxy-all).
-func (e *Endpoint) Foreign(path string) bool { return e.foreign != nil && e.foreign(path) }
+func (e *Endpoint) Foreign(path, query string) bool {
+	return e.foreign != nil && e.foreign(path, query)
+}
+
+// Owns reports whether a path is an address of the endpoint.
+func (e *Endpoint) Owns(path string) bool { return e.owns == nil || e.owns(path) }
+
+// RouteOf returns the route of an address of the endpoint.
+func (e *Endpoint) RouteOf(path, query string) Route {
+	if e.classify == nil {
+		return e.Route
+	}
+	return e.classify(path, query)
+}
+
+// classOfPair returns the route of a path of two segments: of an icon, or of icon data.
+func classOfPair(path, query string) Route {
+	if isIconify(path) {
+		return iconifyRoute(path, query, false)
+	}
+	return CDN
+}
 
 // matches reports whether a path has the form of the endpoint's pattern. All parameters of a
 // pattern stand at its end, one in each segment.
@@ -84,6 +117,9 @@ func (e *Endpoint) matches(path string) bool {
 	rest, ok := strings.CutPrefix(path, e.literal)
 	if e.params == 0 {
 		return ok && rest == ""
+	}
+	if e.owns != nil && !e.owns(path) {
+		return false
 	}
 	return ok && rest != "" && rest[len(rest)-1] != '/' && strings.Count(rest, "/") == e.params-1
 }
@@ -97,10 +133,19 @@ func isPair(path string) bool {
 	return slash > 0 && strings.IndexByte(path[slash+2:], '/') < 0
 }
 
+// isPairOfPack reports whether a path is that of an icon, or of the icon data of a pack. It always
+// belongs to the pack, even if the pack has the name of a page, such as /search/home.svg.
+func isPairOfPack(path string) bool {
+	return isPair(path) && !strings.HasPrefix(path, iconify.Mount+"/") && (strings.HasSuffix(path, ".svg") || isIconify(path))
+}
+
+// pairs returns the endpoint of such paths.
+func pairs() *Endpoint { return &endpoints[len(endpoints)-1] }
+
 // find returns the endpoint of a canonical path, as the router finds it; nil, if there is none.
 func find(path string) *Endpoint {
-	if isPair(path) && !strings.HasPrefix(path, APIPath) && !strings.HasPrefix(path, "/-/") {
-		return &endpoints[len(endpoints)-1] // most calls are for icons
+	if isPairOfPack(path) {
+		return pairs() // most calls are for icons
 	}
 	for i := range endpoints {
 		if endpoints[i].matches(path) {
@@ -113,14 +158,28 @@ func find(path string) *Endpoint {
 // New returns a router that calls answer with the endpoint of a path, or nothing if there is none.
 // The router sees paths as the client sent them and corrects none. The endpoint checks the method
 // itself, after the request is counted.
-func New(answer func(*fasthttp.RequestCtx, *Endpoint), nothing fasthttp.RequestHandler) *router.Router {
+func New(answer func(*fasthttp.RequestCtx, *Endpoint), nothing fasthttp.RequestHandler, withIconify bool) *router.Router {
 	r := router.New()
 	r.RedirectTrailingSlash, r.RedirectFixedPath = false, false
 	r.HandleOPTIONS, r.HandleMethodNotAllowed = false, false
 	r.NotFound = nothing
 	for i := range endpoints {
 		ep := &endpoints[i]
-		r.ANY(ep.Pattern, func(ctx *fasthttp.RequestCtx) { answer(ctx, ep) })
+		r.ANY(ep.Pattern, func(ctx *fasthttp.RequestCtx) {
+			path := string(ctx.URI().PathOriginal())
+			ep := ep
+			if ep.params > 0 && isPairOfPack(path) {
+				ep = pairs()
+			}
+			switch {
+			case ep.iconify && !withIconify, ep.Route == CDN && !withIconify && isIconify(path), ep.owns != nil && !ep.owns(path):
+				nothing(ctx)
+			case ep.classify != nil && ep.Route == Page && !withIconify:
+				answer(ctx, &onlySearchPage)
+			default:
+				answer(ctx, ep)
+			}
+		})
 	}
 	return r
 }
@@ -161,7 +220,7 @@ func FastRoute(path string) (route Route, ok bool) {
 	if e == nil || !e.cached {
 		return Unknown, false
 	}
-	return e.Route, true
+	return e.RouteOf(path, ""), true
 }
 
 // Fast reports whether the fast path may answer a GET for a target of this endpoint. It colours SVG

@@ -3,6 +3,7 @@ package routes
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -72,7 +73,7 @@ func wellFormedSegment(rest string) bool {
 func parseCDN(path, query string) (Target, error) {
 	name, ok := strings.CutSuffix(path[1:], ".svg")
 	if !ok {
-		return Target{}, NotFound()
+		return parseIconify(path, query, false)
 	}
 	ref, err := icon.ParseRef(name)
 	if err != nil {
@@ -82,10 +83,15 @@ func parseCDN(path, query string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	t, err := drawing(ref, p)
+	color, err := icon.ParamCSSColor(p)
 	if err != nil {
 		return Target{}, err
 	}
+	v, err := icon.ParseCDNVariant(p)
+	if err != nil {
+		return Target{}, err
+	}
+	t := svgTarget(ref, color, v)
 	release, given := p["release"]
 	if !given {
 		return t, nil
@@ -103,7 +109,7 @@ func parseCDN(path, query string) (Target, error) {
 }
 
 var (
-	cdnParams  = append([]string{"release"}, icon.VariantParams...)
+	cdnParams  = append([]string{"release"}, icon.CDNParams...)
 	iconParams = append([]string{"format"}, icon.VariantParams...)
 )
 
@@ -156,11 +162,15 @@ func drawing(ref icon.Ref, p icon.Params) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
+	return svgTarget(ref, color, v), nil
+}
+
+func svgTarget(ref icon.Ref, color icon.Color, v icon.Variant) Target {
 	key := "/" + ref.String() + ".svg"
 	if q := v.Query(); q != "" {
 		key += "?" + q
 	}
-	return Target{Key: key, Color: color, Form: FormSVG, Name: ref.String()}, nil
+	return Target{Key: key, Color: color, Form: FormSVG, Name: ref.String()}
 }
 
 // Paths of endpoints.
@@ -204,11 +214,21 @@ func parseSuggest(_, query string) (Target, error) {
 
 // parseSearch parses /api/v1/search.
 func parseSearch(_, query string) (Target, error) {
-	p, err := icon.ParseQuery(query, "q", "limit", "offset", "pack", "style", "category", "license", "commercial")
+	p, err := icon.ParseQuery(query, "q", "limit", "offset", "pack", "style", "category", "license", "commercial", "similar", "explain")
 	if err != nil {
 		return Target{}, err
 	}
-	q, err := parseText(p)
+	similar, err := icon.ParamSimilar(p)
+	if err != nil {
+		return Target{}, err
+	}
+	q := ""
+	if similar == (icon.Ref{}) {
+		if q, err = parseText(p); err != nil {
+			return Target{}, err
+		}
+	}
+	explain, err := p.Bool("explain")
 	if err != nil {
 		return Target{}, err
 	}
@@ -232,7 +252,13 @@ func parseSearch(_, query string) (Target, error) {
 	b.addInt("offset", offset, 0)
 	b.add("pack", pack)
 	b.add("q", q)
+	if similar != (icon.Ref{}) {
+		b.add("similar", similar.String())
+	}
 	b.add("style", p["style"])
+	if explain { // the origin's response is no-store, so the edge stores nothing under this key
+		b.add("explain", "true")
+	}
 	return Target{Key: b.of(searchPath)}, nil
 }
 
@@ -303,7 +329,7 @@ func parseNames(_, query string) (Target, error) {
 // parsePlain parses the address of a route that has no parameters.
 func parsePlain(path, _ string) (Target, error) { return Target{Key: path}, nil }
 
-// An address builds a canonical query. The caller adds the parameters in alphabetical order.
+// An address builds a canonical query, in which the parameters are in alphabetical order.
 type address struct{ query []string }
 
 func (b *address) add(name, value string) {
@@ -336,6 +362,7 @@ func (b *address) of(path string) string {
 	if len(b.query) == 0 {
 		return path
 	}
+	slices.Sort(b.query)
 	return path + "?" + strings.Join(b.query, "&")
 }
 

@@ -16,6 +16,9 @@ import (
 // Settings are what an operator sets about a site.
 type Settings struct {
 	Icons         Switch        // the edge's own paths; unset: on without --proxy-all
+	Pages         Switch        // the pages of the site; unset: on with icons
+	Iconify       Switch        // the addresses of Iconify's API; unset: on where Icons is
+	IconifyHosts  []string      // hosts whose root is the mount of those addresses
 	HealthPath    string        // the path of a public health check without icons; empty: none
 	NegativeTTL   []StatusTTL   // freshness lifetimes of errors that name none
 	Grace         time.Duration // the stale-while-revalidate of responses that name none
@@ -28,6 +31,9 @@ type Settings struct {
 // Flags defines the flags of a site on fs.
 func (s *Settings) Flags(fs *flag.FlagSet) {
 	fs.Var(&s.Icons, "icons", "`on|off`: whether the edge has paths of its own (icons, API, page, health check, /-/release); with off it forwards every path and adds no CORS or security fields to any response; off requires --proxy-all (default off with --proxy-all, otherwise on)")
+	fs.Var(&s.Pages, "site", "`on|off`: whether the edge serves the pages of the site, such as / and /search, beside the icons; with off these paths are unknown, or forwarded with --proxy-all (default on if --icons is on)")
+	fs.Var(&s.Iconify, "iconify", "`on|off`: whether the edge answers the addresses of Iconify's API, at the root and below /iconify/, for clients of Iconify (default on, where --icons is)")
+	fs.Var(repeated.Flag(&s.IconifyHosts, repeated.InLowerCase), "iconify-host", "`NAME` of a host whose root is what /iconify/ is elsewhere; the edge answers for it besides those of --host; may be repeated")
 	fs.StringVar(&s.HealthPath, "health-path", "", "`PATH` of a public health check with --icons off (default none)")
 	fs.Var(repeated.Flag(&s.NegativeTTL, parseStatusTTL), "negative-ttl", "with --proxy-all, `STATUS=TIME`, freshness lifetime of an error response that names none, such as 404=1m; may be repeated (default none)")
 	fs.DurationVar(&s.Grace, "grace", 0, "with --proxy-all, `time` after its freshness lifetime in which a response without stale-while-revalidate is served stale while the edge revalidates it, also one with s-maxage; never one with must-revalidate, proxy-revalidate, no-cache or private")
@@ -47,6 +53,12 @@ func (s *Settings) Validate(proxyAll, adminToken, requireToken bool) error {
 	}
 	if !icons && requireToken {
 		errs = append(errs, errors.New("--require-token requires --icons on: without icons no path of the edge takes tokens"))
+	}
+	if (s.Iconify == On || len(s.IconifyHosts) > 0) && !icons {
+		errs = append(errs, errors.New("--iconify on and --iconify-host require --icons on: without icons every path is forwarded"))
+	}
+	if s.Iconify == Off && len(s.IconifyHosts) > 0 {
+		errs = append(errs, errors.New("--iconify-host requires --iconify on"))
 	}
 	switch {
 	case s.HealthPath != "" && icons:
@@ -68,8 +80,10 @@ func (s *Settings) hasIcons(proxyAll bool) bool { return s.Icons == On || s.Icon
 
 // Site returns the site of these settings. policy decides about cookies and directives of clients.
 func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields map[string]bool) *Site {
-	site := &Site{Icons: s.hasIcons(proxyAll), HealthPath: s.HealthPath, Compress: proxyAll && s.Compress != Off, Policy: policy, PassedFields: passedFields,
+	icons := s.hasIcons(proxyAll)
+	site := &Site{Icons: icons, Pages: icons && s.Pages != Off, HealthPath: s.HealthPath, Compress: proxyAll && s.Compress != Off, Policy: policy, PassedFields: passedFields,
 		ignored: names(s.IgnoreQuery), bypassing: names(s.BypassCookies)}
+	site.Iconify, site.mounts = site.Icons && s.Iconify != Off, s.IconifyHosts
 	if site.Icons {
 		site.HealthPath = routes.HealthPath
 	}

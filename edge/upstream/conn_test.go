@@ -97,3 +97,38 @@ func TestStartRequestWaits(t *testing.T) {
 		})
 	}
 }
+
+// Bytes after the length of a body end the connection, even if they may begin another response, and
+// are an error if they can't.
+func TestSurplusEndsConnection(t *testing.T) {
+	for surplus, want := range map[string]error{"": nil, "\r\n": errUnsolicited, "HTTP/": errUnsolicited, "evil": errExcess} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer far.Close()
+			c := newConn(near, func() {})
+			defer c.Close()
+			_, at := newAttempt(t.Context(), Request{Method: "GET", StrictLength: true})
+			head := make(chan int)
+			go func() { n, _ := c.Read(make([]byte, 512)); head <- n }()
+			c.startRequest(at)
+			go func() {
+				io.ReadFull(far, make([]byte, 3))
+				io.WriteString(far, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+				io.WriteString(far, "ok"+surplus)
+			}()
+			io.WriteString(c, "GET")
+			<-head
+			body := make([]byte, 2)
+			n, err := c.Read(body)
+			if want != errExcess && (string(body[:n]) != "ok" || err != nil) || want == errExcess && err != want {
+				t.Errorf("behind the body %q: Read = %q, %v", surplus, body[:n], err)
+			}
+			if want != errUnsolicited {
+				return
+			}
+			if n, err := c.Read(body); n != 0 || err != want {
+				t.Errorf("behind the body %q: the next Read = %q, %v; want %v", surplus, body[:n], err, want)
+			}
+		})
+	}
+}

@@ -15,6 +15,9 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if !r.Valid() {
 		return nil, c.fail(ErrRequest)
 	}
+	if r.Upload != nil {
+		r.Upload.trailer = r.Trailer
+	}
 	times := c.patience(r)
 	stop := func() {}
 	if times.Whole > 0 {
@@ -119,14 +122,18 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	if r.Upload != nil {
 		r.Upload.attach(req, t)
 	}
-	if o.http2() {
-		by = c.http2
+	var transport http.RoundTripper = by
+	switch {
+	case o.http2() && r.Upgrade != "":
+		transport = c.tunnels
+	case o.http2():
+		transport = c.http2
 	}
 	slot, err := o.slots.take(ctx, r.Patience != nil)
 	if err != nil {
 		return nil, inconclusive, err
 	}
-	resp, err := by.RoundTrip(req)
+	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		slot.release()
 		classify := t.classify

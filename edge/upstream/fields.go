@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/iconedge/iconedge/tier"
 )
 
 // hopByHop lists fields that are for one connection alone (RFC 9110, section 7.6.1), like those
-// named by Connection. Trailer is among them because trailer fields are not passed on.
+// named by Connection. Trailer is among them because not all trailer fields are passed on.
 var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authentication-Info",
 	"Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings"}
 
@@ -55,19 +57,29 @@ func (r Request) Fields() http.Header {
 }
 
 // requestHeader returns Fields with Via (RFC 9110, section 7.6.3), CDN-Loop (RFC 8586) and the tier
-// secret.
+// secret. An application gets no User-Agent that its client has not sent.
 func (c *Client) requestHeader(r Request) http.Header {
 	h := r.Fields()
 	if secret := c.secret(); r.SendTierSecret && secret != "" {
 		h.Set(tier.Field, secret)
 	}
 	if len(h["User-Agent"]) == 0 {
-		h.Set("User-Agent", c.name)
+		h["User-Agent"] = nil // the Transport adds none of its own
+		if !r.Forwarded.Peer.IsValid() {
+			h.Set("User-Agent", c.name) // the request is the edge's own, not a client's
+		}
 	}
 	add(h, "Via", "1.1 "+c.name)
 	add(h, "Cdn-Loop", c.member())
+	var options []string
+	if r.TakesTrailer {
+		h["Te"], options = []string{"trailers"}, []string{"TE"}
+	}
 	if r.Upgrade != "" {
-		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{r.Upgrade}
+		h["Upgrade"], options = []string{r.Upgrade}, append(options, "Upgrade")
+	}
+	if len(options) > 0 {
+		h["Connection"] = []string{strings.Join(options, ", ")}
 	}
 	return h
 }
@@ -104,6 +116,28 @@ var methodOverrides = fieldSet("X-HTTP-Method-Override", "X-HTTP-Method-Override
 var neverPassed = fieldSet("Host", "Content-Length", "Expect", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
 	tier.Field, // it is for the next hop alone, so a received one was meant for this edge
 	"Proxy")    // a CGI program takes HTTP_PROXY for the address of a proxy
+
+// earlyFields lists fields that count before a body is read, besides those that this file and the
+// standard library know: they route a request, authenticate its sender, make it conditional, or
+// control what becomes of a response (RFC 9110, section 6.5.1).
+var earlyFields = fieldSet(
+	"Max-Forwards",
+	"Authorization", "Cookie", "Set-Cookie", "Www-Authenticate", "Authentication-Info",
+	"Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Pragma",
+	"Cdn-Cache-Control", "Iconedge-Cache-Control", "Surrogate-Control", "Surrogate-Key", "Surrogate-Capability",
+	"Location", "Retry-After", "Content-Location", "Content-Disposition", "Refresh", "Clear-Site-Data",
+)
+
+// mayTrail reports whether a field may be passed on as a trailer field. Some recipients treat
+// trailer fields as header fields, so one that counts before the body is read could change the
+// meaning of the message after others have acted on it.
+func mayTrail(name string) bool {
+	if !httpguts.ValidHeaderFieldName(name) {
+		return false
+	}
+	name = http.CanonicalHeaderKey(strings.Map(dashed, name))
+	return !endToEnd[name] && !earlyFields[name] && !neverPassed[name] && !Passable(name) && !slices.Contains(hopByHop, name)
+}
 
 func fieldSet(names ...string) map[string]bool {
 	set := make(map[string]bool, len(names))

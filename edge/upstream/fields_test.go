@@ -35,7 +35,7 @@ func TestRequest(t *testing.T) {
 			"User-Agent: iconedge\r\nContent-Length: 0\r\n" + loop + "Via: 1.1 iconedge\r\nX-Http-Method-Override: PUT\r\n\r\n"},
 		{Request{Method: "POST", Target: "/verify", Body: []byte("{}")}, "User-Agent: iconedge\r\nContent-Length: 2\r\n" + loop + via},
 		{Request{Method: "GET", Target: "/", Forwarded: Forwarded{Peer: netip.MustParseAddr("2001:db8::1"), Scheme: "https", Host: "a.example:1"}, Header: header},
-			"User-Agent: iconedge\r\nAccept-Encoding: gzip\r\nCdn-Loop: other; a=b, third, iconedge; id=ID\r\nForwarded: for=\"[2001:db8::1]\";host=\"a.example:1\";proto=https\r\n" +
+			"Accept-Encoding: gzip\r\nCdn-Loop: other; a=b, third, iconedge; id=ID\r\nForwarded: for=\"[2001:db8::1]\";host=\"a.example:1\";proto=https\r\n" +
 				"If-None-Match: \"x\"\r\nRange: bytes=0-1\r\nVia: 1.0 front, 1.1 iconedge\r\nX-Forwarded-For: 2001:db8::1\r\nX-Forwarded-Host: a.example:1\r\nX-Forwarded-Proto: https\r\n\r\n"},
 	} {
 		fetch(t.Context(), c, r.r)

@@ -3,14 +3,16 @@ package upstream
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"golang.org/x/net/http/httpguts"
 )
 
 // checkHead refuses responses that net/http accepts but no origin may send: with another protocol
 // version (HTTP/9.9), with a status outside of 200 to 599 (such as an unexpected 101), a 206 or 416
-// without a Range and a 304 without a condition in the request, and with a field name that is no
+// without a Range or a partNumber and a 304 without a condition in the request, and with a field name that is no
 // token or a value with control characters.
 func checkHead(resp *http.Response, req *http.Request, http2 bool) error {
 	switch status := resp.StatusCode; {
@@ -19,7 +21,7 @@ func checkHead(resp *http.Response, req *http.Request, http2 bool) error {
 	case status == http.StatusSwitchingProtocols && switches(resp, req):
 	case status < 200 || status > 599:
 		return fmt.Errorf("%w: status %d", ErrResponse, status)
-	case (status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable) && req.Header.Get("Range") == "":
+	case (status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable) && req.Header.Get("Range") == "" && !byPart(req.URL):
 		return fmt.Errorf("%w: %d without a Range", ErrResponse, status)
 	case status == http.StatusNotModified && !conditional(req.Header):
 		return fmt.Errorf("%w: 304 without a condition", ErrResponse)
@@ -33,6 +35,17 @@ func checkHead(resp *http.Response, req *http.Request, http2 bool) error {
 		}
 	}
 	return nil
+}
+
+// byPart reports whether a request asks for a part of an object by its number, as S3 clients do.
+// The response is a 206 or 416, which is never stored.
+func byPart(u *url.URL) bool {
+	for parameter := range strings.SplitSeq(u.RawQuery, "&") {
+		if number, ok := strings.CutPrefix(parameter, "partNumber="); ok && number != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func conditional(h http.Header) bool {

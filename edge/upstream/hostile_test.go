@@ -190,6 +190,18 @@ func TestRangeAndConditions(t *testing.T) {
 	}
 }
 
+// S3 clients request an object part by part with ?partNumber=N, without a Range.
+func TestPartsByNumber(t *testing.T) {
+	const part = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nok"
+	for target, accepted := range map[string]bool{"/a?partNumber=1": true, "/a?x&partNumber=12&y=z": true, "/a?partNumber=": false, "/a?partnumber=1": false, "/a?xpartNumber=1": false, "/partNumber=1": false} {
+		o := serve(t, responds(part))
+		a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "GET", Target: target})
+		if accepted && (err != nil || a.body != "ok") || !accepted && err == nil {
+			t.Errorf("%s: %+v, %v; want accepted %v", target, a, err, accepted)
+		}
+	}
+}
+
 func TestHeadKeepsItsLength(t *testing.T) {
 	o := serve(t, responds("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"))
 	a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "HEAD", Target: "/"})

@@ -5,17 +5,24 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/iconedge/iconedge/tier"
+	"golang.org/x/net/http2"
+
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/problem"
 )
 
+//lint:file-ignore SA1019 net/http's Transport can't send :protocol
+
 // An origin may speak HTTP/2 (RFC 9113): over TLS (h2), or without it, by prior knowledge (h2c).
-// net/http's Transport multiplexes the requests on few connections. Such an origin gets no
-// upgrades.
+// net/http's Transport multiplexes the requests on few connections. It sends no extended CONNECT
+// (RFC 8441), so upgrades use the Transport of x/net.
 
 // pingAfter is the silence after which the edge asks an origin whether it still lives, because
 // requests would wait for a lost connection until their own deadlines.
@@ -54,6 +61,92 @@ func (c *Client) newHTTP2(connect time.Duration, config func() *tls.Config) *htt
 	return t
 }
 
+// newTunnels returns the Transport for upgrades over HTTP/2. It has connections of its own.
+func (c *Client) newTunnels() extendedConnect {
+	return extendedConnect{&http2.Transport{
+		AllowHTTP: true,
+		DialTLSContext: func(ctx context.Context, network, address string, _ *tls.Config) (net.Conn, error) {
+			if destinationOf(ctx).origin.scheme() == "https" {
+				return c.http2.DialTLSContext(ctx, network, address)
+			}
+			return c.http2.DialContext(ctx, network, address)
+		},
+		DisableCompression: true,
+		IdleConnTimeout:    30 * time.Second,
+		MaxHeaderListSize:  maxHead,
+		ReadIdleTimeout:    pingAfter,
+		PingTimeout:        pingAfter / 3,
+	}}
+}
+
+// An extendedConnect makes an upgrade of HTTP/1.1 an extended CONNECT (RFC 8441), and the response
+// of an origin that accepts it a 101.
+type extendedConnect struct{ *http2.Transport }
+
+// close closes idle connections.
+func (e extendedConnect) close() { e.CloseIdleConnections() }
+
+// RoundTrip returns when the head of the response has arrived. From a 101 on the end of the
+// request's context changes nothing.
+func (e extendedConnect) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
+	stop := context.AfterFunc(req.Context(), func() { cancel(context.Cause(req.Context())) })
+	in, out := io.Pipe()
+	protocol, _, _ := strings.Cut(req.Header.Get("Upgrade"), ",")
+	connect := req.Clone(ctx)
+	connect.Method, connect.Body, connect.GetBody, connect.ContentLength = http.MethodConnect, in, nil, -1
+	for _, name := range []string{"Connection", "Upgrade", "Sec-Websocket-Key"} {
+		delete(connect.Header, name)
+	}
+	connect.Header[":protocol"] = []string{protocol}
+	resp, err := e.Transport.RoundTrip(connect)
+	if err != nil {
+		cancel(nil)
+		out.Close()
+		if strings.Contains(err.Error(), "extended connect not supported") {
+			err = noTunnels() // x/net exports no such error
+		}
+		return nil, err
+	}
+	resp.Request = req
+	if resp.StatusCode >= http.StatusMultipleChoices || !stop() {
+		out.Close()
+		return resp, nil
+	}
+	resp.StatusCode, resp.ContentLength = http.StatusSwitchingProtocols, -1
+	resp.Header["Upgrade"] = []string{protocol}
+	if key := req.Header.Get("Sec-Websocket-Key"); key != "" && strings.EqualFold(protocol, "websocket") {
+		resp.Header.Set("Sec-Websocket-Accept", exchange.WebSocketAccept(key))
+	}
+	resp.Body = &connectStream{resp.Body, out, cancel}
+	return resp, nil
+}
+
+// noTunnels returns the error of an upgrade for an origin that takes none.
+func noTunnels() error {
+	return problem.New(http.StatusBadGateway, "the origin takes no upgrades: it speaks HTTP/2 and does not announce extended CONNECT (RFC 8441)").
+		Because(fmt.Errorf("%w: no SETTINGS_ENABLE_CONNECT_PROTOCOL", ErrResponse))
+}
+
+// A connectStream is the stream of an extended CONNECT, as the connection after a 101.
+type connectStream struct {
+	io.ReadCloser
+	out    *io.PipeWriter
+	cancel context.CancelCauseFunc
+}
+
+func (s *connectStream) Write(p []byte) (int, error) { return s.out.Write(p) }
+
+// CloseWrite ends the direction to the origin.
+func (s *connectStream) CloseWrite() error { return s.out.Close() }
+
+// Close ends the stream.
+func (s *connectStream) Close() error {
+	defer s.cancel(nil)
+	s.out.CloseWithError(net.ErrClosed)
+	return s.ReadCloser.Close()
+}
+
 // handshake makes the connection one of TLS with an origin that speaks HTTP/2.
 func handshake(ctx context.Context, raw net.Conn, config func() *tls.Config) (net.Conn, error) {
 	to := destinationOf(ctx)
@@ -85,15 +178,14 @@ func (c *countedConn) Close() error {
 // http2 reports whether the origin speaks HTTP/2.
 func (o *origin) http2() bool { return o.url.Scheme == "h2" || o.url.Scheme == "h2c" }
 
-// header returns the fields of a request in the form for this origin. HTTP/2 has no Upgrade, and
-// says that it takes trailer fields, without which gRPC's servers refuse requests.
+// header returns the fields of a request in the form for this origin. Requests in HTTP/2 have no
+// Connection, and say that they take trailer fields, without which gRPC's servers refuse them.
 func (o *origin) header(h http.Header) http.Header {
 	if !o.http2() {
 		return h
 	}
 	h = h.Clone()
 	delete(h, "Connection")
-	delete(h, "Upgrade")
 	h["Te"] = []string{"trailers"}
 	return h
 }
@@ -106,23 +198,14 @@ func classifyHTTP2(ctx context.Context, err error) (outcome, error) {
 		return failure, cause
 	case cause != nil:
 		return inconclusive, cause
+	case errors.Is(err, errName):
+		return inconclusive, err
+	case errors.Is(err, ErrResponse):
+		return success, err
 	case errors.Is(err, ErrUnreachable):
 		return failure, fmt.Errorf("%w: %w", errUnsent, err)
 	}
 	return failure, fmt.Errorf("%w: %w", errLost, err)
-}
-
-// passableTrailer returns the trailer fields that may be passed on: none that concerns one hop, the
-// framing, or how the response is to be cached (RFC 9110, section 6.5.1).
-func passableTrailer(h http.Header) http.Header {
-	passed := http.Header{}
-	for name, lines := range h {
-		if !endToEnd[name] && name != "Set-Cookie" && name != tier.Field && cleanLines(lines) {
-			passed[name] = lines
-		}
-	}
-	dropHopByHop(passed)
-	return passed
 }
 
 // endsWithHead reports whether the header fields of a response over HTTP/2 were also its end.

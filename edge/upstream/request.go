@@ -18,6 +18,8 @@ type Request struct {
 	Header       http.Header // the client's fields; see Fields
 	Body         []byte
 	Upload       *Upload         // the body instead of Body, if it still arrives; nil: it does not
+	Trailer      Trailer         // the trailer fields of the body; zero: none
+	TakesTrailer bool            // the client takes trailer fields (RFC 9110, section 10.1.4)
 	Patience     *Patience       // instead of that of the Config; nil: as there
 	Key          string          // for choosing an origin; empty: the path of Target
 	Host         string          // sent as Host; empty: Config.Host, or the origin's own
@@ -72,6 +74,49 @@ func safeTarget(s string) bool {
 	return true
 }
 
+// A Trailer is the trailer fields of a request's body, as the client sent them.
+type Trailer struct {
+	Announced []string // the lines of Trailer in the header fields
+	// Fields returns them, after the whole body has been read. nil: there are none.
+	Fields func() http.Header
+}
+
+// announced returns the trailer fields that the client has announced, without their values. Over
+// HTTP/1.1 only a body in chunks has trailer fields.
+func (t Trailer) announced() http.Header {
+	h := http.Header{}
+	for _, line := range t.Announced {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = http.CanonicalHeaderKey(strings.Trim(name, " \t")); mayTrail(name) {
+				h[name] = nil
+			}
+		}
+	}
+	return h
+}
+
+// fill adds the trailer fields that may be passed on.
+func (t Trailer) fill(h http.Header) {
+	for name, lines := range t.Fields() {
+		if mayTrail(name) && cleanLines(lines) {
+			h[name] = lines
+		}
+	}
+}
+
+// attach gives req the trailer fields of a body that has arrived.
+func (t Trailer) attach(req *http.Request) {
+	if t.Fields == nil {
+		return
+	}
+	h := t.announced()
+	if t.fill(h); len(h) == 0 {
+		return
+	}
+	req.Trailer = h
+	req.Body, req.GetBody, req.ContentLength = io.NopCloser(req.Body), nil, -1 // in chunks
+}
+
 // request builds a new request, so that the origin gets no byte of the client's except those used
 // here.
 func (o *origin) request(ctx context.Context, r Request, header http.Header) (*http.Request, error) {
@@ -92,6 +137,9 @@ func (o *origin) request(ctx context.Context, r Request, header http.Header) (*h
 		// Servers of gRPC wait for DATA, although the HEADERS of a request without messages could
 		// end its stream.
 		req.Body, req.GetBody, req.ContentLength = io.NopCloser(strings.NewReader("")), nil, -1
+	}
+	if r.Upload == nil {
+		r.Trailer.attach(req)
 	}
 	// An origin that ignores the body of a GET would parse it as the next request, so no other
 	// request may follow on its connection.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,9 @@ type Response struct {
 	RequestTime  time.Time     // before the first try
 	ResponseTime time.Time     // when the header fields had arrived
 
+	// Announced are the names of the trailer fields that may follow, as far as the origin announces
+	// them.
+	Announced []string
 	// Trailer returns the trailer fields that may be passed on, after Body has returned io.EOF.
 	Trailer func() http.Header
 }
@@ -42,6 +46,7 @@ func (c *Client) newResponse(resp *http.Response, requestTime time.Time) *Respon
 	}
 	a := &Response{Host: destinationOf(resp.Request.Context()).origin.name(), Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
 		RequestTime: requestTime, ResponseTime: time.Now()}
+	a.Announced = a.announced(resp.Trailer)
 	a.Trailer = func() http.Header { return passableTrailer(resp.Trailer) }
 	a.UntilClose = resp.ProtoMajor == 1 && resp.Body != http.NoBody && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
 	upgrade := resp.Header.Get("Upgrade")
@@ -67,6 +72,29 @@ func (c *Client) newResponse(resp *http.Response, requestTime time.Time) *Respon
 		a.Header.Set("Content-Length", "0")
 	}
 	return a
+}
+
+// announced returns the names of trailer fields that may be passed on and that are no header fields
+// too.
+func (a *Response) announced(trailer http.Header) (names []string) {
+	for name := range trailer {
+		if mayTrail(name) && a.Header[name] == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// passableTrailer returns the trailer fields that may be passed on.
+func passableTrailer(h http.Header) http.Header {
+	passed := http.Header{}
+	for name, lines := range h {
+		if mayTrail(name) && len(lines) > 0 && cleanLines(lines) {
+			passed[name] = lines
+		}
+	}
+	return passed
 }
 
 // Whole reads the body, of at most max bytes, and closes it. If the body is longer, the error is a

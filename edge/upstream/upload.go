@@ -14,6 +14,7 @@ type Upload struct {
 	From    io.Reader // returns io.EOF only at the end of the whole body
 	Length  int64     // as announced; -1: unknown
 	Expects bool      // the origin decides whether the client sends it (RFC 9110, section 10.1.1)
+	trailer Trailer   // of the Request
 
 	mu      sync.Mutex
 	try     int  // the current one; a body of an earlier try reads nothing
@@ -63,10 +64,10 @@ func (u *Upload) Err() error {
 }
 
 // body returns the upload as the body of one try.
-func (u *Upload) body(t *attempt) io.ReadCloser {
+func (u *Upload) body(t *attempt) *uploadBody {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return &uploadBody{u, u.try, t}
+	return &uploadBody{u, u.try, t, u.trailer.announced()}
 }
 
 // An uploadBody is the body of one try.
@@ -74,6 +75,7 @@ type uploadBody struct {
 	*Upload
 	nth     int
 	attempt *attempt
+	trailer http.Header // of the try's request; Read fills it
 }
 
 // begin starts a Read, unless the try is over.
@@ -105,7 +107,10 @@ func (b *uploadBody) Read(p []byte) (int, error) {
 	if b.timer != nil {
 		b.timer.Reset(b.timeout)
 	}
-	if err != nil && err != io.EOF {
+	switch {
+	case err == io.EOF && b.Upload.trailer.Fields != nil:
+		b.Upload.trailer.fill(b.trailer)
+	case err != nil && err != io.EOF:
 		b.err = err
 	}
 	return n, err
@@ -123,7 +128,11 @@ func (b *uploadBody) Close() error {
 
 // attach makes u the body of a request, and forwards its expectation.
 func (u *Upload) attach(req *http.Request, t *attempt) {
-	req.Body, req.GetBody, req.ContentLength = u.body(t), nil, u.Length
+	body := u.body(t)
+	req.Body, req.GetBody, req.ContentLength = body, nil, u.Length
+	if u.trailer.Fields != nil {
+		req.Trailer = body.trailer
+	}
 	if u.Expects {
 		req.Header = req.Header.Clone()
 		req.Header.Set("Expect", "100-continue")

@@ -75,6 +75,7 @@ type Client struct {
 	transport                     *http.Transport
 	retryTransport                *http.Transport // for retries, each on a new connection
 	http2                         *http.Transport // for origins that speak HTTP/2
+	tunnels                       extendedConnect // for upgrades of those
 	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
 }
 
@@ -108,6 +109,7 @@ func New(cfg Config) *Client {
 	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, defaultConns), cfg.TLS)
 	c.retryTransport = c.transport.Clone()
 	c.retryTransport.DisableKeepAlives = true
+	c.tunnels = c.newTunnels()
 	c.http2 = c.newHTTP2(or(cfg.Connect, 3*time.Second), cfg.TLS)
 	return c
 }
@@ -188,4 +190,5 @@ func (c *Client) Stats() Stats {
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 	c.http2.CloseIdleConnections()
+	c.tunnels.close()
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/origin/site"
 )
 
 // Options configures an API.
@@ -24,20 +25,23 @@ type Options struct {
 	Catalog      *catalog.Catalog // opened with Prepare
 	Tokens       Verifier
 	CDNURL       string // address of the CDN in answers, without a slash at the end
+	SiteURL      string // address of the site in its pages; empty: CDNURL
 	CacheControl string // of the CDN path, and of icons
+	Version      string // of the program
 	Log          *slog.Logger
 }
 
 // An API is the handler of the origin's public listener.
 type API struct {
 	Options
+	Site    *site.Site
 	openapi *entity
 }
 
 // New makes the handler. It ignores a trailing slash of CDNURL.
 func New(o Options) *API {
 	o.CDNURL = strings.TrimRight(o.CDNURL, "/")
-	return &API{Options: o, openapi: newEntity(Document(o.CDNURL))}
+	return &API{Options: o, Site: site.New(site.Options{CDNURL: o.CDNURL, SiteURL: o.SiteURL}), openapi: newEntity(Document(o.CDNURL))}
 }
 
 // A call is one request and the data that its handler needs.

@@ -12,7 +12,7 @@ import (
 
 // apiVersion is the version of the description. It must change with every change that a client
 // could notice.
-const apiVersion = "1.4.0"
+const apiVersion = "1.5.0"
 
 // The parts of an OpenAPI 3.1 document that Document uses.
 type (
@@ -109,7 +109,7 @@ func Document(address string) any {
 		Paths: map[string]pathItem{
 			"/{pack}/{name}.svg": {Get: &operation{
 				OperationID: "drawing", Summary: "An icon as SVG", Tags: []string{"icons"},
-				Parameters: append(append(refParams(), variantParams()...), query("release",
+				Parameters: append(append(refParams(), cdnParams()...), query("release",
 					"The icon of that release, cacheable for a year; an id that is no longer stored is a 404.", &schema{Type: "string", Pattern: "^[0-9a-f]{32}$"})),
 				Responses: answers("The icon.", typeSVG, &schema{Type: "string"}, "404", "410"),
 			}},
@@ -120,7 +120,7 @@ func Document(address string) any {
 				Responses: iconAnswers(refTo(icon.Answer{})),
 			}},
 			searchPath.pattern: {Get: &operation{
-				OperationID: "search", Summary: "Icons by words", Tags: []string{"icons"}, Parameters: searchParams(),
+				OperationID: "search", Summary: "Icons by words, or similar to an icon", Tags: []string{"icons"}, Parameters: searchParams(),
 				Responses: answers("The results.", typeJSON, refTo(icon.SearchAnswer{}), "404"),
 			}},
 			suggestPath.pattern: {Get: &operation{
@@ -169,6 +169,24 @@ func Document(address string) any {
 				OperationID: "health", Summary: "Whether the service is running", Tags: []string{"service"},
 				Responses: answers("It is running.", "text/plain", &schema{Type: "string"}),
 			}},
+			archivePattern: {Get: &operation{
+				OperationID: "bagArchive", Summary: "A ZIP archive of icons with LICENSES.md", Tags: []string{"icons"}, Parameters: []parameter{bagIcons()},
+				Description: "The same icons give the same bytes, in any order. Errors are pages in HTML.",
+				Responses:   answers("The archive.", "application/zip", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
+			spritePattern: {Get: &operation{
+				OperationID: "bagSprite", Summary: "An SVG file with a symbol for each icon", Tags: []string{"icons"}, Parameters: []parameter{bagIcons()},
+				Description: "The id of a symbol is PACK-NAME. A comment has the licences. The same icons give the same bytes, in any order. Errors are pages in HTML.",
+				Responses:   answers("The sprite.", typeSVG, &schema{Type: "string"}, "404", "410"),
+			}},
+			"/-/card/{pack}/{name}.png": {Get: &operation{
+				OperationID: "iconCard", Summary: "A preview of an icon's page, 1200 by 630 pixels", Tags: []string{"icons"}, Parameters: refParams(),
+				Responses: answers("The image.", "image/png", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
+			"/-/card/{pack}.png": {Get: &operation{
+				OperationID: "packCard", Summary: "A preview of a pack's page, 1200 by 630 pixels", Tags: []string{"packs"}, Parameters: refParams()[:1],
+				Responses: answers("The image.", "image/png", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
 			startPage: {Get: &operation{
 				OperationID: "page", Summary: "A start page", Tags: []string{"service"},
 				Responses: answers("The page.", "text/html", &schema{Type: "string"}),
@@ -185,6 +203,19 @@ func Document(address string) any {
 		licenseScheme: {"http", "bearer", "A licence token. Most services require none; some apply higher limits to clients with a token."},
 	}}
 	return d
+}
+
+// The addresses of the bag's files.
+const (
+	archivePattern = "/-/bag/icons.zip"
+	spritePattern  = "/-/bag/sprite.svg"
+)
+
+// bagIcons describes the parameter with the icons of a bag.
+func bagIcons() parameter {
+	p := query("icons", "At most 200 icons: pack/name, with commas between them.", &schema{Type: "string", MinLength: new(1)})
+	p.Required = true
+	return p
 }
 
 // startPage is the address that an edge answers without its origin.
@@ -231,7 +262,10 @@ func number(low, high, def int) *schema {
 	return s
 }
 
-const keyPattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
+const (
+	keyPattern = "^[a-z0-9]+(-[a-z0-9]+)*$"
+	refPattern = "^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$"
+)
 
 func refParams() []parameter {
 	key := &schema{Type: "string", Pattern: keyPattern, MaxLength: new(icon.MaxKey)}
@@ -253,6 +287,21 @@ func variantParams() []parameter {
 	}
 }
 
+// cdnParams are those of the CDN path, which takes Iconify's values too.
+func cdnParams() []parameter {
+	side := &schema{Type: "string", Description: "A number of pixels from 1 to 4096, a length with a CSS unit, auto (the viewBox's) or none (no attribute)."}
+	return []parameter{
+		query("color", "Paints a monochrome icon: any CSS color; hex digits need no #.", &schema{Type: "string"}),
+		query("size", "The height in pixels; the width keeps the ratio.", number(1, icon.MaxSize, 0)),
+		query("width", "The width, instead of size; the height keeps the ratio.", side),
+		query("height", "The height, instead of size; the width keeps the ratio.", side),
+		query("rotate", "Degrees clockwise (90, 180, 270, 90deg), quarter turns, or percent of a turn (25%).", &schema{Type: "string"}),
+		query("flip", "Mirrors the icon: horizontal, vertical or both.", &schema{Type: "string"}),
+		query("box", "Any value puts a transparent rectangle of the size of the viewBox in front.", &schema{Type: "string"}),
+		query("download", "Any value makes browsers save the icon as a file.", &schema{Type: "string"}),
+	}
+}
+
 func queryText() parameter {
 	q := query("q", "The words; any Unicode.", &schema{Type: "string", MinLength: new(1), MaxLength: new(icon.MaxText)})
 	q.Required = true
@@ -260,14 +309,19 @@ func queryText() parameter {
 }
 
 func searchParams() []parameter {
+	q := queryText()
+	q.Description, q.Required = "The words; any Unicode. Required without similar.", false
 	return []parameter{
-		queryText(), query("limit", "The largest number of results.", number(1, icon.MaxLimit, icon.DefaultLimit)),
+		q, query("limit", "The largest number of results.", number(1, icon.MaxLimit, icon.DefaultLimit)),
 		query("offset", "The number of results to skip.", number(0, icon.MaxOffset, 0)),
 		query("pack", "The key of one pack to search.", &schema{Type: "string", Pattern: keyPattern, MaxLength: new(icon.MaxKey)}),
 		query("style", "Icons in that style: one of a pack's own suffixes or prefixes, such as outline.", &schema{Type: "string"}),
 		query("category", "Icons in that category of their pack, or of packs of that kind.", &schema{Type: "string"}),
 		query("license", "Icons with that licence: its SPDX identifier.", &schema{Type: "string"}),
 		query("commercial", "Icons whose licence allows commercial use.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
+		query("similar", "An icon, such as mdi/home, instead of q: finds icons of the same concept in other packs, then those of the same shape.",
+			&schema{Type: "string", Pattern: refPattern, MaxLength: new(2*icon.MaxKey + 1)}),
+		query("explain", "Says in `matched` why each result was found; such answers are not cached.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
 	}
 }
 

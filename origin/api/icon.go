@@ -18,7 +18,7 @@ const policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 // cdn answers GET /{pack}/{name}.svg.
 func (a *API) cdn(_ http.ResponseWriter, c *call) (*answer, error) {
-	d, err := parseVariant(c.params)
+	d, err := parseCDNVariant(c.params)
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +148,9 @@ func (a *API) svgAnswer(ic catalog.Icon, d requestedVariant) (*answer, error) {
 	ans.header = append(ans.header, [2]string{"Content-Security-Policy", policy})
 	if url := ic.Pack.LicenseURL; linkable(url) {
 		ans.header = append(ans.header, [2]string{"Link", "<" + url + `>; rel="license"`})
+	}
+	if d.variant.Download {
+		ans.header = append(ans.header, [2]string{"Content-Disposition", `attachment; filename="` + ic.Ref.Name + `.svg"`})
 	}
 	if d.color != "" && !s.recolored {
 		ans.header = append(ans.header, [2]string{"Icon-Recolored", "?0"})

@@ -46,6 +46,15 @@ type requestedVariant struct {
 	variant icon.Variant
 }
 
+// parseCDNVariant reads the parameters of the CDN path.
+func parseCDNVariant(p icon.Params) (d requestedVariant, err error) {
+	if d.color, err = icon.ParamCSSColor(p); err != nil {
+		return requestedVariant{}, err
+	}
+	d.variant, err = icon.ParseCDNVariant(p)
+	return d, err
+}
+
 func parseVariant(p icon.Params) (d requestedVariant, err error) {
 	if d.color, err = icon.ParamColor(p); err != nil {
 		return requestedVariant{}, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/origin/iconify"
 	"github.com/iconedge/iconedge/origin/search"
 )
 
@@ -14,6 +15,8 @@ type prepared struct {
 	packs *entity // the list of all packs
 	names *entity // icon.Names, for edges
 	sum   string  // SHA-256 of names, in hex
+
+	iconify *iconify.Library
 }
 
 // Prepare implements catalog.Options.Prepare: it opens the search index, and encodes the list of
@@ -27,6 +30,7 @@ func Prepare(r *catalog.Release) (any, error) {
 	p := &prepared{index: index, packs: newEntity(listed(r, func(*icon.Pack) bool { return true }))}
 	p.packs.gzip() // compress it now, while no client waits
 	p.names, p.sum = namesOf(r)
+	p.iconify = iconify.New(r, index, p.names.body)
 	return p, nil
 }
 

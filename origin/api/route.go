@@ -1,11 +1,14 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	addresses "github.com/iconedge/iconedge/icon/iconify"
+	"github.com/iconedge/iconedge/origin/site"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -18,26 +21,29 @@ type endpoint struct {
 	params       []string
 	needsRelease bool
 	serve        func(*API, http.ResponseWriter, *call) (*answer, error)
+	page         *site.Address // it is a page of the site; nil: it is not
 }
 
 var get = []string{http.MethodGet, http.MethodHead, http.MethodOptions}
 
 var (
-	cdnPath      = &endpoint{"cdn", "/{pack}/{file}", get, append([]string{"release"}, icon.VariantParams...), true, (*API).cdn}
-	iconPath     = &endpoint{"icon", "/api/v1/icon/{pack}/{name}", get, append([]string{"format"}, icon.VariantParams...), true, (*API).icon}
-	searchPath   = &endpoint{"search", "/api/v1/search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial"}, true, (*API).search}
-	suggestPath  = &endpoint{"suggest", "/api/v1/suggest", get, []string{"q"}, true, (*API).suggest}
-	packsPath    = &endpoint{"packs", "/api/v1/packs", get, []string{"category", "license", "commercial"}, true, (*API).packs}
-	packPath     = &endpoint{"pack", "/api/v1/packs/{pack}", get, []string{"page", "per_page"}, true, (*API).pack}
-	verifyPath   = &endpoint{"verify", "/api/v1/auth/verify", []string{http.MethodPost, http.MethodOptions}, nil, false, (*API).verify}
-	openapiPath  = &endpoint{"openapi", "/api/v1/openapi.json", get, nil, false, (*API).describe}
-	releasePath  = &endpoint{"release", "/-/release", get, []string{"since"}, true, (*API).currentRelease}
-	namesPath    = &endpoint{"names", "/-/names", get, []string{"release"}, true, (*API).names}
-	healthPath   = &endpoint{"health", "/healthz", get, nil, false, (*API).health}
+	cdnPath      = &endpoint{"cdn", "/{pack}/{file}", get, append([]string{"release"}, icon.CDNParams...), true, (*API).cdn, nil}
+	iconPath     = &endpoint{"icon", "/api/v1/icon/{pack}/{name}", get, append([]string{"format"}, icon.VariantParams...), true, (*API).icon, nil}
+	searchPath   = &endpoint{"search", "/api/v1/search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial", "similar", "explain"}, true, (*API).search, nil}
+	suggestPath  = &endpoint{"suggest", "/api/v1/suggest", get, []string{"q"}, true, (*API).suggest, nil}
+	packsPath    = &endpoint{"packs", "/api/v1/packs", get, []string{"category", "license", "commercial"}, true, (*API).packs, nil}
+	packPath     = &endpoint{"pack", "/api/v1/packs/{pack}", get, []string{"page", "per_page"}, true, (*API).pack, nil}
+	verifyPath   = &endpoint{"verify", "/api/v1/auth/verify", []string{http.MethodPost, http.MethodOptions}, nil, false, (*API).verify, nil}
+	openapiPath  = &endpoint{"openapi", "/api/v1/openapi.json", get, nil, false, (*API).describe, nil}
+	releasePath  = &endpoint{"release", "/-/release", get, []string{"since"}, true, (*API).currentRelease, nil}
+	namesPath    = &endpoint{"names", "/-/names", get, []string{"release"}, true, (*API).names, nil}
+	iconifyPath  = &endpoint{"iconify", addresses.Mount + "/{address}", get, nil, true, (*API).iconify, nil}
+	healthPath   = &endpoint{"health", "/healthz", get, nil, false, (*API).health, nil}
 	unknownRoute = "unknown"
 )
 
-var endpoints = []*endpoint{cdnPath, iconPath, searchPath, suggestPath, packsPath, packPath, verifyPath, openapiPath, releasePath, namesPath, healthPath}
+var endpoints = append([]*endpoint{cdnPath, iconPath, searchPath, suggestPath, packsPath, packPath, verifyPath, openapiPath, releasePath, namesPath, iconifyPath, healthPath},
+	slices.Collect(maps.Values(pages))...)
 
 // fixed maps an address to its endpoint, if that has only one address. Routes lists the values of
 // Route.
@@ -46,7 +52,9 @@ var fixed, Routes = index(endpoints)
 func index(all []*endpoint) (fixed map[string]*endpoint, routes []string) {
 	fixed = map[string]*endpoint{}
 	for _, e := range all {
-		routes = append(routes, e.name)
+		if !slices.Contains(routes, e.name) {
+			routes = append(routes, e.name)
+		}
 		if !strings.Contains(e.pattern, "{") {
 			fixed[e.pattern] = e
 		}
@@ -54,14 +62,20 @@ func index(all []*endpoint) (fixed map[string]*endpoint, routes []string) {
 	return fixed, append(routes, unknownRoute)
 }
 
-// A route is an endpoint with the pack and the name in the path.
+// A route is an endpoint with the variable parts of the path.
 type route struct {
 	*endpoint
-	ref icon.Ref // as in the path, not validated
+	ref     icon.Ref          // as in the path, not validated
+	iconify addresses.Address // with iconifyPath
+	file    string            // of a page of the site: the last segment of the path
 }
 
-// maxURL is the longest address in bytes. RFC 9110, section 4.1 requires at least 8000.
-const maxURL = 8 << 10
+// maxURL is the longest address in bytes. RFC 9110, section 4.1 requires at least 8000. An edge
+// escapes the malformed names of icon data, so that those addresses may be three times as long.
+const (
+	maxURL     = 8 << 10
+	maxIconify = 4 * maxURL
+)
 
 // Route returns the name of a request's endpoint, for metrics.
 func Route(r *http.Request) string {
@@ -86,8 +100,8 @@ func Pattern(r *http.Request) string {
 // decode or redirect.
 func parseRoute(r *http.Request) (route, error) {
 	path := r.URL.EscapedPath() // as sent, with invalid characters escaped
-	if len(path)+len(r.URL.RawQuery) >= maxURL {
-		return route{}, problem.New(http.StatusRequestURITooLong, "the address must be shorter than 8192 bytes")
+	if n := len(path) + len(r.URL.RawQuery); n > maxURL && (n > maxIconify || !strings.HasPrefix(path, addresses.Mount+"/")) {
+		return route{}, problem.New(http.StatusRequestURITooLong, "the address may have at most 8192 bytes")
 	}
 	if malformed(path) {
 		return route{}, problem.New(http.StatusBadRequest,
@@ -95,9 +109,13 @@ func parseRoute(r *http.Request) (route, error) {
 	}
 	rt, ok := findRoute(path)
 	if !ok {
-		return route{}, problem.NotFound("there is nothing at this path; icons are at /{pack}/{name}.svg, and /api/v1/openapi.json describes the other addresses")
+		return route{}, nothingHere()
 	}
 	return rt, nil
+}
+
+func nothingHere() error {
+	return problem.NotFound("there is nothing at this path; icons are at /{pack}/{name}.svg, and /api/v1/openapi.json describes the other addresses")
 }
 
 func malformed(path string) bool {
@@ -114,15 +132,21 @@ func findRoute(path string) (route, bool) {
 	if e, ok := fixed[path]; ok {
 		return route{endpoint: e}, true
 	}
+	if a, ok := addresses.Find(path, false); ok {
+		return route{endpoint: iconifyPath, ref: icon.Ref{Pack: a.Prefix, Name: a.Name}, iconify: a}, true
+	}
+	if strings.HasPrefix(path, addresses.Mount+"/") {
+		return route{}, false
+	}
 	if call, ok := strings.CutPrefix(path, "/api/v1/"); ok {
 		return findCall(call)
 	}
 	pack, file, _ := strings.Cut(path[1:], "/")
 	name, ok := strings.CutSuffix(file, ".svg")
 	if !ok || pack == "" || name == "" || strings.Contains(name, "/") {
-		return route{}, false
+		return findPage(path)
 	}
-	return route{cdnPath, icon.Ref{Pack: pack, Name: name}}, true
+	return route{endpoint: cdnPath, ref: icon.Ref{Pack: pack, Name: name}}, true
 }
 
 // findCall finds the route of a path with variable parts, from the part after /api/v1/.
@@ -131,9 +155,9 @@ func findCall(call string) (route, bool) {
 	pack, name, two := strings.Cut(rest, "/")
 	switch {
 	case kind == "packs" && !two && pack != "":
-		return route{packPath, icon.Ref{Pack: pack}}, true
+		return route{endpoint: packPath, ref: icon.Ref{Pack: pack}}, true
 	case kind == "icon" && two && pack != "" && name != "" && !strings.Contains(name, "/"):
-		return route{iconPath, icon.Ref{Pack: pack, Name: name}}, true
+		return route{endpoint: iconPath, ref: icon.Ref{Pack: pack, Name: name}}, true
 	}
 	return route{}, false
 }

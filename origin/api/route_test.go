@@ -21,7 +21,17 @@ func TestRoutes(t *testing.T) {
 		{"/api/v1/openapi.json", "openapi", "/api/v1/openapi.json"},
 		{"/-/release", "release", "/-/release"},
 		{"/-/names", "names", "/-/names"},
+		{"/iconify/mdi.json", "iconify", "/iconify/{address}"},
 		{"/healthz", "health", "/healthz"},
+		{"/", "page", "/"},
+		{"/search?q=home", "page", "/search"},
+		{"/icon/mdi/home", "page", "/icon/{pack}/{name}"},
+		{"/pack/mdi", "page", "/pack/{pack}"},
+		{"/sitemap/mdi.xml", "page", "/sitemap/{file}"},
+		{"/-/site/app.0.js", "page", "/-/site/{file}"},
+		// A pack may have the name of a page.
+		{"/pack/home.svg", "cdn", "/{pack}/{file}"},
+		{"/search/home.svg", "cdn", "/{pack}/{file}"},
 		{"/api/v1/nothing", "unknown", ""},
 		{"/api/v1/{pack}", "unknown", ""}, // a pattern is not an address
 		{"/api/v1/packs/{pack}", "unknown", ""},

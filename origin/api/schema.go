@@ -15,7 +15,7 @@ type schema = jsonschema.Schema
 
 // answerTypes are the types of the answers and of their parts. Each is a component of the document.
 var answerTypes = []any{
-	icon.Also{}, icon.Answer{}, icon.Category{}, icon.License{}, icon.Metadata{}, icon.Pack{}, icon.PackAnswer{}, icon.PackIcon{}, icon.PacksAnswer{},
+	icon.Also{}, icon.Answer{}, icon.Category{}, icon.License{}, icon.Match{}, icon.Metadata{}, icon.Pack{}, icon.PackAnswer{}, icon.PackIcon{}, icon.PacksAnswer{},
 	icon.ReleaseAnswer{}, icon.Result{}, icon.SearchAnswer{}, icon.SuggestAnswer{}, icon.VerifyAnswer{}, problem.Problem{}, VerifyCall{},
 }
 
@@ -70,7 +70,7 @@ func describe(object string, s *schema) {
 // meaning in every type.
 var described = map[string]string{
 	"Also": "Another icon with the same SVG.", "Answer": "An icon and its metadata.",
-	"Category": "A group of icons in a pack.", "License": "A licence.", "Metadata": "The metadata of an icon.",
+	"Category": "A group of icons in a pack.", "License": "A licence.", "Match": "A word of the query, and how it matches.", "Metadata": "The metadata of an icon.",
 	"Pack": "A set of icons with one licence.", "PackAnswer": "A pack, one page of its icons, and its aliases.",
 	"PackIcon": "An icon in the list of its pack.", "PacksAnswer": "Packs, sorted by key.", "Problem": "An error (RFC 9457).",
 	"ReleaseAnswer": "The current release, and the changes since another one.", "Result": "An icon that was found.",
@@ -82,7 +82,9 @@ var described = map[string]string{
 	"attribution": "One line that credits author, pack and licence.", "width": "In pixels.", "height": "In pixels.",
 	"monochrome": "Whether every painted colour is currentColor; otherwise `color` has no effect.",
 	"alias_of":   "The icon that this is an alias of.", "pack_name": "The pack's display name.",
-	"also": "Other icons with the same SVG.", "svg": "The icon, a complete SVG document.", "view_box": "The icon's viewBox.",
+	"also": "Other icons with the same SVG.", "matched": "How the words of the query match; with explain=true alone.",
+	"word": "A word or phrase of the query, or the icon of similar.", "by": "How it matches: name, alias, tag, typo, prefix, synonym, language or shape.",
+	"through": "The words of the icon, or the key of the pack, that it matches.", "similar": "The icon that the results are similar to.", "svg": "The icon, a complete SVG document.", "view_box": "The icon's viewBox.",
 	"categories": "Categories of the icon.", "tags": "Words by which a search finds the icon, besides its name.",
 	"recolored": "Whether `color` was applied.", "release": "Id of a release of the library.", "total": "The total number.",
 	"title": "The name of the status.", "status": "The HTTP status.", "detail": "What is wrong, and what would be right; it never repeats the request.", "type": "about:blank, or an address.",

@@ -18,22 +18,54 @@ func (a *API) search(_ http.ResponseWriter, c *call) (*answer, error) {
 		return nil, noPack(c.release, q.Pack)
 	}
 	index := preparedOf(c.release).index
+	if err := a.checkSimilar(c, q.Similar); err != nil {
+		return nil, err
+	}
 	hits, total := index.Search(q)
 	found := icon.SearchAnswer{
-		Query: q.Text, Pack: orNull(q.Pack), Limit: q.Limit, Offset: q.Offset, Total: total,
+		Query: q.Text, Similar: orEmpty(q.Similar), Pack: orNull(q.Pack), Limit: q.Limit, Offset: q.Offset, Total: total,
 		Results: make([]icon.Result, 0, len(hits)), Suggestions: []string{}, License: icon.LicenseEach,
 	}
 	for _, h := range hits {
 		found.Results = append(found.Results, a.result(c.release, h))
 	}
-	if total == 0 {
+	if total == 0 && q.Similar == (icon.Ref{}) {
 		found.Suggestions = list(index.Suggest(q.Text))
 	}
-	return &answer{entity: newEntity(found), cacheControl: listsCached, surrogate: icon.LibraryKey}, nil
+	ans := &answer{entity: newEntity(found), cacheControl: listsCached, surrogate: icon.LibraryKey}
+	if q.Explain {
+		ans.cacheControl = noStore
+	}
+	return ans, nil
+}
+
+// checkSimilar returns an error if there is no such icon, or if it is withdrawn.
+func (a *API) checkSimilar(c *call, ref icon.Ref) error {
+	if ref == (icon.Ref{}) {
+		return nil
+	}
+	_, err := findIcon(c.Context(), c.release, ref)
+	return err
+}
+
+// orEmpty returns "" for the zero Ref.
+func orEmpty(ref icon.Ref) string {
+	if ref == (icon.Ref{}) {
+		return ""
+	}
+	return ref.String()
 }
 
 func parseSearch(p icon.Params) (q search.Query, err error) {
-	if q.Text, err = text(p); err != nil {
+	if q.Similar, err = icon.ParamSimilar(p); err != nil {
+		return q, err
+	}
+	if q.Similar == (icon.Ref{}) {
+		if q.Text, err = text(p); err != nil {
+			return q, err
+		}
+	}
+	if q.Explain, err = p.Bool("explain"); err != nil {
 		return q, err
 	}
 	if q.Limit, err = p.Int("limit", 1, icon.MaxLimit, icon.DefaultLimit); err != nil {
@@ -66,6 +98,12 @@ func (a *API) result(r *catalog.Release, h search.Hit) icon.Result {
 			also.License = p.License
 		}
 		res.Also = append(res.Also, also)
+	}
+	if h.Matched != nil {
+		res.Matched = make([]icon.Match, 0, len(h.Matched))
+	}
+	for _, m := range h.Matched {
+		res.Matched = append(res.Matched, icon.Match{Word: m.Word, By: string(m.By), Through: m.Through})
 	}
 	return res
 }

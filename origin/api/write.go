@@ -111,7 +111,7 @@ func (ans *answer) fields(h http.Header, etag string, modified time.Time) {
 // clearFields removes the fields that fields has set, because a refusal must not describe the
 // answer that it replaces.
 func clearFields(h http.Header) {
-	for _, name := range []string{"ETag", "Vary", "Last-Modified", "Link", "Content-Security-Policy", "Icon-Recolored"} {
+	for _, name := range []string{"ETag", "Vary", "Last-Modified", "Link", "Content-Security-Policy", "Content-Disposition", "Icon-Recolored"} {
 		h.Del(name)
 	}
 }
@@ -177,6 +177,9 @@ func (a *API) refuse(w http.ResponseWriter, c *call, err error) {
 	if p.Status >= 500 && p.Err != nil && !errors.Is(p.Err, context.Canceled) {
 		a.Log.Error("request failed", "route", c.route.name, "path", c.URL.EscapedPath(), "status", p.Status, "because", p.Err)
 	}
+	if a.refusePage(w, c, p) {
+		return
+	}
 	send(w, c.Request, p.Status, problem.ContentType, p.JSON())
 }
 
@@ -189,6 +192,11 @@ func (c *call) surrogate() string {
 		if icon.ValidKey(ref.Pack) && icon.ValidKey(ref.Name) {
 			return iconKeys(ref)
 		}
+	case iconifyPath:
+		if icon.ValidKey(ref.Pack) && icon.ValidKey(ref.Name) {
+			return iconKeys(ref)
+		}
+		return icon.LibraryKey
 	case searchPath, suggestPath, packsPath, packPath:
 		return icon.LibraryKey
 	}

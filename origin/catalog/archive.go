@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -91,14 +92,38 @@ func (m *mirror) mapIndex(ctx context.Context, b release.Blob) ([]byte, error) {
 	return data, nil
 }
 
-// prune removes archives and indexes that are not in use: remains of an earlier run, and indexes of
-// former releases.
-func (m *mirror) prune(index release.Blob) error {
+// readSets returns the sets of a release. It keeps their file for the next start.
+func (m *mirror) readSets(ctx context.Context, b release.Blob) ([]release.Set, error) {
+	if b == (release.Blob{}) {
+		return nil, nil
+	}
+	key := release.SetsKey(b.Hash)
+	f, err := m.fetch(ctx, key, b)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, b.Size)
+	if _, err := f.ReadAt(data, 0); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	sets, err := release.ParseSets(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	return sets, nil
+}
+
+// prune removes archives, indexes and sets that are not in use: remains of an earlier run, and those
+// of former releases.
+func (m *mirror) prune(man *release.Manifest) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keepArchive := func(name string) bool { return m.open[strings.TrimSuffix(name, ".zip")] != nil }
 	if err := m.sweep(release.ArchivePrefix, keepArchive); err != nil {
 		return err
 	}
-	return m.sweep(release.IndexPrefix, func(name string) bool { return strings.TrimSuffix(name, ".idx") == index.Hash })
+	return errors.Join(
+		m.sweep(release.IndexPrefix, func(name string) bool { return strings.TrimSuffix(name, ".idx") == man.Index.Hash }),
+		m.sweep(release.SetsPrefix, func(name string) bool { return strings.TrimSuffix(name, ".json") == man.Sets.Hash }))
 }

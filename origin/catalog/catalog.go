@@ -172,7 +172,7 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest, withdrawn *wi
 	if before != nil {
 		before.Done()
 	}
-	if err := c.mirror.prune(m.Index); err != nil {
+	if err := c.mirror.prune(m); err != nil {
 		c.opts.Log.Warn("pruning the mirror failed", "because", err)
 	}
 	return nil

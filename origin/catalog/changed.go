@@ -110,8 +110,24 @@ func compareReleases(ctx context.Context, before, now *Release) (Changes, error)
 	for _, key := range withdrawal.Changed(before.withdrawn, now.withdrawn) {
 		keys = append(keys, "pack/"+key)
 	}
+	keys = append(keys, changedSets(before, now)...)
 	slices.Sort(keys)
 	return Changes{Keys: slices.Compact(keys)}, nil
+}
+
+// changedSets returns the keys of the responses that say something about a pack as a whole, such as
+// lists of its names, where that has changed. A release without sets differs in all.
+func changedSets(before, now *Release) (keys []string) {
+	old := map[string]release.Set{}
+	for _, s := range before.sets {
+		old[s.Key] = s
+	}
+	for _, s := range now.sets {
+		if was, ok := old[s.Key]; !ok || !was.Same(s) {
+			keys = append(keys, "set/"+s.Key)
+		}
+	}
+	return keys
 }
 
 func packKey(p *Pack) string { return "pack/" + p.Pack.Key }

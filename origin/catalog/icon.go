@@ -49,6 +49,9 @@ func (r *Release) Icon(ctx context.Context, ref icon.Ref) (Icon, error) {
 	return Icon{ref, p, m, r.manifest.Changed(m.Seq), a, e}, nil
 }
 
+// SameSVG reports whether another icon of the same pack and release has the same SVG.
+func (i Icon) SameSVG(other Icon) bool { return i.archive.SameSVG(i.entry, other.entry) }
+
 // SVG reads the SVG from the archive and verifies its checksum.
 func (i Icon) SVG() ([]byte, error) {
 	svg, err := i.archive.Read(i.entry)

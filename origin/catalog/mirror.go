@@ -31,7 +31,7 @@ type mirror struct {
 const maxManifest = 64 << 20
 
 func openMirror(dir string, store objectstore.Reader) (*mirror, error) {
-	for _, sub := range []string{tempDir, release.ArchivePrefix, release.IndexPrefix} {
+	for _, sub := range []string{tempDir, release.ArchivePrefix, release.IndexPrefix, release.SetsPrefix} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return nil, fmt.Errorf("making the mirror: %w", err)
 		}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,8 +21,9 @@ type Release struct {
 	mirror   *mirror
 	manifest *release.Manifest
 	packs    map[string]*Pack
-	order    []*Pack // by key
-	index    []byte  // mapped; nil in an earlier release
+	order    []*Pack       // by key
+	index    []byte        // mapped; nil in an earlier release
+	sets     []release.Set // in the order of the sources; nil in an earlier release
 	prepared any
 	users    atomic.Int64
 
@@ -37,7 +39,7 @@ func newRelease(m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) *Re
 		if withdrawn.Pack(e.Pack.Key) {
 			continue
 		}
-		p := &Pack{Pack: &e.Pack, Hidden: e.Hidden, blob: e.Archive}
+		p := &Pack{Pack: &e.Pack, Hidden: e.Hidden, blob: e.Archive, seqs: e.Seqs}
 		r.packs[e.Pack.Key] = p
 		r.order = append(r.order, p)
 	}
@@ -56,6 +58,11 @@ func openWhole(ctx context.Context, m *mirror, man *release.Manifest, withdrawn 
 	g.SetLimit(parallel)
 	g.Go(func() (err error) {
 		r.index, err = m.mapIndex(ctx, man.Index)
+		return err
+	})
+	g.Go(func() error {
+		all, err := m.readSets(ctx, man.Sets)
+		r.sets = slices.DeleteFunc(all, func(s release.Set) bool { return withdrawn.Pack(s.Key) })
 		return err
 	})
 	for _, p := range r.order {
@@ -108,6 +115,13 @@ func (r *Release) Created() time.Time { return r.manifest.Created }
 // the mirror's file, and may be used until the last Done, but never written.
 func (r *Release) Index() []byte { return r.index }
 
+// Sets returns what the sources say about their packs, in the order of the sources. It has no set
+// of a withdrawn pack. It is empty in an earlier release, and in one of an earlier program.
+func (r *Release) Sets() []release.Set { return r.sets }
+
+// Epoch returns the release in which something with that number last changed.
+func (r *Release) Epoch(seq int) release.Epoch { return r.manifest.Changed(seq) }
+
 // Whole reports whether all of the release is open. That holds for the current one; earlier ones
 // open their archives when they are needed.
 func (r *Release) Whole() bool { return r.index != nil }
@@ -124,6 +138,15 @@ func (r *Release) Pack(key string) (*Pack, bool) {
 	return p, ok
 }
 
+// Seqs returns the numbers of the publications that last changed an icon of the pack, ascending.
+func (p *Pack) Seqs() []int { return p.seqs }
+
+// Withdrew reports whether an icon or alias of the pack is withdrawn.
+func (p *Pack) Withdrew(name string) bool { return p.withdrawn[name] }
+
+// HasWithdrawn reports whether any icon of the pack is withdrawn.
+func (p *Pack) HasWithdrawn() bool { return len(p.withdrawn) > 0 }
+
 // A Pack is a pack in a release. Clients can get icons of a hidden pack by name, but no list shows
 // it.
 type Pack struct {
@@ -131,6 +154,7 @@ type Pack struct {
 	Hidden bool
 
 	blob    release.Blob
+	seqs    []int
 	opening sync.Mutex
 	archive atomic.Pointer[archive]
 

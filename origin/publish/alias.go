@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/svg"
 )
 
@@ -22,7 +23,7 @@ const maxChain = 32
 
 // set resolves the aliases and returns all icons and aliases.
 func (c *collection) set(ctx context.Context) (*set, error) {
-	s := &set{}
+	s := &set{about: c.about()}
 	in, err := c.membership(ctx)
 	if err != nil {
 		return nil, err
@@ -87,17 +88,44 @@ func (c *collection) setAliases(ctx context.Context, s *set, in map[string][]str
 // rawAlias returns an alias that resolves to the icon of in at most maxChain steps.
 func (c *collection) rawAlias(name, of string) rawIcon {
 	merged := emptyEntry()
+	parent := c.icons[of]
 	// Merge from the alias to the icon, as internalGetIconData of @iconify/utils does.
 	for link := name; link != of; link = c.aliases[link].Parent {
 		merged = merge(*c.aliases[link], merged)
 	}
-	merged = merge(*c.icons[of], merged)
-	merged = merge(c.defaults, merged)
-	parent := merge(c.defaults, *c.icons[of])
-	return rawIcon{
-		name: name, of: of, same: merged.box() == parent.box() && merged.turn() == parent.turn(),
-		hidden: merged.hidden(), clean: cleaner(c.icons[of].Body, merged),
+	turn := merged.asTurn()
+	if parent.turn() != (svg.Turn{}) { // Iconify merges both turns, which is not one after the other
+		turn = nil
 	}
+	merged = merge(*parent, merged)
+	merged = merge(c.defaults, merged)
+	whole := merge(c.defaults, *parent)
+	d := rawIcon{
+		name: name, of: of, same: merged.box() == whole.box() && merged.turn() == whole.turn(), turn: turn,
+		hidden: merged.hidden(), clean: cleaner(parent.Body, merged),
+	}
+	if d.same {
+		d.turn = nil
+	}
+	d.own = !d.same || d.hidden != whole.hidden()
+	return d
+}
+
+// asTurn returns what an alias changes of its icon, or nil if it changes nothing.
+func (e *entry) asTurn() *release.Turn {
+	t := release.Turn{Rotate: int(e.Rotate), HFlip: e.HFlip, VFlip: e.VFlip}
+	for _, f := range []struct {
+		from float64
+		to   **float64
+	}{{e.Left, &t.Left}, {e.Top, &t.Top}, {e.Width, &t.Width}, {e.Height, &t.Height}} {
+		if !math.IsNaN(f.from) {
+			*f.to = &f.from
+		}
+	}
+	if t == (release.Turn{}) {
+		return nil
+	}
+	return &t
 }
 
 // badName returns the reason why name, which icon.ValidKey refuses, is invalid.

@@ -25,7 +25,7 @@ import (
 // builder is part of the digest of every pack. Raise its number when a change in this package, in
 // svg or in release gives the same source another archive or entry, or when a change in search
 // gives it another index.
-const builder = "iconedge-2"
+const builder = "iconedge-3"
 
 // maxHeld limits the total bytes of the sources that are read at the same time. A larger source is
 // read alone.
@@ -39,6 +39,7 @@ type pack struct {
 	file      string       // the new archive in the working folder
 	docs      []search.Doc // for the index; none for a hidden pack
 	empty     bool         // the source has no icon, not even an invalid one
+	set       release.Set
 }
 
 // each calls do for every pack, the largest first, on all cores, until a call fails.
@@ -83,8 +84,9 @@ func (p *publication) compare(ctx context.Context, sources []source) ([]*pack, e
 			return fmt.Errorf("reading the pack %s: %w", k.about().key, err)
 		}
 		k.entry.Source = digest
-		if old, ok := p.prev.pack(k.about().key); ok && old.Source == digest && p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) {
-			k.entry, k.unchanged = *old, true
+		set, described := p.prev.sets[k.about().key]
+		if old, ok := p.prev.pack(k.about().key); ok && described && old.Source == digest && p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) {
+			k.entry, k.unchanged, k.set = *old, true, set
 		}
 		p.Progress.Add(k.size(), 0)
 		return nil
@@ -105,7 +107,7 @@ func digest(ctx context.Context, s source) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(h, "%s\n%s\n%s\n", builder, s.about().key, about)
+	fmt.Fprintf(h, "%s\n%s\n%s\n%s\n", builder, s.about().key, about, s.about().raw)
 	if err := s.digest(ctx, h); err != nil {
 		return "", err
 	}

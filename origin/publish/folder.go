@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -85,6 +86,9 @@ func openFolder(t *tree, key string) (*folder, error) {
 	slices.SortFunc(f.files, func(a, b svgFile) int { return cmp.Compare(a.name, b.name) })
 	from := path.Join(key, packFileName)
 	err = readJSON(t, from, &f.info)
+	if raw, err := fs.ReadFile(t, from); err == nil {
+		f.raw = compactObject(bytes.TrimPrefix(raw, []byte("\uFEFF")))
+	}
 	f.key, f.from = key, t.fullPath(from)
 	if errors.Is(err, os.ErrNotExist) {
 		if len(f.files) == 0 {

@@ -3,6 +3,7 @@ package publish
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,10 @@ import (
 	"math"
 	"os"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/iconedge/iconedge/origin/release"
 )
 
 // A packFile is one pack in Iconify's form (IconifyJSON of @iconify/types), not yet read.
@@ -29,6 +33,10 @@ type packFile struct {
 func openLibrary(t *tree) ([]source, error) {
 	var listed map[string]json.RawMessage
 	if err := readJSON(t, "collections.json", &listed); err != nil {
+		return nil, err
+	}
+	order, err := positionsIn(t, "collections.json")
+	if err != nil {
 		return nil, err
 	}
 	const dir = "json"
@@ -49,6 +57,7 @@ func openLibrary(t *tree) ([]source, error) {
 		}
 		if raw, ok := listed[key]; ok {
 			err = json.Unmarshal(raw, &f.info)
+			f.raw = compactObject(raw)
 		} else {
 			f.info, err = ownInfo(t, f.path)
 			f.Hidden = true
@@ -59,7 +68,33 @@ func openLibrary(t *tree) ([]source, error) {
 		f.key, f.from = key, from
 		packs = append(packs, f)
 	}
+	// The order of collections.json; hidden packs, which it lacks, follow.
+	slices.SortStableFunc(packs, func(a, b source) int { return cmp.Compare(order.of(a), order.of(b)) })
 	return packs, nil
+}
+
+// positions maps the keys of packs to their positions in a list.
+type positions map[string]int
+
+func (p positions) of(s source) int {
+	if at, listed := p[s.about().key]; listed {
+		return at
+	}
+	return len(p)
+}
+
+// positionsIn returns the positions of the members of the object in a small file.
+func positionsIn(t *tree, name string) (positions, error) {
+	b, err := fs.ReadFile(t, name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	at := positions{}
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b, []byte("\uFEFF"))))
+	return at, object(d, func(name string) error {
+		at[name] = len(at)
+		return skip(d)
+	})
 }
 
 // openPackage opens an npm package of @iconify-json. Without an info.json, it reads the info member
@@ -83,6 +118,11 @@ func openPackage(t *tree) ([]source, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrSource, t.fullPath(from), err)
 	}
 	f.info = about.info
+	if own, err := ownInfo(t, f.path); err == nil && own.raw != nil {
+		f.raw = own.raw
+	} else if raw, err := fs.ReadFile(t, from); err == nil {
+		f.raw = compactObject(raw)
+	}
 	f.from = t.fullPath(from)
 	if f.key = about.Prefix; f.key == "" {
 		if f.key, err = ownPrefix(t, f.path); err != nil {
@@ -159,6 +199,10 @@ type collection struct {
 	aliases    map[string]*entry
 	defaults   entry
 	categories map[string][]string
+
+	lastModified               int64
+	chars                      map[string]string
+	prefixes, suffixes, themes json.RawMessage
 }
 
 // An entry is an icon (with a body) or an alias (with a parent). NaN stands for an absent number.
@@ -201,6 +245,16 @@ func (c *collection) read(ctx context.Context, d *json.Decoder) error {
 			return entries(c.aliases)
 		case "categories":
 			return d.Decode(&c.categories)
+		case "lastModified":
+			return decodeOr(d, &c.lastModified)
+		case "chars":
+			return decodeOr(d, &c.chars)
+		case "prefixes":
+			return decodeObject(d, &c.prefixes)
+		case "suffixes":
+			return decodeObject(d, &c.suffixes)
+		case "themes":
+			return decodeObject(d, &c.themes)
 		case "left":
 			return d.Decode(&c.defaults.Left)
 		case "top":
@@ -212,6 +266,39 @@ func (c *collection) read(ctx context.Context, d *json.Decoder) error {
 		}
 		return skip(d)
 	})
+}
+
+// decodeOr decodes a member that no icon needs. A value of another type counts as absent, because
+// it must not prevent a publication.
+func decodeOr[T any](d *json.Decoder, into *T) error {
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
+		return err
+	}
+	var v T
+	if json.Unmarshal(raw, &v) == nil {
+		*into = v
+	}
+	return nil
+}
+
+// decodeObject stores a member that must be an object, without white space.
+func decodeObject(d *json.Decoder, into *json.RawMessage) error {
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
+		return err
+	}
+	*into = compactObject(raw)
+	return nil
+}
+
+// compactObject returns a JSON object without white space, or nil if raw is none.
+func compactObject(raw []byte) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil || !bytes.HasPrefix(b.Bytes(), []byte{'{'}) {
+		return nil
+	}
+	return b.Bytes()
 }
 
 // errFound ends the reading of a file once the wanted member is found.
@@ -242,7 +329,12 @@ func member(t *tree, name, wanted string, into any) error {
 
 // ownInfo returns the info member of a pack's file.
 func ownInfo(t *tree, name string) (in info, err error) {
-	err = member(t, name, "info", &in)
+	var raw json.RawMessage
+	if err = member(t, name, "info", &raw); err != nil || raw == nil {
+		return in, err
+	}
+	err = json.Unmarshal(raw, &in)
+	in.raw = compactObject(raw)
 	return in, err
 }
 
@@ -267,4 +359,12 @@ func readJSON(t *tree, name string, into any) error {
 // globQuote returns the pattern that matches only path.
 func globQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// about returns what the file says about the pack as a whole.
+func (c *collection) about() release.Set {
+	return release.Set{
+		LastModified: c.lastModified, Width: numberOr(c.defaults.Width, 0), Height: numberOr(c.defaults.Height, 0),
+		Chars: c.chars, Prefixes: c.prefixes, Suffixes: c.suffixes, Themes: c.themes,
+	}
 }

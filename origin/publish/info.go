@@ -33,6 +33,9 @@ type info struct {
 	Palette  bool     `json:"palette"`
 	Hidden   bool     `json:"hidden"`
 
+	raw   json.RawMessage // the whole description as in its source
+	order int             // position among all packs of the sources
+
 	key  string // of the pack
 	from string // the file that this was read from, for messages
 }

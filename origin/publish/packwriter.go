@@ -11,6 +11,7 @@ import (
 
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
+	"github.com/iconedge/iconedge/origin/shape"
 	"github.com/iconedge/iconedge/origin/svg"
 )
 
@@ -22,6 +23,7 @@ type packWriter struct {
 	old     *oldArchive
 	seq     int
 	parents map[string]*cleanOnce // the icons that have aliases
+	total   int                   // see release.Set
 }
 
 // A cleanOnce cleans an icon once, for the icon itself and all of its aliases.
@@ -78,6 +80,7 @@ func (w *packWriter) add(ctx context.Context, s *set, progress Progress) error {
 	slices.SortFunc(s.leftOut, func(a, b release.Omission) int { return cmp.Compare(a.Name, b.Name) })
 	w.entry.LeftOut = s.leftOut
 	w.tally.finish()
+	w.describe(s)
 	return nil
 }
 
@@ -103,10 +106,13 @@ func (w *packWriter) clean(raw *rawIcon) (svg.Icon, error) {
 func (w *packWriter) addOne(raw *rawIcon, cleaned svg.Icon) error {
 	m := release.Meta{
 		Name: raw.name, Width: cleaned.Width, Height: cleaned.Height, ViewBox: cleaned.ViewBox, Hidden: raw.hidden,
-		Monochrome: cleaned.Monochrome, AliasOf: raw.of, Categories: raw.categories, Tags: raw.tags,
+		Monochrome: cleaned.Monochrome, AliasOf: raw.of, Turn: raw.turn, Categories: raw.categories, Tags: raw.tags,
 	}
 	m.Seq = w.old.seq(m, cleaned.SVG, w.seq)
 	w.tally.count(m)
+	if !m.Hidden && (m.AliasOf == "" || raw.own) {
+		w.total++
+	}
 	if !m.Hidden && !w.entry.Hidden {
 		w.docs = append(w.docs, document(w.entry.Pack.Key, m, cleaned.SVG))
 	}
@@ -117,7 +123,7 @@ func document(pack string, m release.Meta, data []byte) search.Doc {
 	sum := sha256.Sum256(data)
 	return search.Doc{
 		Pack: pack, Name: m.Name, AliasOf: m.AliasOf, Width: m.Width, Height: m.Height, Monochrome: m.Monochrome,
-		Categories: m.Categories, Image: [16]byte(sum[:16]),
+		Categories: m.Categories, Image: [16]byte(sum[:16]), Shape: shape.Of(data),
 	}
 }
 

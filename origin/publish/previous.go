@@ -23,7 +23,8 @@ type previous struct {
 	etag     string              // of the current object; "" if there is none
 	manifest *release.Manifest   // of the current release; nil if it is absent or damaged
 	stored   []*release.Manifest // all readable manifests, the newest first
-	objects  map[string]int64    // sizes of the archives and indexes
+	objects  map[string]int64    // sizes of the archives, indexes and sets
+	sets     map[string]release.Set
 	warnings []string
 }
 
@@ -49,7 +50,14 @@ func readPrevious(ctx context.Context, b objectstore.Bucket) (prev previous, err
 	} else if prev.current.Release != "" {
 		warn(fmt.Errorf("the manifest of the current release %s is missing or damaged", prev.current.Release))
 	}
-	prev.objects, err = objects(ctx, b)
+	if prev.objects, err = objects(ctx, b); err != nil {
+		return previous{}, err
+	}
+	prev.sets, err = readSets(ctx, b, prev.manifest)
+	if errors.Is(err, release.ErrDamaged) || errors.Is(err, objectstore.ErrNotExist) {
+		warn(err)
+		err = nil
+	}
 	return prev, err
 }
 
@@ -106,10 +114,10 @@ func manifests(ctx context.Context, b objectstore.Bucket) (all []*release.Manife
 	return all, damaged, nil
 }
 
-// objects returns the sizes of the archives and indexes in the store.
+// objects returns the sizes of the archives, indexes and sets in the store.
 func objects(ctx context.Context, b objectstore.Bucket) (map[string]int64, error) {
 	sizes := map[string]int64{}
-	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix} {
+	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix, release.SetsPrefix} {
 		for info, err := range b.List(ctx, prefix) {
 			if err != nil {
 				return nil, err

@@ -13,8 +13,8 @@ import (
 // than a publication takes, because another publication may be about to name the object.
 const grace = time.Hour
 
-// prune deletes all releases except the `keep` newest ones, and the archives and indexes that no
-// release needs any more. The current release counts as one of the newest. before is the time when
+// prune deletes all releases except the `keep` newest ones, and the archives, indexes and
+// sets that no release needs any more. The current release counts as one of the newest. before is the time when
 // the previous release became current. A release that was made after it and is not current belongs
 // to a publication that failed, so prune deletes it too. It returns the ids of the deleted
 // releases.
@@ -47,19 +47,20 @@ func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time
 			needed[release.ArchiveKey(p.Archive.Hash)] = true
 		}
 		needed[release.IndexKey(m.Index.Hash)] = true
+		needed[release.SetsKey(m.Sets.Hash)] = true
 	}
 	return gone, sweep(ctx, b, needed, now.Add(-grace))
 }
 
-// sweep deletes the archives and indexes that are not needed and were modified before a time.
+// sweep deletes the archives, indexes and sets that are not needed and were modified before a time.
 func sweep(ctx context.Context, b objectstore.Bucket, needed map[string]bool, before time.Time) error {
 	var useless []string
-	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix} {
+	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix, release.SetsPrefix} {
 		for info, err := range b.List(ctx, prefix) {
 			if err != nil {
 				return err
 			}
-			ours := strings.HasSuffix(info.Key, ".zip") || strings.HasSuffix(info.Key, ".idx")
+			ours := strings.HasSuffix(info.Key, ".zip") || strings.HasSuffix(info.Key, ".idx") || strings.HasSuffix(info.Key, ".json")
 			if ours && !needed[info.Key] && info.Modified.Before(before) {
 				useless = append(useless, info.Key)
 			}

@@ -113,13 +113,18 @@ func (p *publication) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	m := p.manifest(packs, index)
+	sets, err := p.sets(packs)
+	if err != nil {
+		return err
+	}
+	m := p.manifest(packs, index, sets)
 	p.summarise(m, packs)
+	files := p.toUpload(packs, index, sets)
 	if p.DryRun {
-		p.countUploads(p.toUpload(packs, index))
+		p.countUploads(files)
 		return nil
 	}
-	if err := p.upload(ctx, m, packs, index); err != nil {
+	if err := p.upload(ctx, m, files); err != nil {
 		return err
 	}
 	// The release is current. If pruning fails, the next publication prunes.

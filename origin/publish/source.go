@@ -26,7 +26,8 @@ type source interface {
 
 // A set holds the icons and aliases of one pack, not yet cleaned.
 type set struct {
-	icons   []rawIcon // sorted by name; they include the icon of each alias
+	icons   []rawIcon   // sorted by name; they include the icon of each alias
+	about   release.Set // without the fields that depend on the icons
 	leftOut []release.Omission
 }
 
@@ -39,6 +40,8 @@ type rawIcon struct {
 	name       string
 	of         string // the icon of an alias; empty for an icon
 	same       bool   // the alias shows its icon without a change
+	own        bool   // the alias is more than another name of its icon
+	turn       *release.Turn
 	hidden     bool
 	categories []string
 	tags       []string
@@ -79,6 +82,7 @@ func (p *publication) sources(ctx context.Context) ([]source, error) {
 		return nil, fmt.Errorf("%w: name at least one folder", ErrSource)
 	}
 	var all []source
+	var groups [][]source
 	for _, path := range p.Sources {
 		found, err := p.open(ctx, path)
 		if err != nil {
@@ -88,7 +92,9 @@ func (p *publication) sources(ctx context.Context) ([]source, error) {
 			return nil, fmt.Errorf("%w: %s has neither a collections.json, an icons.json nor a folder with a pack.json", ErrSource, path)
 		}
 		all = append(all, found...)
+		groups = append(groups, found)
 	}
+	number(groups)
 	slices.SortStableFunc(all, func(a, b source) int { return cmp.Compare(a.about().key, b.about().key) })
 	var errs []error
 	for i, s := range all {
@@ -101,8 +107,26 @@ func (p *publication) sources(ctx context.Context) ([]source, error) {
 	return all, errors.Join(errs...)
 }
 
+// reserved is the key that no pack may have.
+const reserved = "iconify"
+
+// number numbers the packs of all sources: in the order of each source, and the same if the sources
+// are named in another order.
+func number(groups [][]source) {
+	least := func(g []source) string {
+		return slices.MinFunc(g, func(a, b source) int { return cmp.Compare(a.about().key, b.about().key) }).about().key
+	}
+	slices.SortFunc(groups, func(a, b []source) int { return cmp.Compare(least(a), least(b)) })
+	for i, s := range slices.Concat(groups...) {
+		s.about().order = i
+	}
+}
+
 // validKey returns an error if key is not a valid key of a pack.
 func validKey(key, from string) error {
+	if key == reserved {
+		return fmt.Errorf("%w: %s: the key %s is reserved, because /%s/ has the addresses of Iconify's API: give the pack another one", ErrSource, from, key, key)
+	}
 	if icon.ValidKey(key) {
 		return nil
 	}

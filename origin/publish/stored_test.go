@@ -161,7 +161,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := whole(t, s.b)
-	want := 1 + 1 + len(m.Packs) + 1 + 1 // current, manifest, archives, index, notes
+	want := 1 + 1 + len(m.Packs) + 1 + 1 + 1 // current, manifest, archives, index, sets, notes
 	if got := keys(t, s.b); len(got) != want {
 		t.Errorf("%d objects are left, want %d: %v", len(got), want, got)
 	}

@@ -17,11 +17,12 @@ import (
 
 // manifest returns the manifest of the release. If the release is the same as the current one, the
 // manifest has the same number, time and history.
-func (p *publication) manifest(packs []*pack, x index) *release.Manifest {
-	m := &release.Manifest{Seq: p.seq, Created: p.prev.nextTime(p.Now), Base: p.prev.current.Release, Index: x.blob}
+func (p *publication) manifest(packs []*pack, x index, sets blobFile) *release.Manifest {
+	m := &release.Manifest{Seq: p.seq, Created: p.prev.nextTime(p.Now), Base: p.prev.current.Release, Index: x.blob, Sets: sets.blob}
 	seqs := map[int]bool{}
 	for _, k := range packs {
 		m.Packs = append(m.Packs, k.entry)
+		seqs[k.set.Seq] = true
 		for _, seq := range k.entry.Seqs {
 			seqs[seq] = true
 		}
@@ -44,21 +45,22 @@ func (p *publication) manifest(packs []*pack, x index) *release.Manifest {
 // A blobFile is a file that the store must have, with a key made of its hash.
 type blobFile struct {
 	key, path string
-	size      int64
+	blob      release.Blob
 }
 
 // toUpload lists the objects of the release that the store does not have. Two packs can't have the
 // same archive; two simultaneous uploads of one key would do no harm either.
-func (p *publication) toUpload(packs []*pack, x index) (files []blobFile) {
+func (p *publication) toUpload(packs []*pack, x index, sets blobFile) (files []blobFile) {
 	add := func(key, path string, blob release.Blob) {
 		if path != "" && !p.prev.holds(key, blob) {
-			files = append(files, blobFile{key, path, blob.Size})
+			files = append(files, blobFile{key, path, blob})
 		}
 	}
 	for _, k := range packs {
 		add(release.ArchiveKey(k.entry.Archive.Hash), k.file, k.entry.Archive)
 	}
 	add(release.IndexKey(x.blob.Hash), x.file, x.blob)
+	add(sets.key, sets.path, sets.blob)
 	return files
 }
 
@@ -66,14 +68,13 @@ func (p *publication) toUpload(packs []*pack, x index) (files []blobFile) {
 func (p *publication) countUploads(files []blobFile) {
 	for _, f := range files {
 		p.sum.Uploads++
-		p.sum.UploadedBytes += f.size
+		p.sum.UploadedBytes += f.blob.Size
 	}
 }
 
-// upload writes the archives and the index, then the manifest, then the object that makes it
+// upload writes the archives, the index and the sets, then the manifest, then the object that makes it
 // current.
-func (p *publication) upload(ctx context.Context, m *release.Manifest, packs []*pack, x index) error {
-	files := p.toUpload(packs, x)
+func (p *publication) upload(ctx context.Context, m *release.Manifest, files []blobFile) error {
 	p.countUploads(files)
 	p.step("uploading", p.sum.UploadedBytes)
 	g, putCtx := errgroup.WithContext(ctx)
@@ -104,7 +105,7 @@ func (p *publication) put(ctx context.Context, file blobFile) error {
 		return err
 	}
 	defer f.Close()
-	if err := p.Store.Put(ctx, file.key, io.TeeReader(f, progressWriter{p.Progress}), file.size); err != nil {
+	if err := p.Store.Put(ctx, file.key, io.TeeReader(f, progressWriter{p.Progress}), file.blob.Size); err != nil {
 		return fmt.Errorf("uploading %s: %w", file.key, err)
 	}
 	return nil
@@ -160,6 +161,9 @@ func checkComplete(ctx context.Context, b objectstore.Bucket, m *release.Manifes
 		}
 	}
 	if key := release.IndexKey(m.Index.Hash); !prev.holds(key, m.Index) {
+		return fmt.Errorf("the release %s lacks %s: %w", m.ID, key, objectstore.ErrNotExist)
+	}
+	if key := release.SetsKey(m.Sets.Hash); m.Sets != (release.Blob{}) && !prev.holds(key, m.Sets) {
 		return fmt.Errorf("the release %s lacks %s: %w", m.ID, key, objectstore.ErrNotExist)
 	}
 	return nil

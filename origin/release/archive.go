@@ -100,6 +100,12 @@ func (a *Archive) comment(i int) []byte {
 	return a.metas[at+2 : at+2+n]
 }
 
+// SameSVG reports whether two entries have the same SVG, by its checksum and size.
+func (a *Archive) SameSVG(e, other Entry) bool {
+	x, y := &a.records[e.i], &a.records[other.i]
+	return x.crc == y.crc && x.size == y.size && x.deflated == y.deflated
+}
+
 // Read returns an SVG and verifies its checksum. The error is ErrDamaged, or one of the reader.
 func (a *Archive) Read(e Entry) ([]byte, error) {
 	deflated, crc, size, err := a.Deflated(e)

@@ -44,10 +44,12 @@ type Manifest struct {
 	Seq     int       `json:"seq"` // number of the publication, from 1
 	Created time.Time `json:"created"`
 	// Base is the release that was current when this one was made.
-	Base    string      `json:"base,omitempty"`
-	Packs   []PackEntry `json:"packs"` // sorted by key
-	Index   Blob        `json:"index"`
-	History []Epoch     `json:"history"` // ascending by Seq; at least those that an icon refers to
+	Base  string      `json:"base,omitempty"`
+	Packs []PackEntry `json:"packs"` // sorted by key
+	Index Blob        `json:"index"`
+	// Sets names the sets of the packs; zero in a release of an earlier program.
+	Sets    Blob    `json:"sets,omitzero"`
+	History []Epoch `json:"history"` // ascending by Seq; at least those that an icon refers to
 }
 
 // ComputeID hashes the content of the release, its packs and index, so that the same library has
@@ -61,7 +63,8 @@ func (m *Manifest) ComputeID() string {
 	b, err := json.Marshal(struct {
 		Packs []PackEntry
 		Index Blob
-	}{packs, m.Index})
+		Sets  Blob `json:",omitzero"`
+	}{packs, m.Index, m.Sets})
 	if err != nil { // strings and numbers only, also from ParseManifest
 		panic(err)
 	}
@@ -90,6 +93,9 @@ func (m *Manifest) check() error {
 	}
 	if !m.Index.valid() {
 		return fmt.Errorf("its index has no hash")
+	}
+	if m.Sets != (Blob{}) && !m.Sets.valid() {
+		return fmt.Errorf("its sets have no hash")
 	}
 	for i, p := range m.Packs {
 		switch {

@@ -16,11 +16,26 @@ type Meta struct {
 	Hidden     bool    `json:"hidden,omitempty"`
 	Monochrome bool    `json:"mono,omitempty"`
 	// AliasOf is the icon that it is an alias of, never an alias itself.
-	AliasOf    string   `json:"of,omitempty"`
+	AliasOf string `json:"of,omitempty"`
+	// Turn is the way in which an alias shows its icon. It is nil for an alias that is only another
+	// name, and for one whose icon is itself turned: the SVG of that alias stands for itself.
+	Turn       *Turn    `json:"turn,omitempty"`
 	Categories []string `json:"in,omitempty"`
 	Tags       []string `json:"tags,omitempty"`
 	// Seq is the number of the publication that last changed the icon or this Meta.
 	Seq int `json:"seq"`
+}
+
+// A Turn says how an alias differs from its icon: it is flipped, then rotated clockwise by quarter
+// turns, and may show another box. Its fields are those of IconifyAlias in @iconify/types.
+type Turn struct {
+	Rotate int      `json:"rotate,omitempty"`
+	HFlip  bool     `json:"hFlip,omitempty"`
+	VFlip  bool     `json:"vFlip,omitempty"`
+	Left   *float64 `json:"left,omitempty"`
+	Top    *float64 `json:"top,omitempty"`
+	Width  *float64 `json:"width,omitempty"`
+	Height *float64 `json:"height,omitempty"`
 }
 
 // Same reports whether two are equal except for Seq.

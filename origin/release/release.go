@@ -9,6 +9,7 @@
 //	releases/<id>/release.json    the manifest
 //	packs/<sha256>.zip            an archive: an ordinary ZIP with an entry NAME.svg for each icon and alias
 //	search/<sha256>.idx           a search index, in the form of package search
+//	sets/<sha256>.json            what the sources say about their packs (Set)
 //
 // The comment of an archive's entry is the icon's Meta in JSON. Opening an archive reads its
 // central directory only; each icon is decompressed when it is requested.
@@ -29,11 +30,12 @@ var ErrDamaged = errors.New("damaged")
 // CurrentKey is the key of the object that names the current release.
 const CurrentKey = "current"
 
-// Prefixes of the three kinds of keys.
+// Prefixes of the kinds of keys.
 const (
 	ManifestPrefix = "releases/"
 	ArchivePrefix  = "packs/"
 	IndexPrefix    = "search/"
+	SetsPrefix     = "sets/"
 )
 
 const manifestName = "/release.json"
@@ -53,6 +55,9 @@ func ArchiveKey(hash string) string { return ArchivePrefix + hash + ".zip" }
 
 // IndexKey returns the key of a search index.
 func IndexKey(hash string) string { return IndexPrefix + hash + ".idx" }
+
+// SetsKey returns the key of the sets of a release.
+func SetsKey(hash string) string { return SetsPrefix + hash + ".json" }
 
 // A Blob names an object by the hash of its content.
 type Blob struct {

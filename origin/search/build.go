@@ -84,6 +84,13 @@ type builder struct {
 	wordAt     map[string]uint64 // offsets of bitmaps in secPostings
 	conceptAt  map[string]uint64
 	docs       uint32
+	drawnBy    []drawn // by concept
+}
+
+// drawn counts the packs that draw a concept.
+type drawn struct {
+	packs uint32
+	last  string // key of the last of them
 }
 
 func newBuilder(ctx context.Context) *builder {
@@ -197,9 +204,10 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 		flags |= flagMonochrome
 	}
 	concept := strings.Join(words[s.lead:len(words)-s.tail], " ")
+	b.countPack(b.conceptIDs.id(concept), d.Pack)
 	rec := b.body[secDocs]
 	for _, field := range []uint32{
-		uint32(len(b.body[secNames])), b.group(d.Image), b.dim(d.Width, d.Height), b.names.id(d.Name), b.conceptIDs.id(concept),
+		uint32(len(b.body[secNames])), b.group(d), b.dim(d.Width, d.Height), b.names.id(d.Name), b.conceptIDs.id(concept),
 	} {
 		rec = binary.LittleEndian.AppendUint32(rec, field)
 	}
@@ -222,16 +230,19 @@ func (b *builder) post(d *Doc, words []string, s shape, concept string) {
 	}
 }
 
-func (b *builder) group(drawing [16]byte) uint32 {
+func (b *builder) group(d *Doc) uint32 {
 	n := uint32(len(b.groups)) + b.lone
-	known, ok := b.groups[drawing]
+	known, ok := b.groups[d.Image]
 	switch {
-	case drawing == [16]byte{}:
+	case d.Image == [16]byte{}:
 		b.lone++
 	case ok:
 		n = known
 	default:
-		b.groups[drawing] = n
+		b.groups[d.Image] = n
+	}
+	if !ok {
+		b.body[secShapes] = append(b.body[secShapes], d.Shape[:]...)
 	}
 	b.grouped = append(b.grouped, n)
 	return n
@@ -250,7 +261,19 @@ func (b *builder) dim(width, height float64) uint32 {
 	return n
 }
 
-// countNames stores with each doc the number of docs of the same name.
+// countPack counts a pack that draws a concept, once.
+func (b *builder) countPack(concept uint32, pack string) {
+	if int(concept) == len(b.drawnBy) {
+		b.drawnBy = append(b.drawnBy, drawn{})
+	}
+	if d := &b.drawnBy[concept]; d.packs == 0 || d.last != pack {
+		d.packs++
+		d.last = pack
+	}
+}
+
+// countNames stores with each doc the number of docs of the same name, and of packs that draw the
+// same concept.
 func (b *builder) countNames() {
 	named := make([]uint32, len(b.names))
 	docs := b.body[secDocs]
@@ -258,6 +281,7 @@ func (b *builder) countNames() {
 		named[binary.LittleEndian.Uint32(docs[at+docName:])]++
 	}
 	for at := 0; at < len(docs); at += docSize {
+		docs[at+docPopular] = byte(min(255, b.drawnBy[binary.LittleEndian.Uint32(docs[at+docConcept:])].packs))
 		docs[at+docKnown] = byte(bits.Len32(named[binary.LittleEndian.Uint32(docs[at+docName:])]))
 	}
 }

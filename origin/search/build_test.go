@@ -115,7 +115,7 @@ func FuzzOpen(f *testing.F) {
 	empty := build(f, nil, nil)
 	f.Add(file)
 	f.Add(empty)
-	f.Add(file[:headSize])
+	f.Add(file[:headSize(sections)])
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		x, err := Open(data)

@@ -88,14 +88,19 @@ func appendBest(to []byte, phrases []string, docs map[string]uint64) []byte {
 	return to
 }
 
-// Complete returns at most MaxCompletions queries that begin with text and find something, the most
-// common names first. If text names a pack with a colon, so do the completions, and only icons of
-// that pack count.
+// Complete returns at most MaxCompletions queries that find something: first those that begin with
+// text, then names with its words elsewhere, the last of which may be incomplete, in both cases the
+// most common names first. If text names a pack with a colon, so do the completions, and only icons
+// of that pack count.
 func (x *Index) Complete(text string) []string {
 	text = icon.CanonicalQuery(text)
-	scope := ""
+	scope, within := "", x.shown
 	if pack, rest, ok := x.colon(text); ok {
 		scope, text = x.packs[pack].Key+":", rest
+		within = x.docsOf(pack)
+		if x.shown != nil {
+			within.And(x.shown)
+		}
 	}
 	typed := typedWords(text)
 	if typed == "" {
@@ -107,7 +112,52 @@ func (x *Index) Complete(text string) []string {
 			found = append(found, scope+p)
 		}
 	}
+	if len(found) < MaxCompletions {
+		for _, p := range x.inside(reading{terms: split(text), within: within}) {
+			if p = scope + p; len(found) < MaxCompletions && !slices.Contains(found, p) {
+				found = append(found, p)
+			}
+		}
+	}
 	return found
+}
+
+// maxInside is the largest number of docs whose names are considered as completions.
+const maxInside = 200
+
+// inside returns the names without their styles that have the words of a reading in any place.
+func (x *Index) inside(r reading) (texts []string) {
+	_, begun := x.match(r, false)
+	if begun == nil {
+		return nil
+	}
+	count, at := map[uint32]uint64{}, map[uint32]uint32{}
+	it := begun.Iterator()
+	for n := 0; it.HasNext() && n < maxInside; n++ {
+		doc := it.Next()
+		concept := x.field(doc, docConcept)
+		if count[concept]++; count[concept] == 1 {
+			at[concept] = doc
+		}
+	}
+	found := make([]phrase, 0, len(at))
+	for concept, doc := range at {
+		found = append(found, phrase{x.concept(doc), count[concept]})
+	}
+	slices.SortFunc(found, better)
+	for _, p := range found[:min(len(found), 2*MaxCompletions)] {
+		if len(p.text) <= maxPhrase {
+			texts = append(texts, p.text)
+		}
+	}
+	return texts
+}
+
+// concept returns the folded words of a doc's name without those of its style.
+func (x *Index) concept(doc uint32) string {
+	name, _ := x.names(doc)
+	words, lead := nameWords(nil, string(name)), int(x.flags(doc)&leadMask)
+	return strings.Join(words[min(lead, len(words)):min(len(words), lead+int(x.cost(doc)>>4))], " ")
 }
 
 // typedWords returns the words of a text as they occur in names, except the last one, which stays

@@ -13,9 +13,12 @@ import (
 // it.
 const (
 	magic   = "iconsrch"
-	version = 3
-	// Version 2 has several bitmaps for a meaning of several words: see meanings.go. Open reads
-	// both, because a store has indexes of earlier programs.
+	version = 4
+	// Open also reads the earlier versions, because a store has indexes of earlier programs.
+	// Version 3 has no shapes, no popularity of docs, and does not say which words are of other
+	// languages. Version 2 also has several bitmaps for a meaning of several words: see
+	// meanings.go.
+	versionPlain = 3
 	versionWords = 2
 )
 
@@ -39,13 +42,16 @@ const (
 	secBegun             // FST: prefix of many phrases to the offset of the best ones in secBest
 	secBest              // see complete.go
 	secMade              // Library.Made
+	secShapes            // Doc.Shape of each group
 	sections
+
+	sectionsBefore = secShapes // in earlier versions
 )
 
-const (
-	headSize = len(magic) + 8 + 16*sections
-	sumSize  = 4
-)
+const sumSize = 4
+
+// headSize returns the size of what precedes the sections.
+func headSize(sections int) int { return len(magic) + 8 + 16*sections }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -71,6 +77,7 @@ const (
 	docShape   = 20 // number of words in the high four bits, of style words in the low
 	docFlags   = 21 // number of leading style words, flagMonochrome, flagAlias
 	docKnown   = 22 // number of binary digits of the number of docs of the same name
+	docPopular = 23 // number of packs that draw the same concept, at most 255; 0 in earlier versions
 	docSize    = 24
 
 	leadMask       = 0x0f
@@ -83,7 +90,7 @@ func writeFile(w io.Writer, body [sections][]byte) error {
 	head := append([]byte(magic), 0, 0, 0, 0, 0, 0, 0, 0)
 	binary.LittleEndian.PutUint32(head[len(magic):], version)
 	binary.LittleEndian.PutUint32(head[len(magic)+4:], sections)
-	at := uint64(headSize)
+	at := uint64(headSize(sections))
 	for _, b := range body {
 		head = binary.LittleEndian.AppendUint64(head, at)
 		head = binary.LittleEndian.AppendUint64(head, uint64(len(b)))
@@ -109,18 +116,25 @@ func padded(n uint64) uint64 { return (n + 7) &^ 7 }
 
 // readFile finds the sections of a file, and its version. The error is ErrDamaged.
 func readFile(data []byte) (body [sections][]byte, v uint32, err error) {
-	if len(data) < headSize+sumSize || string(data[:len(magic)]) != magic {
+	if len(data) < headSize(sectionsBefore)+sumSize || string(data[:len(magic)]) != magic {
 		return body, v, fmt.Errorf("%w: not an index", ErrDamaged)
 	}
-	if v = binary.LittleEndian.Uint32(data[len(magic):]); v != version && v != versionWords {
-		return body, v, fmt.Errorf("%w: version %d, not %d or %d", ErrDamaged, v, version, versionWords)
+	if v = binary.LittleEndian.Uint32(data[len(magic):]); v < versionWords || v > version {
+		return body, v, fmt.Errorf("%w: version %d, not %d to %d", ErrDamaged, v, versionWords, version)
+	}
+	count := sections
+	if v < version {
+		count = sectionsBefore
+	}
+	if len(data) < headSize(count)+sumSize {
+		return body, v, fmt.Errorf("%w: it is cut off", ErrDamaged)
 	}
 	whole, sum := data[:len(data)-sumSize], binary.LittleEndian.Uint32(data[len(data)-sumSize:])
 	if crc32.Checksum(whole, castagnoli) != sum {
 		return body, v, fmt.Errorf("%w: checksum differs", ErrDamaged)
 	}
-	at := uint64(headSize)
-	for i := range body {
+	at := uint64(headSize(count))
+	for i := range count {
 		entry := data[len(magic)+8+16*i:]
 		off, size := binary.LittleEndian.Uint64(entry), binary.LittleEndian.Uint64(entry[8:])
 		if off != at || size > uint64(len(whole))-at || padded(size) > uint64(len(whole))-at {
@@ -129,7 +143,7 @@ func readFile(data []byte) (body [sections][]byte, v uint32, err error) {
 		body[i] = data[off : off+size : off+size]
 		at += padded(size)
 	}
-	if at != uint64(len(whole)) || binary.LittleEndian.Uint32(data[len(magic)+4:]) != sections {
+	if at != uint64(len(whole)) || binary.LittleEndian.Uint32(data[len(magic)+4:]) != uint32(count) {
 		return body, v, fmt.Errorf("%w: sections do not fill the file", ErrDamaged)
 	}
 	return body, v, nil

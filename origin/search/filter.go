@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -16,15 +17,19 @@ type Filter struct {
 	Category   string // of the icon, or of its pack; case does not matter
 	License    string // SPDX identifier; case does not matter
 	Commercial bool   // only packs whose licence allows commercial use
+	// Packs are the keys of the packs to search; nil: all. Unlike Query.Pack, they are no part of
+	// the query: each is searched as if there were others too.
+	Packs []string
 }
 
 // allows returns the docs that pass the filter, or nil for all. The caller must not change them.
 func (x *Index) allows(f Filter) *roaring.Bitmap {
-	if f == (Filter{}) {
+	if f.Style == "" && f.Category == "" && f.License == "" && !f.Commercial && f.Packs == nil {
 		return x.shown
 	}
 	docs := x.docsWhere(func(p *packRecord) bool {
-		return (!f.Commercial || p.Commercial) && (f.License == "" || strings.EqualFold(p.License, f.License))
+		return (!f.Commercial || p.Commercial) && (f.License == "" || strings.EqualFold(p.License, f.License)) &&
+			(f.Packs == nil || slices.Contains(f.Packs, p.Key))
 	})
 	if f.Category != "" {
 		in := x.docsWhere(func(p *packRecord) bool { return strings.EqualFold(p.Category, f.Category) })

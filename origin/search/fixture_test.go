@@ -58,8 +58,13 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 
 func build(t testing.TB, packs []icon.Pack, docs []Doc) []byte {
 	t.Helper()
+	return buildWith(t, packs, docs, smallLexicon())
+}
+
+func buildWith(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon.Lexicon) []byte {
+	t.Helper()
 	var file bytes.Buffer
-	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: smallLexicon(), Made: "a test"}); err != nil {
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: lex, Made: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()
@@ -67,7 +72,12 @@ func build(t testing.TB, packs []icon.Pack, docs []Doc) []byte {
 
 func open(t testing.TB, packs []icon.Pack, docs []Doc) *Index {
 	t.Helper()
-	x, err := Open(build(t, packs, docs))
+	return openWith(t, packs, docs, smallLexicon())
+}
+
+func openWith(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon.Lexicon) *Index {
+	t.Helper()
+	x, err := Open(buildWith(t, packs, docs, lex))
 	if err != nil {
 		t.Fatal(err)
 	}

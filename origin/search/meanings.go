@@ -11,9 +11,13 @@ import (
 )
 
 // A meaning in secTargets has its weight in 255ths, its number of words (targetWhole|1: a concept),
-// and the offset of a bitmap: the docs that have all words. In version 2 it has an offset for each
-// word. The number of a word's meanings precedes them; the most certain comes first.
-const targetWhole = 0x80
+// with targetForeign if the word that has the meaning belongs to another language, and the offset
+// of a bitmap: the docs that have all words. In version 2 it has an offset for each word. The
+// number of a word's meanings precedes them; the most certain comes first.
+const (
+	targetWhole   = 0x80
+	targetForeign = 0x40
+)
 
 // addMeanings writes the meanings of words in the lexicon.
 func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
@@ -112,6 +116,9 @@ func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 		}
 		if m.Form != "" {
 			list = append(append(list, byte(min(255, m.Weight*255))), m.Form...)
+			if m.Foreign {
+				list[len(list)-len(m.Form)] |= targetForeign
+			}
 			n++
 		}
 	}
@@ -121,11 +128,12 @@ func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
 // A target is the docs that match one meaning of a word: those of the bitmap at an offset of
 // secPostings, or, in version 2, of more, which is the intersection of several.
 type target struct {
-	weight float32
-	whole  bool
-	words  int
-	offset uint64
-	more   *roaring.Bitmap
+	weight  float32
+	whole   bool
+	foreign bool
+	words   int
+	offset  uint64
+	more    *roaring.Bitmap
 }
 
 // targets passes the meanings of a word or phrase, the most certain first.
@@ -138,8 +146,8 @@ func (x *Index) targets(word string, each func(target)) {
 	count, size := binary.Uvarint(data)
 	data = data[size:]
 	for range count {
-		n := int(data[1] &^ targetWhole)
-		t := target{weight: float32(data[0]) / 255, whole: data[1]&targetWhole != 0, words: n}
+		n := int(data[1] &^ (targetWhole | targetForeign))
+		t := target{weight: float32(data[0]) / 255, whole: data[1]&targetWhole != 0, foreign: data[1]&targetForeign != 0, words: n}
 		t.offset = uint64(binary.LittleEndian.Uint32(data[2:]))
 		if x.version != versionWords {
 			n = 1

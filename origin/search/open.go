@@ -25,7 +25,9 @@ type Index struct {
 	phrases, begunPhrases *vellum.FST
 	packs                 []packRecord
 	// named holds packs by the folded words of their key and of their name.
-	named        map[string][]int
+	named map[string][]int
+	// packWords has the words of their keys.
+	packWords    map[string]bool
 	docs, groups int
 	// ends has the end of each pack's docs, and packAt the pack of the first doc of each packBlock.
 	ends    []uint32
@@ -74,6 +76,9 @@ func (x *Index) check() error {
 		end = nameEnd
 		x.groups = max(x.groups, int(x.field(d, docGroup))+1)
 	}
+	if x.version == version && len(x.body[secShapes]) != shapeSize*x.groups {
+		return fmt.Errorf("%w: shapes", ErrDamaged)
+	}
 	if len(x.body[secGroups]) != 4*(x.groups+1) || len(x.body[secTogether]) != 4*x.docs {
 		return fmt.Errorf("%w: groups", ErrDamaged)
 	}
@@ -93,11 +98,14 @@ func (x *Index) check() error {
 	return nil
 }
 
-// namePacks fills x.named. It ignores the last word of a name such as "Tabler Icons".
+// namePacks fills x.named and x.packWords. It ignores the last word of a name such as "Tabler Icons".
 func (x *Index) namePacks() {
-	x.named = map[string][]int{}
+	x.named, x.packWords = map[string][]int{}, map[string]bool{}
 	for i, p := range x.packs {
 		key, name := folded(split(p.Key)), folded(split(p.Name))
+		for _, w := range key {
+			x.packWords[w] = true
+		}
 		if n := len(name); n > 1 && name[n-1] == "icon" {
 			name = name[:n-1]
 		}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,10 +16,11 @@ const maxRanked = 4096
 
 // Tiers, the best first. The guessed ones are for readings that the user may not have meant.
 const (
-	tierName    = iota // the name is the query
-	tierConcept        // the name without its style is the query
-	tierGuessedName
+	tierName        = iota // the name is the query
+	tierGuessedName        // such as that of an icon of a pack that the query names
+	tierConcept            // the name without its style is the query
 	tierGuessedConcept
+	tierTyped // the last word is a letter or two, and the name begins with the query
 	tierWords // the name has all words
 	tierGuessedWords
 	tierMeant  // semantic matches of words that no name has whole, such as those of other languages
@@ -172,11 +174,12 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 	rare := 15 - min(15, int(x.body[secDocs][int(doc)*docSize+docKnown]))
 	quality := rank(0)
 	switch {
-	case c.begun || c.typo > 0:
+	case c.begun:
+		quality = rank(place)<<unlikelyBits | x.unlikely(doc, beyond[cost])
+		quality = quality<<4 | rank(rare)
+	case c.typo > 0:
 		b := beyond[cost]
-		if c.typo > 0 {
-			quality = rank(min(c.typo-1, 3))
-		}
+		quality = rank(min(c.typo-1, 3))
 		quality = quality<<2 | rank(place)
 		quality = quality<<4 | rank(b>>4)
 		quality = quality<<3 | rank(min(b&15, 7))
@@ -198,12 +201,41 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 	return rank(tier)<<tierAt | quality<<(packBits+docBits) | rank(pack)<<docBits | rank(doc)
 }
 
+// shortWord is the length of a last word that is more likely incomplete than a whole word of a name.
+const shortWord = 2
+
+const (
+	unlikelyBits  = 9
+	unlikelyUnits = 16 // in a halving of the likelihood
+	// A name is so many times halved in likelihood by each word that the query lacks, and by each
+	// style word.
+	perWord, perStyle = 2, .5
+)
+
+// unlikely returns how unlikely it is that the user means a doc, of all whose names the query may
+// begin: people rather pick what many packs draw, under a short name. It is a logarithm.
+func (x *Index) unlikely(doc uint32, beyond byte) rank {
+	popular := logs[x.body[secDocs][int(doc)*docSize+docPopular]]
+	halvings := perWord*float64(beyond>>4) + perStyle*float64(beyond&15) + logs[len(logs)-1] - popular
+	return rank(min(halvings*unlikelyUnits, 1<<unlikelyBits-1))
+}
+
+// logs has the binary logarithms of one more than each number of packs.
+var logs = func() (list [256]float64) {
+	for i := range list {
+		list[i] = math.Log2(float64(i + 1))
+	}
+	return list
+}()
+
 // tier returns the tier of a doc. It compares the name with the query only if their numbers of
 // words allow them to be the same. begins means that the name begins with the query.
 func (x *Index) tier(s *scratch, c set, doc uint32, name []byte, begins bool) int {
 	cost, k := int(x.cost(doc)), len(c.terms)
 	tier := tierWords
 	switch all := cost>>4 + cost&15; {
+	case c.begun && begins && !c.guessed && k > 1 && len(c.terms[k-1].typed) <= shortWord:
+		tier = tierTyped
 	case c.begun && begins:
 		tier = tierBegins
 	case c.begun:
@@ -228,13 +260,10 @@ func (x *Index) tier(s *scratch, c set, doc uint32, name []byte, begins bool) in
 		}
 		return tier
 	}
-	if !c.guessed {
-		return tier
+	if c.guessed {
+		tier++ // the guessed tier is the next one
 	}
-	if tier <= tierConcept {
-		return tier - tierName + tierGuessedName
-	}
-	return tier + 1 // the guessed tier is the next one
+	return tier
 }
 
 func same(words []string, terms []term) bool {
@@ -244,14 +273,15 @@ func same(words []string, terms []term) bool {
 const (
 	// maxStyled is the number of docs of a pack that differ only in style and stay in their tier.
 	maxStyled = 2
-	// samePlaces is the number of docs of one name or one pack that share a rotation if a word is a
-	// prefix.
-	samePlaces = 2
+	// packPlaces is the number of docs of one pack that share a rotation if a word is a prefix, and
+	// samePlaces that of docs of one name, if the name has no more words than the query.
+	packPlaces, samePlaces = 4, 2
 )
 
 // order returns all ranks, sorted so that packs rotate, and names do too if the query is ambiguous.
-// In a search of one pack, its styles are not moved down, because they are what the user looks for.
-func (x *Index) order(s *scratch, scoped bool) []rank {
+// The query has a number of words. In a search of one pack, its styles are not moved down, because
+// they are what the user looks for.
+func (x *Index) order(s *scratch, words int, scoped bool) []rank {
 	ranks := s.ranks
 	s.sort(ranks)
 	shown := make([]int, len(x.packs))
@@ -263,10 +293,14 @@ func (x *Index) order(s *scratch, scoped bool) []rank {
 		rotation := shown[pack]
 		switch {
 		// A prefix is ambiguous: another name is worth more than the same one again.
-		case tier >= tierBegins:
+		case tier >= tierBegins || tier == tierTyped:
 			name := uint64(tier)<<32 | uint64(x.field(r.doc(), docName))
-			rotation = max(shown[pack], names.next(name)) / samePlaces
-		case tier > tierName && !scoped:
+			places := 1
+			if int(x.cost(r.doc())>>4) <= words {
+				places = samePlaces
+			}
+			rotation = max(shown[pack]/packPlaces, names.next(name)/places)
+		case tier > tierGuessedName && !scoped:
 			drawn := uint64(pack)<<32 | uint64(x.field(r.doc(), docConcept))
 			if styled.next(drawn) >= maxStyled {
 				r = tierVariants<<tierAt | r&(1<<tierAt-1)

@@ -95,12 +95,13 @@ func (x *Index) splitWord(to []reading, plain reading) []reading {
 	return to
 }
 
-// splitDigits splits digits from the letters before them in unknown words: "index9", but not "mp3".
+// splitDigits splits digits from the letters before them in unknown words: "index9", but not "mp3",
+// nor "fa6", which is a word of packs' keys.
 func (x *Index) splitDigits(terms []term) []term {
 	for i := 0; i < len(terms) && len(terms) < maxWords; i++ {
 		typed := terms[i].typed
 		letters := strings.TrimRight(typed, "0123456789")
-		if letters == "" || letters == typed || x.docsWith(terms[i].folded) != nil || x.docsWithPrefix(typed) != nil {
+		if letters == "" || letters == typed || x.packWords[terms[i].folded] || x.docsWith(terms[i].folded) != nil || x.docsWithPrefix(typed) != nil {
 			continue
 		}
 		digits := typed[len(letters):]

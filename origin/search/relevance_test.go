@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,16 +53,20 @@ func libraryLexicon(t testing.TB, without string) *lexicon.Lexicon {
 // An engine finds icons: this package, or another to compare with.
 type engine func(q question) []icon.Ref
 
-// baseline makes an engine to compare with. It is nil without the build tag.
-var baseline func(t testing.TB, docs []Doc) (string, engine)
+// baselines make engines to compare with. There are none without the build tag.
+var baselines []func(t testing.TB, docs []Doc) (string, engine)
 
 // TestRelevance runs the queries with known answers on the real library, and writes the figures of
-// docs/explain/search.md. `make bench-search` runs it. It fails if a figure is below the promise of
-// docs/explain/search.md.
+// docs/explain/search.md. `make bench-search` runs it. It fails if a figure of the sealed part is
+// below the promise of that page. If ICONEDGE_PART is development, it asks only the queries of that
+// part and writes nothing, so that work on the ranking does not see the sealed ones.
 func TestRelevance(t *testing.T) {
-	j, questions := questions(t)
+	j, all := questions(t)
+	r := &report{scorer: j, parts: []part{{"development", unsealed(all)}, {"sealed", sealed(all)}}}
+	if os.Getenv("ICONEDGE_PART") == r.parts[0].name {
+		r.parts = r.parts[:1]
+	}
 	packs, docs := library(t)
-	r := &report{scorer: j, questions: questions}
 	used := processTime()
 	x, file := r.build(t, packs, docs, shippedLexicon(t))
 	built := processTime() - used
@@ -69,25 +74,70 @@ func TestRelevance(t *testing.T) {
 	r.line("%d icons and aliases of %d packs; the index has %.0f MB and was built in %.1f s of CPU, the lexicon included. Mapped, it was opened in %.0f ms of CPU, "+
 		"and the process has %.0f MB of anonymous memory after 1,000 queries.\n",
 		len(docs), len(packs), float64(len(file))/1e6, built.Seconds(), opened.Seconds()*1e3, float64(memory)/1e6)
-	r.line("| engine | known-item MRR | among 10 | keyword nDCG@20 | packs among 20 | synonym R@20 | no result | CPU mean | p99 |")
-	r.line("|---|---|---|---|---|---|---|---|---|")
-	ours := r.engine("this project", ask(x))
-	if baseline != nil {
-		r.engine(baseline(t, docs))
+	r.line("| engine | queries | known-item MRR | among 10 | keyword nDCG@20 | packs among 20 | synonym R@20 | no result | CPU mean | p99 |")
+	r.line("|---|---|---|---|---|---|---|---|---|---|")
+	var ours []map[string]scores
+	for _, p := range r.parts {
+		ours = append(ours, r.engine("this project", p, ask(x)))
 	}
-	r.tasks(ours)
+	for _, make := range baselines {
+		name, ask := make(t, docs)
+		r.others = append(r.others, other{name, ask})
+		for _, p := range r.parts {
+			r.engine(name, p, ask)
+		}
+	}
+	for i, p := range r.parts {
+		r.tasks(p, ours[i])
+	}
+	r.completions(x)
 	learned := r.learned(t, packs, docs)
-	r.write(t)
-	for name, floor := range map[string]float64{"mrr": .91, "s10": .97} {
-		r.atLeast(t, "known "+name, ours["known"].mean(name), floor)
+	r.languages(t, packs, docs)
+	if len(r.parts) == 1 {
+		t.Log("\n" + r.text.String())
+		return
 	}
-	r.atLeast(t, "keyword nDCG", ours["keyword"].mean("ndcg"), .905)
+	r.write(t)
+	last := ours[len(ours)-1]
+	r.atLeast(t, "known-item MRR", last["known"].mean("mrr"), .93)
+	r.atLeast(t, "known among 10", last["known"].mean("s10"), .97)
+	r.atLeast(t, "keyword nDCG", last["keyword"].mean("ndcg"), .92)
 	if memory > 20e6 {
 		t.Errorf("%d bytes of anonymous memory, want at most 20 MB", memory)
 	}
-	r.atLeast(t, "packs", ours["keyword"].mean("packs"), 14)
-	r.atLeast(t, "results", 1-ours["all"].mean("zero"), .96)
+	r.atLeast(t, "packs", last["keyword"].mean("packs"), 13)
+	r.atLeast(t, "results", 1-last["all"].mean("zero"), .96)
 	r.atLeast(t, "synonyms of projects that the index has not learned", learned, .42)
+}
+
+// A part is some of the queries. Work on the ranking looks at the development queries alone; the
+// sealed ones, about three in ten, tell how well it does on queries that nobody looked at.
+type part struct {
+	name      string
+	questions []question
+}
+
+func sealed(all []question) []question {
+	return slices.DeleteFunc(slices.Clone(all), func(q question) bool { return !isSealed(q.Q) })
+}
+
+func unsealed(all []question) []question {
+	return slices.DeleteFunc(slices.Clone(all), func(q question) bool { return isSealed(q.Q) })
+}
+
+// isSealed depends on the text of a query alone, so that a text that is asked for several tasks or
+// in several packs is in one part.
+func isSealed(text string) bool {
+	sum := sha256.Sum256([]byte(text))
+	return float64(binary.BigEndian.Uint16(sum[:])) < .3*(1<<16)
+}
+
+func TestSealed(t *testing.T) {
+	for text, want := range map[string]bool{"claendar": false, "loop l": false, "home": false, "heart": true} {
+		if isSealed(text) != want {
+			t.Errorf("isSealed(%q) = %v: the parts must never change", text, !want)
+		}
+	}
 }
 
 func ask(x *Index) engine {
@@ -102,9 +152,24 @@ func ask(x *Index) engine {
 
 // A report collects lines of text.
 type report struct {
-	scorer    *scorer
-	questions []question
-	text      strings.Builder
+	scorer *scorer
+	parts  []part
+	others []other
+	text   strings.Builder
+}
+
+// other is an engine to compare with.
+type other struct {
+	name string
+	ask  engine
+}
+
+// all returns the questions of all parts of the report.
+func (r *report) all() (all []question) {
+	for _, p := range r.parts {
+		all = append(all, p.questions...)
+	}
+	return all
 }
 
 func (r *report) line(format string, args ...any) { fmt.Fprintf(&r.text, format+"\n", args...) }
@@ -140,37 +205,54 @@ func (s scores) mean(name string) float64 {
 	return sum / max(1, n)
 }
 
-// engine runs all queries and adds a line to the table. It returns the scores by task, by task and
-// sub-task, and of all.
-func (r *report) engine(name string, ask engine) map[string]scores {
+// engine runs the queries of a part and adds a line to the table. It returns the scores by task, by
+// task and sub-task, and of all.
+func (r *report) engine(name string, p part, ask engine) map[string]scores {
 	by := map[string]scores{}
-	var times []time.Duration
-	total := time.Duration(0)
-	for _, q := range r.questions { // once without measuring, to warm up
-		ask(q)
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	for _, q := range r.questions {
-		start := cpuTime()
-		found := ask(q)
-		d := cpuTime() - start
-		times, total = append(times, d), total+d
-		s := r.scorer.score(q, found)
+	found := map[int][]icon.Ref{}
+	spent := measured(p.questions, func(q question) { found[q.ID] = ask(q) })
+	for _, q := range p.questions {
+		s := r.scorer.score(q, found[q.ID])
 		for _, group := range []string{q.Task, q.Task + " " + q.Sub, "all"} {
 			by[group] = append(by[group], s)
 		}
 	}
-	slices.Sort(times)
-	r.line("| %s | %.3f | %.3f | %.3f | %.1f | %.3f | %.3f | %.2f ms | %.1f ms |", name, by["known"].mean("mrr"), by["known"].mean("s10"),
-		by["keyword"].mean("ndcg"), by["keyword"].mean("packs"), by["synonym"].mean("r20"), by["all"].mean("zero"),
-		total.Seconds()*1e3/float64(len(times)), times[len(times)*99/100].Seconds()*1e3)
+	r.line("| %s | %s | %.3f | %.3f | %.3f | %.1f | %.3f | %.3f | %.2f ms | %.1f ms |", name, p.name, by["known"].mean("mrr"), by["known"].mean("s10"),
+		by["keyword"].mean("ndcg"), by["keyword"].mean("packs"), by["synonym"].mean("r20"), by["all"].mean("zero"), spent.mean, spent.p99)
 	return by
 }
 
-// tasks adds the table by sub-task.
-func (r *report) tasks(by map[string]scores) {
-	r.line("\n| task | queries | first | among 10 | MRR | nDCG@20 | packs | R@20 | no result |")
+// cost is CPU time in milliseconds.
+type cost struct{ mean, p99 float64 }
+
+// measured runs a call for each query on the clock of one thread, after once without it.
+func measured(questions []question, call func(question)) cost {
+	for _, q := range questions {
+		call(q)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var times []time.Duration
+	total := time.Duration(0)
+	for _, q := range questions {
+		start := cpuTime()
+		call(q)
+		d := cpuTime() - start
+		times, total = append(times, d), total+d
+	}
+	slices.Sort(times)
+	return cost{total.Seconds() * 1e3 / float64(len(times)), times[len(times)*99/100].Seconds() * 1e3}
+}
+
+// completions adds the cost of completing the queries.
+func (r *report) completions(x *Index) {
+	spent := measured(r.all(), func(q question) { x.Complete(q.Q) })
+	r.line("\nCompleting a query takes %.3f ms of CPU on average, and %.2f ms at p99.", spent.mean, spent.p99)
+}
+
+// tasks adds the table of a part by sub-task.
+func (r *report) tasks(p part, by map[string]scores) {
+	r.line("\n| %s: task | queries | first | among 10 | MRR | nDCG@20 | packs | R@20 | no result |", p.name)
 	r.line("|---|---|---|---|---|---|---|---|---|")
 	groups := []string{}
 	for group := range by {
@@ -200,7 +282,7 @@ func (r *report) learned(t testing.TB, packs []icon.Pack, docs []Doc) float64 {
 	for _, project := range []string{"lucide", "tabler", "mdi"} {
 		x, _ := r.build(t, packs, docs, libraryLexicon(t, project))
 		var s scores
-		for _, q := range r.questions {
+		for _, q := range r.all() {
 			if q.Task == "synonym" && q.Src == project {
 				s = append(s, r.scorer.score(q, ask(x)(q)))
 			}

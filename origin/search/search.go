@@ -40,15 +40,21 @@ type Doc struct {
 	Categories    []string // categories of its pack that it is in
 	// This hash of the SVG makes docs with an equal hash a single hit; zero means no duplicate.
 	Image [16]byte
+	// Shape describes what the SVG looks like: hashes of similar SVGs differ in few bits. Zero means
+	// that nothing is known.
+	Shape [16]byte
 }
 
 // A Query asks for icons. Pack, if not empty, is the key of the pack to search; a pack that is not
 // in the index has no icons.
 type Query struct {
 	Text string
-	Pack string
+	// Similar, if not empty, asks for icons that are similar to this one, instead of Text.
+	Similar icon.Ref
+	Pack    string
 	Filter
-	Limit, Offset int // hits to return, and to skip; less than 0 is 0
+	Limit, Offset int  // hits to return, and to skip; less than 0 is 0
+	Explain       bool // fill Hit.Matched
 }
 
 // A Hit is one icon or alias that matches.
@@ -59,6 +65,8 @@ type Hit struct {
 	Monochrome    bool
 	// Also lists icons with the same SVG: one in each other pack that passes the filter.
 	Also []icon.Ref
+	// Matched says how the words of the query match. It is nil without Query.Explain.
+	Matched []Match
 }
 
 const (
@@ -78,9 +86,19 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 	s.ranks, s.semantic = s.ranks[:0], nil
 	q.Text = icon.CanonicalQuery(q.Text)
 	allowed := x.allows(q.Filter)
-	readings := x.readings(q, allowed)
-	total = x.find(s, readings)
-	ranks := x.order(s, len(readings) > 0 && readings[0].scoped)
+	e := x.explainer(nil)
+	if q.Similar != (icon.Ref{}) {
+		e.like = q.Similar.String()
+		total = x.findSimilar(s, q, allowed)
+	} else {
+		e.readings = x.readings(q, allowed)
+		total = x.find(s, e.readings)
+	}
+	words, scoped := 0, false
+	if len(e.readings) > 0 {
+		words, scoped = len(e.readings[0].terms), e.readings[0].scoped
+	}
+	ranks := x.order(s, words, scoped)
 	skip, limit := max(0, q.Offset), max(0, q.Limit)
 	for _, r := range ranks {
 		if len(hits) == limit {
@@ -97,6 +115,9 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 			continue
 		}
 		hits = append(hits, x.hit(r.doc(), allowed))
+		if q.Explain {
+			hits[len(hits)-1].Matched = e.matches(r)
+		}
 	}
 	return hits, total
 }

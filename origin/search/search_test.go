@@ -74,7 +74,7 @@ func TestSearch(t *testing.T) {
 func TestHit(t *testing.T) {
 	x := small(t)
 	hits, total := x.Search(Query{Text: "mdi house", Limit: 1})
-	want := Hit{icon.Ref{Pack: "mdi", Name: "house"}, "home", 24, 17, true, nil}
+	want := Hit{icon.Ref{Pack: "mdi", Name: "house"}, "home", 24, 17, true, nil, nil}
 	want.Also = []icon.Ref{{Pack: "copies", Name: "home"}}
 	if total == 0 || !reflect.DeepEqual(hits, []Hit{want}) {
 		t.Errorf("got %+v of %d, want %+v", hits, total, want)

@@ -12,9 +12,9 @@ import (
 const (
 	// maxWeighed bounds the docs that are weighed for the meanings of a query, counted once for
 	// each meaning. It must fit a slot, which has 16 bits.
-	maxWeighed = 15_000
+	maxWeighed = 12_000
 	// maxSemantic bounds the docs that are found by meanings.
-	maxSemantic = 1000
+	maxSemantic = 600
 	// steps is the number of classes of weights for choosing the largest.
 	steps = 512
 	// likely is the number of those docs that rank above variants in style.

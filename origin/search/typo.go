@@ -27,8 +27,7 @@ func (x *Index) typos(readings []reading, ofKnown bool) (sets []set) {
 	tried := 0
 	for _, r := range readings {
 		for i, t := range r.terms {
-			known := x.docsWith(t.folded) != nil || x.hasMeaning(t.folded)
-			if known != ofKnown {
+			if x.isKnown(r, t) != ofKnown {
 				continue
 			}
 			if tried++; tried > maxTypoWords {
@@ -38,6 +37,21 @@ func (x *Index) typos(readings []reading, ofKnown bool) (sets []set) {
 		}
 	}
 	return sets
+}
+
+// isKnown reports whether a word of a reading is as the user meant it: a word of names, or one with
+// a meaning. A word of another language counts only if the other words are not words of names: of
+// "signal celular", the second is rather a typo than Spanish.
+func (x *Index) isKnown(r reading, t term) bool {
+	if x.docsWith(t.folded) != nil {
+		return true
+	}
+	foreign, known := false, false
+	x.targets(t.folded, func(m target) { foreign, known = m.foreign, true })
+	if !foreign {
+		return known
+	}
+	return !slices.ContainsFunc(r.terms, func(other term) bool { return other != t && x.docsWith(other.folded) != nil })
 }
 
 // typosAt adds the docs that have the other words of a reading, and one that is similar to this

@@ -168,7 +168,7 @@ func (p *parser) hasText() bool {
 // recolor replaces the only colour of an SVG with currentColor, if it has exactly one and nothing
 // else would change. It reports whether it did.
 func (j *analyser) recolor() bool {
-	if j.uncertain || j.mixed || j.current || len(j.colors) != 1 || j.colors[0].a != 255 {
+	if j.uncertain || j.mixed || j.current || len(j.colors) != 1 || j.colors[0].A != 255 {
 		return false
 	}
 	for _, i := range j.defaultBlack {

@@ -15,6 +15,10 @@ func Transform(svg []byte, v icon.Variant) (out []byte, width, height float64, e
 	if v.Plain() {
 		return svg, r.width, r.height, nil
 	}
+	if v.Box || v.Download || v.WidthText != "" || v.HeightText != "" {
+		out, err := Customise(svg, v, true)
+		return out, r.width, r.height, err
+	}
 	inside, r.box = turned(inside, r.box, Turn{HFlip: v.HFlip, VFlip: v.VFlip, Rotate: v.Rotate})
 	if v.Rotate%2 != 0 {
 		r.width, r.height = r.height, r.width

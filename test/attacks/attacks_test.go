@@ -35,6 +35,9 @@ const (
 	home    = "Host: edge.test\r\n"
 	hit     = "GET /hot HTTP/1.1\r\n" + home + "\r\n"
 	posting = "POST /echo HTTP/1.1\r\n" + home
+	upgrade = "GET /tunnel HTTP/1.1\r\n" + home + "Connection: Upgrade\r\nUpgrade: attack\r\n\r\n"
+	flooded = "GET /tunnel/flood HTTP/1.1\r\n" + home + "Connection: Upgrade\r\nUpgrade: attack\r\n\r\n"
+	trailer = posting + "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
 )
 
 // attacks lists ways to exhaust an edge. Each source address opens up to 900 connections.
@@ -55,6 +58,14 @@ var attacks = []attack{
 	{name: "long bodies, all at once", connections: 200, pause: time.Second, do: dripping(posting+"Content-Length: 8000000\r\n\r\n", strings.Repeat("a", 300_000))},
 	{name: "cold calls while the origin is stuck", connections: 3000, pause: time.Second, do: cold},
 	{name: "cold calls that the origin answers", connections: 50, pause: time.Second, do: coldAndQuick},
+	{name: "uploads of 100 MB, a byte a second", connections: 5000, pause: time.Second, do: dripping(posting+"Content-Length: 100000000\r\n\r\n", "a")},
+	{name: "uploads that the origin does not read", connections: 200, pause: time.Second, do: pouring("POST /stuck/upload HTTP/1.1\r\n" + home + "Content-Length: 100000000\r\n\r\n")},
+	{name: "uploads with endless trailer fields", connections: 200, pause: time.Second, do: dripping(trailer, strings.Repeat("X: aaaaaaaaa\r\n", 50))},
+	{name: "tunnels that stay silent", connections: 2000, pause: time.Second, do: silent(upgrade)},
+	{name: "tunnels opened and left", connections: 16, pause: 10 * time.Millisecond, do: answeredAndClosed(upgrade)},
+	{name: "tunnels whose bytes nobody reads", connections: 500, pause: time.Second, do: unread(flooded, 1)},
+	{name: "requests behind an upgrade", connections: 16, pause: 10 * time.Millisecond, do: answeredAndClosed(upgrade + hit + "GET /hidden HTTP/1.1\r\n" + home + "\r\n")},
+	{name: "events that nobody reads", connections: 500, pause: time.Second, do: unread("GET /events HTTP/1.1\r\n"+home+"\r\n", 1)},
 	{name: "h2: pings and no requests", connections: 4500, pause: time.Second, do: framesOnly(pings)},
 	{name: "h2: windows, settings and priorities, and no requests", connections: 2000, pause: time.Second, do: framesOnly(windows)},
 	{name: "h2: frames of control, without a pause", connections: 16, pause: 10 * time.Millisecond, do: flooding(windows)},
@@ -65,6 +76,7 @@ var attacks = []attack{
 	{name: "h2: half a head, and pings", connections: 2000, pause: time.Second, do: framesOnly(endlessHead)},
 	{name: "h2: bodies, a byte a second", connections: 2000, pause: time.Second, do: framesOnly(slowBodies)},
 	{name: "h2: answers whose window stays shut", connections: 500, pause: time.Second, do: framesOnly(closedWindow)},
+	{name: "h2: tunnels that stay silent", connections: 500, pause: time.Second, do: framesOnly(connects)},
 	{name: "TLS: handshakes and no more", connections: 8, pause: 10 * time.Millisecond, do: handshakes, secure: true},
 	{name: "TLS: half a handshake", connections: 2000, pause: time.Second, do: silent("\x16\x03\x01\x02\x00\x01"), secure: true},
 	{name: "TLS: connections that stay", connections: 500, pause: time.Second, do: idleAfterHandshake, secure: true},
@@ -92,6 +104,28 @@ func dripping(first, piece string) func(context.Context, *net.TCPConn) error {
 			case <-tick.C:
 			}
 		}
+		return err
+	}
+}
+
+// pouring sends the beginning of a request, and then as many bytes as the edge takes.
+func pouring(first string) func(context.Context, *net.TCPConn) error {
+	return func(_ context.Context, c *net.TCPConn) error {
+		_, err := io.WriteString(c, first)
+		for piece := make([]byte, 64<<10); err == nil; {
+			_, err = c.Write(piece)
+		}
+		return err
+	}
+}
+
+// answeredAndClosed sends something, reads the beginning of a response, and closes.
+func answeredAndClosed(s string) func(context.Context, *net.TCPConn) error {
+	return func(_ context.Context, c *net.TCPConn) error {
+		if _, err := io.WriteString(c, s); err != nil {
+			return err
+		}
+		_, err := c.Read(make([]byte, 4<<10))
 		return err
 	}
 }
@@ -258,6 +292,14 @@ func startOrigin(t *testing.T) string {
 			io.WriteString(w, large)
 		case r.URL.Path == "/medium":
 			io.WriteString(w, large[:60_000])
+		case strings.HasPrefix(r.URL.Path, "/tunnel"):
+			switchAndStay(w, r.URL.Path == "/tunnel/flood")
+		case r.URL.Path == "/events":
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Cache-Control", "no-store")
+			for err := error(nil); err == nil && r.Context().Err() == nil; {
+				_, err = io.WriteString(w, "data: "+large[:1000]+"\n\n")
+			}
 		case strings.HasPrefix(r.URL.Path, "/stuck/"):
 			select {
 			case <-stuck:
@@ -274,6 +316,21 @@ func startOrigin(t *testing.T) string {
 	go s.Serve(ln)
 	t.Cleanup(func() { close(stuck); s.Close() })
 	return "http://" + ln.Addr().String()
+}
+
+// switchAndStay switches to another protocol, and either reads to the end or also writes without
+// end.
+func switchAndStay(w http.ResponseWriter, floods bool) {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	_, err = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: attack\r\n\r\n")
+	for piece := make([]byte, 16<<10); floods && err == nil; {
+		_, err = c.Write(piece)
+	}
+	io.Copy(io.Discard, c)
 }
 
 // startEdge starts the edge to attack. It has room for fewer connections than the attackers open.

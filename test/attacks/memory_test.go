@@ -106,6 +106,10 @@ var hoards = []hoard{
 		_, err := fmt.Fprintf(c, "GET /stuck/%d HTTP/1.1\r\n%sX: %s\r\n\r\n", c.nth, home, strings.Repeat("a", 1000))
 		return err
 	}},
+	{"tunnels, then silence", "tcp", hoardMany, send(upgrade)},
+	{"tunnels whose bytes nobody reads", "tcp", hoardMany, send(flooded)},
+	{"uploads that the origin does not read", "tcp", hoardMany, send("POST /stuck/upload HTTP/1.1\r\n" + home + "Content-Length: 100000000\r\n\r\n" + strings.Repeat("a", 200_000))},
+	{"half a trailer of 15 kB", "tcp", hoardMany, send(trailer + "X: " + strings.Repeat("a", 15_000))},
 	{"answers of 1 MiB, unread", "tcp", hoardMany, send(strings.Repeat("GET /large HTTP/1.1\r\n"+home+"\r\n", 10))},
 
 	{"h2: settings, then silence", "tcp", hoardMany, frames(nil)},

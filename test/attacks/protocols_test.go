@@ -69,6 +69,8 @@ var (
 	hitBlock   = blockOf("GET", "/hot")
 	largeBlock = blockOf("GET", "/large")
 	postBlock  = blockOf("POST", "/echo")
+
+	connectBlock = append(blockOf("CONNECT", "/tunnel"), "\x10\x09:protocol\x06attack"...)
 )
 
 func pings(f *http2.Framer, _ int) error { return f.WritePing(false, [8]byte{}) }
@@ -89,6 +91,14 @@ func padding(f *http2.Framer, nth int) error {
 		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: postBlock, EndHeaders: true})
 	}
 	return f.WriteDataPadded(1, false, nil, make([]byte, 255))
+}
+
+// connects opens tunnels by extended CONNECT (RFC 8441), and leaves them silent.
+func connects(f *http2.Framer, nth int) error {
+	if nth >= 20 {
+		return pings(f, nth)
+	}
+	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*nth + 1), BlockFragment: connectBlock, EndHeaders: true})
 }
 
 func resets(f *http2.Framer, nth int) error {

@@ -26,13 +26,7 @@ import (
 // start starts an edge before an h2c origin, and returns its address.
 func start(t *testing.T, origin string, more ...string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "iconedge")
-	build := exec.Command("go", "build", "-o", program, "./cmd/iconedge")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	edge := exec.Command(program, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--proxy-all", "--drain", "1s",
+	edge := exec.Command(program(t), append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--proxy-all", "--drain", "1s",
 		"--origin", "h2c://" + origin}, more...)...)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
@@ -53,6 +47,22 @@ func start(t *testing.T, origin string, more ...string) string {
 	b, _ := os.ReadFile(log.Name())
 	t.Fatalf("the edge does not listen: %s", b)
 	return ""
+}
+
+// program returns the path of iconedge: that of the environment variable ICONEDGE, or one that it
+// builds.
+func program(t *testing.T) string {
+	t.Helper()
+	if named := os.Getenv("ICONEDGE"); named != "" {
+		return named
+	}
+	path := filepath.Join(t.TempDir(), "iconedge")
+	build := exec.Command("go", "build", "-o", path, "./cmd/iconedge")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
 }
 
 var listening = regexp.MustCompile(`"?address"?[=:]"?([0-9.]+:[0-9]+)"?,? ?"?for"?[=:]"?public`)

@@ -42,12 +42,21 @@ type Result struct {
 	// Stream is the body while it arrives, which the entries then lack. nil means that the entries
 	// have it.
 	Stream  *Spool
+	Trailer *Trailer            // the trailer fields after the body; nil: none
 	Sharing cachepolicy.Sharing // which of the waiting callers may have the result
 	// Variants are the secondary keys under which the cache finds it, besides Shared.Secondary.
 	Variants []string
 	Stored   bool  // it is in the cache
 	Found    bool  // no request was sent: the entry had been stored by then
 	Err      error // why there is no response
+}
+
+// A Trailer is the trailer fields of a response. No cache stores them: a recipient may discard
+// trailer fields (RFC 9110, section 6.5.1).
+type Trailer struct {
+	Announced []string // names that the origin announces
+	// Lines returns the fields as lines of HTTP/1.1, after the end of the body.
+	Lines func() []byte
 }
 
 // Collapsed returns the result in the form that package cachepolicy needs.

@@ -84,7 +84,7 @@ func (s *Spool) RunAndStore(store func(body []byte)) error {
 
 func (s *Spool) run() ([]byte, error) {
 	defer s.close()
-	buf := make([]byte, chunk)
+	buf := make([]byte, s.readSize())
 	err := s.add(nil) // the bytes that were read before may exceed the length
 	for err == nil {
 		if err = s.room(); err != nil {
@@ -97,6 +97,14 @@ func (s *Spool) run() ([]byte, error) {
 		}
 	}
 	return s.finish(err)
+}
+
+// readSize returns the size of one read: a short body of known length needs no more.
+func (s *Spool) readSize() int64 {
+	if s.length < 0 {
+		return chunk
+	}
+	return min(chunk, s.length+1)
 }
 
 // room waits until the slowest reader is near enough, if the body is not to be stored. It cuts a

@@ -50,9 +50,9 @@ func setOf(words string) map[string]bool {
 }
 
 // AddCodings adds to a new entry the content codings br and gzip, if they are smaller than its
-// identity body. It adds none if the body is small, if its media type does not compress, if the body has a content
-// coding already, or if DisableCodings was called. Each coding has an entity tag of its own (RFC
-// 9110, section 8.8.3.3).
+// identity body. It adds none if the body is small, if its media type does not compress, if the
+// body has a content coding already, or if DisableCodings was called. Each coding has an entity tag
+// of its own (RFC 9110, section 8.8.3.3).
 func (e *Entry) AddCodings() {
 	id := e.Identity()
 	if e.Plain || id == nil || len(id.Body) < minCoded || !Compressible(string(e.ContentType)) {

@@ -29,11 +29,12 @@ type Source struct {
 // Compiled is the result of Learn in a compact form. Its weights have 8 bits, like those of an
 // index.
 //
-// The file is a brotli stream of six sections, each after its length: the sources in JSON, then
+// The file is a brotli stream of seven sections, each after its length: the sources in JSON, then
 // columns, because equal things beside each other compress well. The texts are the meanings, one a
 // line, the most common first, each after = (a whole name) or ~ (words). The keys are the words and
 // phrases in ascending order, each as the length that it shares with the previous one, the length
-// of the rest, and the rest. For each key, counts has the number of its meanings. For each meaning,
+// of the rest, and the rest. For each key, counts has the number of its meanings, and foreign has 1
+// if it belongs to another language. For each meaning,
 // ids has its line in texts, and weights the difference from the weight before.
 type Compiled struct {
 	Sources []Source
@@ -44,6 +45,7 @@ type Compiled struct {
 const (
 	colKeys = iota
 	colCounts
+	colForeign
 	colIDs
 	colWeights
 	columns
@@ -69,7 +71,11 @@ func Compile(w io.Writer, sources []Source, meanings map[string][]Meaning) error
 		}
 		body[colKeys] = append(append(body[colKeys], byte(shared), byte(len(rest))), rest...)
 		body[colCounts] = binary.AppendUvarint(body[colCounts], uint64(len(meanings[key])))
-		before := byte(255)
+		foreign, before := byte(0), byte(255)
+		if slices.ContainsFunc(meanings[key], func(m Meaning) bool { return m.Foreign }) {
+			foreign = 1
+		}
+		body[colForeign] = append(body[colForeign], foreign)
 		for _, m := range meanings[key] {
 			weight := min(before, quantised(m.Weight)) // they descend
 			body[colIDs] = binary.AppendUvarint(body[colIDs], uint64(ids[line(m)]))
@@ -177,7 +183,7 @@ func (c *Compiled) All(form func(Meaning) string) iter.Seq2[string, []Meaning] {
 			list = list[:0]
 			for range r.count {
 				if m := texts[r.meaning()]; m.Form != "" || form == nil {
-					m.Weight = min(1, (float64(r.weight)+.5)/255)
+					m.Weight, m.Foreign = min(1, (float64(r.weight)+.5)/255), r.foreign
 					list = append(list, m)
 				}
 			}
@@ -192,11 +198,12 @@ func (c *Compiled) All(form func(Meaning) string) iter.Seq2[string, []Meaning] {
 // does not write, and then stops.
 type reader struct {
 	*Compiled
-	left   [columns][]byte
-	key    []byte
-	count  uint64
-	weight byte
-	bad    bool
+	left    [columns][]byte
+	key     []byte
+	count   uint64
+	foreign bool
+	weight  byte
+	bad     bool
 }
 
 // next reads a key and the number of its meanings. It returns false at the end.
@@ -212,6 +219,7 @@ func (r *reader) next() bool {
 	r.key = append(r.key[:keys[0]], keys[2:][:keys[1]]...)
 	r.left[colKeys] = keys[2+int(keys[1]):]
 	r.count, r.weight = r.number(colCounts), 255
+	r.foreign = r.number(colForeign) == 1
 	if r.count > uint64(len(r.left[colWeights])) { // each meaning has one byte there
 		r.bad = true
 	}

@@ -182,9 +182,9 @@ func (t *translator) meanings() map[string][]Meaning {
 		var list []Meaning
 		for i, english := range best[:min(len(best), maxTranslated)] {
 			if i < maxWhole {
-				list = append(list, Meaning{Text: english, Whole: true, Weight: sureTranslated * found[english]})
+				list = append(list, Meaning{Text: english, Whole: true, Weight: sureTranslated * found[english], Foreign: true})
 			}
-			list = append(list, Meaning{Text: english, Weight: surePartly * found[english]})
+			list = append(list, Meaning{Text: english, Weight: surePartly * found[english], Foreign: true})
 		}
 		slices.SortStableFunc(list, func(a, b Meaning) int { return cmp.Compare(b.Weight, a.Weight) })
 		all[term] = list

@@ -15,6 +15,8 @@ type Meaning struct {
 	Text   string // folded words, joined by spaces
 	Whole  bool
 	Weight float64 // certainty, 0 to 1
+	// Foreign means that the word belongs to another language, or is an emoji.
+	Foreign bool
 	// Form is the result of the function that was passed to Meanings, if that was called.
 	Form string
 }

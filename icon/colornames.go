@@ -1,4 +1,4 @@
-package svg
+package icon
 
 // colorNames holds the named colours of CSS Color 4, section 6.1, as 0xRRGGBB. Names are in lower
 // case.

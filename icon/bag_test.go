@@ -1,0 +1,62 @@
+package icon
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestParseBag(t *testing.T) {
+	many := func(n int) string {
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf("a/b%03d", i))
+		}
+		return strings.Join(names, ",")
+	}
+	for _, tt := range []struct{ in, want string }{
+		{"mdi/home", "mdi/home"},
+		{"mdi/home,lucide/house", "lucide/house,mdi/home"}, // one order
+		{"mdi/home,mdi/home", "mdi/home"},                  // each once
+		{",mdi/home,,", "mdi/home"},
+		{many(200), many(200)},
+		{many(200) + ",a/b000", many(200)}, // 200 different ones
+		{many(201), ""},
+		{"mdi", ""},
+		{"mdi/home/x", ""},
+		{"MDI/home", ""},
+		{" mdi/home, mdi/account", "mdi/account,mdi/home"},
+		{"../x", ""},
+	} {
+		refs, err := ParseBag(tt.in)
+		if got := FormatBag(refs); got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("ParseBag(%.60q) = %.60q, %v; want %.60q", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+func TestEmptyBag(t *testing.T) {
+	for _, s := range []string{"", ",", " , "} {
+		if refs, err := ParseBag(s); err != nil || len(refs) != 0 {
+			t.Errorf("ParseBag(%q) = %v, %v", s, refs, err)
+		}
+	}
+}
+
+// FuzzParseBag checks that the canonical form is read back as itself.
+func FuzzParseBag(f *testing.F) {
+	for _, s := range []string{"mdi/home", "b/a,a/b,a/b", ",,", "a/b,", "a//b"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		refs, err := ParseBag(s)
+		if err != nil {
+			return
+		}
+		canonical := FormatBag(refs)
+		again, err := ParseBag(canonical)
+		if err != nil || FormatBag(again) != canonical || len(canonical) > len(s) {
+			t.Fatalf("ParseBag(%q): %q is read as %v, %v", s, canonical, again, err)
+		}
+	})
+}

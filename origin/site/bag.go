@@ -1,0 +1,50 @@
+package site
+
+import (
+	"context"
+	"strings"
+
+	"github.com/iconedge/iconedge/icon"
+)
+
+type bagView struct {
+	frame
+	Shared     bool // the address names the icons
+	Icons      []picture
+	Missing    int // icons that the release does not have
+	List       string
+	Restricted bool // an icon of the bag is non-commercial
+}
+
+// Share returns the address that shows the same bag anywhere.
+func (v bagView) Share() string { return v.Site + "/bag?icons=" + v.List }
+
+// bag renders the chosen icons. Without icons in the address, the script fills in those that the
+// browser has stored.
+func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
+	list, given := q.Params["icons"]
+	refs, err := icon.ParseBag(list)
+	if err != nil {
+		return nil, wrong("icons", err)
+	}
+	v := bagView{Shared: given}
+	var names, keys []string
+	for _, ref := range refs {
+		keys = append(keys, "icon/"+ref.String())
+		ic, err := q.Release.Icon(ctx, ref)
+		if err != nil {
+			v.Missing++
+			continue
+		}
+		p := pictureOf(q.Release, ref, ic.Meta.Monochrome)
+		v.Icons = append(v.Icons, p)
+		v.Restricted = v.Restricted || p.Restricted
+		names = append(names, ref.String())
+	}
+	v.List = strings.Join(names, ",")
+	v.frame = s.frame("Bag · iconedge", "The icons that you have chosen, to download with their licences.", "")
+	if len(keys) > 8 { // a release that changes one of many icons renews the page with the lists
+		keys = nil
+	}
+	return s.render("bag", v, append([]string{icon.LibraryKey}, keys...)...)
+}

@@ -1,0 +1,210 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/origin/search"
+	"github.com/iconedge/iconedge/origin/svg"
+	"github.com/iconedge/iconedge/problem"
+)
+
+type iconView struct {
+	frame
+	Ref        icon.Ref
+	Pack       *icon.Pack
+	Monochrome bool
+	AliasOf    string
+	Tags       []string
+	Categories []string
+	Width      string // of the icon with the customisation, in pixels
+	Height     string
+	Custom     customisation
+	Snippets   []snippet
+	Near       []nearIcon
+	JSON       imageObject
+}
+
+// Path returns the address of the icon on the page's own host, with the customisation.
+func (v iconView) Path() string { return "/" + v.Ref.String() + ".svg" + v.Custom.String() }
+
+// Address returns the address of the icon on the CDN, with the customisation.
+func (v iconView) Address() string { return v.CDN + v.Path() }
+
+// Class returns the class of the preview. An icon with a colour of its own is shown in it.
+func (v iconView) Class() string {
+	if v.Custom.Color != "" {
+		return "k"
+	}
+	return classOf(v.Monochrome)
+}
+
+// Credited reports whether the licence requires a credit where the icon is shown.
+func (v iconView) Credited() bool { return credited(v.Pack.License) }
+
+// A customisation is the variant of an icon that a page shows.
+type customisation struct {
+	Color  icon.Color
+	Size   int // 0: the icon's own
+	Rotate int // degrees
+	Flip   string
+}
+
+// parseCustomisation reads the parameters of an icon's page. It returns the variant for package svg
+// too.
+func parseCustomisation(p icon.Params) (c customisation, v icon.Variant, err error) {
+	for _, name := range []string{"color", "size", "rotate", "flip"} {
+		one := icon.Params{}
+		if value, given := p[name]; given {
+			one[name] = value
+		}
+		if _, err := icon.ParamColor(one); err != nil {
+			return c, v, wrong(name, err)
+		}
+		if _, err := icon.ParseVariant(one); err != nil {
+			return c, v, wrong(name, err)
+		}
+	}
+	if c.Color, err = icon.ParamColor(p); err != nil {
+		return c, v, err
+	}
+	if v, err = icon.ParseVariant(p); err != nil {
+		return c, v, err
+	}
+	c.Size, c.Rotate = v.Height, 90*v.Rotate
+	switch {
+	case v.HFlip:
+		c.Flip = "horizontal"
+	case v.VFlip:
+		c.Flip = "vertical"
+	}
+	return c, v, nil
+}
+
+// String returns the query of the customisation in the edge's canonical spelling, in the order of
+// the form.
+func (c customisation) String() string {
+	var q query
+	q.add("color", string(c.Color))
+	if c.Size > 0 {
+		q.add("size", strconv.Itoa(c.Size))
+	}
+	if c.Rotate > 0 {
+		q.add("rotate", strconv.Itoa(c.Rotate))
+	}
+	q.add("flip", c.Flip)
+	return q.String()
+}
+
+// An imageObject describes an icon for search engines (schema.org).
+type imageObject struct {
+	Context     string `json:"@context"`
+	Type        string `json:"@type"`
+	Name        string `json:"name"`
+	ContentURL  string `json:"contentUrl"`
+	License     string `json:"license"`
+	Credit      string `json:"creditText"`
+	AcquirePage string `json:"acquireLicensePage"`
+}
+
+// icon renders the page of an icon.
+func (s *Site) icon(ctx context.Context, q *Request) (*Page, error) {
+	custom, variant, err := parseCustomisation(q.Params)
+	if err != nil {
+		return nil, err
+	}
+	ic, err := findIcon(ctx, q.Release, q.Ref)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := ic.SVG()
+	if err != nil {
+		return nil, err
+	}
+	image, width, height, err := svg.Transform(plain, variant)
+	if err != nil {
+		return nil, fmt.Errorf("transforming %s: %w", ic.Ref, err)
+	}
+	if !ic.Meta.Monochrome {
+		custom.Color = ""
+	}
+	if custom.Color != "" {
+		image = icon.Recolour(image, custom.Color)
+	}
+	target := ic.Ref
+	if ic.Meta.AliasOf != "" {
+		target.Name = ic.Meta.AliasOf
+	}
+	v := iconView{
+		Ref: ic.Ref, Pack: ic.Pack.Pack, Monochrome: ic.Meta.Monochrome, AliasOf: ic.Meta.AliasOf,
+		Tags: ic.Meta.Tags, Categories: ic.Meta.Categories, Width: number(width), Height: number(height), Custom: custom,
+	}
+	v.frame = s.frame(ic.Ref.Name+" · "+ic.Pack.Name+" · iconedge",
+		fmt.Sprintf("The icon %s of %s, licence %s: its address, code, SVG and PNG.", ic.Ref.Name, ic.Pack.Name, ic.Pack.License), "/icon/"+target.String())
+	v.Snippets = snippets(v, image)
+	v.Near = s.near(ctx, q, ic)
+	v.JSON = imageObject{"https://schema.org/", "ImageObject", ic.Ref.Name, s.cdn + "/" + ic.Ref.String() + ".svg", ic.Pack.LicenseURL, ic.Pack.Attribution, v.Canonical}
+	page, err := s.render("icon", v, icon.LibraryKey, "icon/"+ic.Ref.String(), "pack/"+ic.Ref.Pack)
+	return page, err
+}
+
+// findIcon finds an icon. Its error says whether the pack or the icon does not exist, with close
+// names.
+func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Icon, error) {
+	ic, err := r.Icon(ctx, ref)
+	switch {
+	case errors.Is(err, catalog.ErrWithdrawn):
+		return ic, problem.Withdrawn()
+	case errors.Is(err, catalog.ErrNoPack):
+		return ic, noPack(r, ref.Pack)
+	case errors.Is(err, catalog.ErrNoIcon):
+		p, _ := r.Pack(ref.Pack)
+		return ic, problem.NotFound("the pack has no such icon", prefixed("/icon/"+ref.Pack+"/", p.Near(ref.Name))...)
+	}
+	return ic, err
+}
+
+// number returns a length in pixels without needless digits.
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// A nearIcon is an icon for the same words, as a data URI, because a page of an icon makes no
+// further requests for images.
+type nearIcon struct {
+	picture
+	Data dataURI
+}
+
+const (
+	nearIcons = 8
+	maxNear   = 700 // bytes of an icon that is shown inside a page
+)
+
+// near returns icons for the same words as the name of an icon: small ones of one colour, so that
+// the page stays light.
+func (s *Site) near(ctx context.Context, q *Request, of catalog.Icon) (list []nearIcon) {
+	hits, _ := q.Index.Search(search.Query{Text: words(of.Ref.Name), Limit: 5 * nearIcons})
+	packs := map[string]bool{of.Ref.Pack: true}
+	for _, h := range hits {
+		if len(list) == nearIcons {
+			break
+		}
+		if packs[h.Ref.Pack] || !h.Monochrome {
+			continue
+		}
+		ic, err := q.Release.Icon(ctx, h.Ref)
+		if err != nil {
+			continue
+		}
+		image, err := ic.SVG()
+		if err != nil || len(image) > maxNear {
+			continue
+		}
+		packs[h.Ref.Pack] = true
+		list = append(list, nearIcon{pictureOf(q.Release, h.Ref, true), newDataURI(image)})
+	}
+	return list
+}

@@ -1,0 +1,112 @@
+// The page of an icon: its customisation and the download as PNG.
+import { all, doc, find, say } from './page';
+
+const form = find<HTMLFormElement>('#customise');
+const field = (id: string) => find<HTMLInputElement>('#' + id)!;
+
+/** The canonical form of a colour; undefined, if it is none. */
+function canonical(colour: string): string | undefined {
+  let hex = /^#?([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.exec(colour)?.[1]?.toLowerCase();
+  if (hex && hex.length < 6) hex = hex.replace(/./g, '$&$&');
+  return hex && '#' + (hex.length === 8 && hex.endsWith('ff') ? hex.slice(0, 6) : hex);
+}
+
+/** The query of the form, in the edge's spelling; undefined, if a field is wrong. */
+function query(): string | undefined {
+  const colour = field('color');
+  const size = field('size');
+  const typed = colour.disabled ? '' : colour.value.trim();
+  const hex = canonical(typed);
+  const wrong: [HTMLInputElement, boolean][] = [
+    [colour, !!typed && !hex],
+    [size, size.validity.badInput || (!!size.value && !(Number.isInteger(+size.value) && +size.value >= 1 && +size.value <= 4096))],
+  ];
+  for (const [input, is] of wrong) {
+    if (is) input.ariaInvalid = 'true';
+    else input.ariaInvalid = null;
+  }
+  if (wrong.some(([, is]) => is)) return undefined;
+  if (hex) field('pick').value = hex.slice(0, 7);
+  const q = new URLSearchParams();
+  if (hex) q.set('color', hex);
+  if (size.value) q.set('size', String(+size.value));
+  for (const id of ['rotate', 'flip']) if (field(id).value) q.set(id, field(id).value);
+  const s = q.toString();
+  return s && '?' + s;
+}
+
+/** Fills in the code that is too long for the page. */
+async function fill(): Promise<void> {
+  const codes = all('#use [data-fill]');
+  if (!codes.length) return;
+  const svg = await (await fetch(find<HTMLAnchorElement>('#svg-file')!.href)).text();
+  for (const code of codes) code.textContent = code.id === 's-svg' ? svg : 'data:image/svg+xml,' + encodeURIComponent(svg);
+}
+
+let timer = 0;
+let turn = 0;
+
+/** Shows what the form says: at once in the address and the preview, and in the code when the page has come. */
+function customise(): void {
+  const q = query();
+  if (q === undefined) return;
+  const path = form!.dataset.path!;
+  const url = find('#url')!;
+  const preview = find<HTMLImageElement>('#preview')!;
+  const before = url.textContent!;
+  url.textContent = before.slice(0, before.indexOf(path)) + path + q;
+  preview.src = path + q;
+  preview.className = q.includes('color=') ? 'k' : form!.dataset.class!;
+  find<HTMLAnchorElement>('#svg-file')!.href = path + q;
+  history.replaceState(null, '', form!.getAttribute('action') + q);
+  for (const code of all('#use code')) code.textContent = code.textContent!.replaceAll(before + '"', url.textContent + '"').replaceAll(before + ')', url.textContent + ')');
+  clearTimeout(timer);
+  const mine = ++turn;
+  timer = window.setTimeout(() => {
+    fetch(form!.getAttribute('action') + q)
+      .then((response) => (response.ok ? response.text() : Promise.reject(new Error(String(response.status)))))
+      .then((html) => {
+        const use = find('#use', new DOMParser().parseFromString(html, 'text/html'));
+        if (!use || mine !== turn) return;
+        find('#use')!.replaceChildren(...use.childNodes);
+        return fill();
+      })
+      .catch(() => mine === turn && say('The code below could not be renewed; the address above is right.', { lasting: true }));
+  }, 100);
+}
+
+/** Saves the icon as a PNG, with the size as its larger side. */
+async function png(): Promise<void> {
+  const link = find<HTMLAnchorElement>('#svg-file')!;
+  const size = +field('size').value || 512;
+  const svg = await (await fetch(link.href)).blob();
+  const image = new Image();
+  image.src = URL.createObjectURL(svg);
+  await image.decode();
+  const scale = size / Math.max(image.naturalWidth, image.naturalHeight);
+  const canvas = doc.createElement('canvas');
+  canvas.width = Math.max(1, Math.round(image.naturalWidth * scale));
+  canvas.height = Math.max(1, Math.round(image.naturalHeight * scale));
+  canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(image.src);
+  const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done));
+  if (!blob) throw new Error('no image');
+  const save = doc.createElement('a');
+  save.download = link.download.replace(/\.svg$/, `-${size}.png`);
+  save.href = URL.createObjectURL(blob);
+  save.click();
+  setTimeout(() => URL.revokeObjectURL(save.href), 10_000);
+}
+
+if (form) {
+  fill().catch(() => {}); // the link to the SVG stays
+  form.addEventListener('input', (event) => {
+    if ((event.target as Element).id === 'pick') field('color').value = field('pick').value;
+    customise();
+  });
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    customise();
+  });
+  find('#png')!.addEventListener('click', () => void png().catch(() => say('This browser could not make the PNG.')));
+}

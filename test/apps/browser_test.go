@@ -1,0 +1,93 @@
+package apps
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/iconedge/iconedge/test/harness"
+)
+
+// A tab is one of a headless browser of the visit.
+type tab struct {
+	*testing.T
+	ctx context.Context
+}
+
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	harness.Missing(t, "no Chromium on this machine: `make test` installs it as root")
+	return ""
+}
+
+func chromiumVersion(t *testing.T) string { return versionOf(t, chromium(t), "--version") }
+
+// browse opens a headless browser. It accepts every certificate, because it reads no file of
+// authorities.
+func browse(t *testing.T) tab {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.WindowSize(800, 800),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("ignore-certificate-errors", true),
+		chromedp.Flag("autoplay-policy", "no-user-gesture-required"), chromedp.WSURLReadTimeout(time.Minute))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Longest)
+	t.Cleanup(cancel)
+	ctx, end := chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(end)
+	ctx, stop := chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	return tab{t, ctx}
+}
+
+// do runs an action in the tab and returns its result.
+func do[T any](b tab, a chromedp.Action[T]) T {
+	b.Helper()
+	got, err := chromedp.Run(b.ctx, a)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return got
+}
+
+func (b tab) open(address string) {
+	b.Helper()
+	do(b, chromedp.Navigate(address))
+}
+
+// until waits until a JavaScript expression is true.
+func (b tab) until(expression string) {
+	b.Helper()
+	if !harness.WaitFor(func() bool { return do(b, chromedp.Evaluate[bool]("!!("+expression+")")) }) {
+		b.Fatalf("never: %s; the page is\n%s", expression, do(b, chromedp.Evaluate[string]("document.documentElement.outerHTML")))
+	}
+}
+
+// text returns the value of a JavaScript expression.
+func (b tab) text(expression string) string {
+	b.Helper()
+	return do(b, chromedp.Evaluate[string](expression))
+}
+
+// trust returns a configuration with the authority of a file.
+func trust(t *testing.T, file string) *tls.Config {
+	t.Helper()
+	pem, err := os.ReadFile(file)
+	pool := x509.NewCertPool()
+	if err != nil || !pool.AppendCertsFromPEM(pem) {
+		t.Fatalf("reading the authority: %v", err)
+	}
+	return &tls.Config{RootCAs: pool}
+}

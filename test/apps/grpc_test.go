@@ -1,0 +1,38 @@
+package apps
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// grpcName is the row of the tests of test/grpc, a module of its own.
+const grpcName = "gRPC (grpc-go's interoperability server)"
+
+// TestGRPC runs the tests of test/grpc.
+func TestGRPC(t *testing.T) {
+	if !whole() {
+		t.Skip("`make apps` runs it")
+	}
+	cmd := exec.Command("go", "test", "-count=1", "-v", ".")
+	cmd.Dir = filepath.Join("..", "grpc")
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	cases := regexp.MustCompile(`(?m)^\s+--- PASS: TestInterop/`).FindAllIndex(output, -1)
+	if len(cases) < 10 {
+		t.Fatalf("only %d cases have passed:\n%s", len(cases), output)
+	}
+	version := regexp.MustCompile(`google.golang.org/grpc v(\S+)`)
+	list := exec.Command("go", "list", "-m", "google.golang.org/grpc")
+	list.Dir = cmd.Dir
+	module, err := list.Output()
+	if m := version.FindSubmatch(module); m != nil {
+		record(t, row{Name: grpcName, Version: string(m[1]), Client: "grpc-go's interoperability client", TLS: true,
+			Did: "unary calls, streams in both directions, metadata, statuses, cancellation, deadlines; 50 clients at once with 20 calls each"})
+		return
+	}
+	t.Fatalf("reading the version of grpc-go: %v\n%s", err, module)
+}
