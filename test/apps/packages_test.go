@@ -21,7 +21,7 @@ import (
 var verdaccio = application{
 	name: "verdaccio (npm registry)", client: "npm", large: true, tls: true,
 	nginx: `proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme; client_max_body_size 0;`,
-	did:   "a user, npm publish of two packages, one of 9 MB, npm view, install, outdated, ci, dist-tag, unpublish",
+	did:   "a user, npm publish of two packages, one of 9 MB, npm view, install, ci, dist-tag, unpublish",
 	versions: func(t *testing.T) (string, string) {
 		return npmVersion(t, npmLarge(t, "verdaccio")), versionOf(t, "npm", "--version")
 	},
