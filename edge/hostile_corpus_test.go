@@ -140,7 +140,7 @@ func readWanted(t *testing.T, item string, proxyAll bool) wanted {
 		return wanted{status: w.status, target: first} // refused: no body after HEAD
 	}
 	w.target, w.body, _ = strings.Cut(rest, " ")
-	own := strings.HasPrefix(w.target, "/mdi/")
+	own := strings.HasPrefix(w.target, "/mdi/") || w.target == "/"
 	switch {
 	case !own && !proxyAll:
 		w = wanted{status: 404, method: "", target: w.method}

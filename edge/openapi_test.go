@@ -90,7 +90,7 @@ func TestOpenAPIIsCompared(t *testing.T) {
 		code int
 		want bool
 	}{
-		{"/mdi/home.svg?size=9", 206, true}, {"/mdi/home.svg", 418, false}, {"/", 200, true}, {"/", 502, false}, {"/healthz", 304, false},
+		{"/mdi/home.svg?size=9", 206, true}, {"/mdi/home.svg", 418, false}, {"/", 200, true}, {"/", 502, true}, {"/", 404, false}, {"/healthz", 304, false},
 		{"/api/v1/packs/mdi", 404, true}, {"/api/v1/packs", 404, false}, {"/nothing", 404, true},
 	} {
 		fake := &complaints{TB: t}

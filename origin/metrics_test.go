@@ -78,9 +78,9 @@ func TestRequestsAreCounted(t *testing.T) {
 	p.run().until(p.admin, "/readyz", 200, "ok")
 	sent := map[string]int{}
 	for _, row := range []struct{ path, route string }{
-		{"/one/home.svg", "cdn"}, {"/one/home.svg?color=red", "cdn"}, {"/api/v1/icon/one/home", "icon"}, {"/api/v1/search?q=home", "search"},
+		{"/one/home.svg", "cdn"}, {"/one/home.svg?color=reddish", "cdn"}, {"/api/v1/icon/one/home", "icon"}, {"/api/v1/search?q=home", "search"},
 		{"/api/v1/suggest?q=ho", "suggest"}, {"/api/v1/packs", "packs"}, {"/api/v1/packs/one", "pack"}, {"/api/v1/openapi.json", "openapi"},
-		{"/-/release", "release"}, {"/-/names", "names"}, {"/healthz", "health"}, {"/", "page"}, {"/icon/one/home", "page"}, {"/a/b/c", "unknown"}, {"/x%00", "unknown"},
+		{"/-/release", "release"}, {"/-/names", "names"}, {"/healthz", "health"}, {"/", "page"}, {"/icon/one/home", "page"}, {"/iconify/collections", "iconify"}, {"/a/b/c", "unknown"}, {"/x%00", "unknown"},
 	} {
 		sent[row.route] += p.length(http.MethodGet, row.path)
 	}

@@ -187,8 +187,8 @@ func Document(address string) any {
 				OperationID: "packCard", Summary: "A preview of a pack's page, 1200 by 630 pixels", Tags: []string{"packs"}, Parameters: refParams()[:1],
 				Responses: answers("The image.", "image/png", &schema{Type: "string", Format: "binary"}, "404", "410"),
 			}},
-			startPage: {Get: &operation{
-				OperationID: "page", Summary: "A start page", Tags: []string{"service"},
+			"/": {Get: &operation{
+				OperationID: "page", Summary: "The site's home page", Tags: []string{"service"},
 				Responses: answers("The page.", "text/html", &schema{Type: "string"}),
 			}},
 		},
@@ -218,9 +218,6 @@ func bagIcons() parameter {
 	return p
 }
 
-// startPage is the address that an edge answers without its origin.
-const startPage = "/"
-
 // addStatuses adds the answers that depend on the place of an operation. An edge can refuse any
 // request before routing it. Its answers from the cache have conditions and ranges. A request to
 // its origin can fail, or exceed a limit.
@@ -231,7 +228,7 @@ func (i pathItem) addStatuses(path string) {
 	} else if path != healthPath.pattern {
 		statuses = append(statuses, "206", "304", "412", "416")
 	}
-	if path != healthPath.pattern && path != startPage {
+	if path != healthPath.pattern {
 		statuses = append(statuses, "429", "502", "504")
 	}
 	for _, status := range statuses {

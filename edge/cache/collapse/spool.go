@@ -101,10 +101,10 @@ func (s *Spool) run() ([]byte, error) {
 
 // readSize returns the size of one read: a short body of known length needs no more.
 func (s *Spool) readSize() int64 {
-	if s.length < 0 {
+	if s.length < 0 || s.length >= chunk {
 		return chunk
 	}
-	return min(chunk, s.length+1)
+	return s.length + 1
 }
 
 // room waits until the slowest reader is near enough, if the body is not to be stored. It cuts a
