@@ -53,7 +53,7 @@ func TestLimitFlag(t *testing.T) {
 			t.Errorf("the limit of %s is %s, want %s", class, got, want)
 		}
 	}
-	const all = "search=5/10s suggest=300/1m0s icon=off packs=60/1m0s verify=30/1m0s cdn=1000/1s forwarded=off lifetime:search=600/1m0s team-2:icon=off"
+	const all = "search=5/10s suggest=300/1m0s icon=off packs=60/1m0s verify=30/1m0s cdn=1000/1s forwarded=off pages=300/1m0s lifetime:search=600/1m0s team-2:icon=off"
 	if got := c.Limits.String(); got != all {
 		t.Errorf("the limits are %s, want %s", got, all)
 	}

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -106,7 +107,7 @@ func firstByte(b *testing.B, address, path string) time.Duration {
 	began := time.Now()
 	r, err := http.NewRequest(http.MethodGet, "http://edge.test"+path, nil)
 	must(b, err)
-	t := &http.Transport{Dial: func(string, string) (net.Conn, error) { return c, nil }}
+	t := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return c, nil }}
 	resp, err := t.RoundTrip(r)
 	must(b, err)
 	_, err = io.ReadFull(resp.Body, make([]byte, 1))

@@ -105,7 +105,7 @@ func TestResponsesHaveALine(t *testing.T) {
 		{"GET", "/mdi/none.svg", "", "", 404, "cdn", "miss"},
 		{"GET", "/a/b/c", "", "", 404, "unknown", "refused"},
 		{"GET", "/healthz", "", "", 200, "health", "own"},
-		{"GET", "/", "", "", 200, "page", "own"},
+		{"GET", "/", "", "", 200, "page", "miss"},
 		{"GET", "/-/release", "", "", 200, "release", "miss"},
 		{"GET", "/broken/x.svg", "", "", 502, "cdn", "error"},
 		{"GET", "/api/v1/search?q=home", "Authorization: Bearer " + secretToken, "", 200, "search", "miss"},

@@ -71,7 +71,8 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 		f(&cfg)
 	}
 	if cfg.ProxyAll && cfg.Icons == "" {
-		cfg.Icons = sites.On // most tests compare the edge's own paths with forwarded ones
+		// Most tests compare the edge's own paths with forwarded ones, as those of pages are here.
+		cfg.Icons, cfg.Pages = sites.On, sites.Off
 	}
 	s, err := New(cfg)
 	must(t, err)

@@ -25,10 +25,10 @@ func TestLists(t *testing.T) {
 	write("192.0.2.0/24\n")
 	s := harness.Start(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--deny-file", file, "--trusted-proxies", "127.0.0.1")
 	status := func(client string) int {
-		resp, _ := harness.Get(t, s.Address("public"), "/", "X-Forwarded-For", client)
+		resp, _ := harness.Get(t, s.Address("public"), "/no/such/path", "X-Forwarded-For", client)
 		return resp.StatusCode
 	}
-	if status("192.0.2.1") != http.StatusForbidden || status("198.51.100.1") != http.StatusOK {
+	if status("192.0.2.1") != http.StatusForbidden || status("198.51.100.1") != http.StatusNotFound {
 		t.Error("the edge does not apply the deny list")
 	}
 	write("198.51.100.0/24\n")
@@ -36,7 +36,7 @@ func TestLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Log.Wait(regexp.MustCompile(`list=deny ranges=1`))
-	if status("192.0.2.1") != http.StatusOK || status("198.51.100.1") != http.StatusForbidden {
+	if status("192.0.2.1") != http.StatusNotFound || status("198.51.100.1") != http.StatusForbidden {
 		t.Error("the edge did not read the list again")
 	}
 	write("nobody\n")

@@ -131,7 +131,7 @@ func TestS3(t *testing.T) {
 func TestScripts(t *testing.T) {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", filepath.Join("..", "..", "origin", "api", "testdata", "library"))
-	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--cdn-url", "http://cdn.test", "--limit", "search=off", "--limit", "icon=off", "--limit", "packs=off", "--limit", "verify=off").Ready()
+	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--cdn-url", "https://cdn.example.org", "--limit", "pages=off", "--limit", "search=off", "--limit", "icon=off", "--limit", "packs=off", "--limit", "verify=off").Ready()
 	webtest.TestHandler(t, "../../origin/api/testdata/*.txt", relay(s.Address("public")))
 }
 

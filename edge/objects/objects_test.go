@@ -113,8 +113,8 @@ func readSpan(t *testing.T, s *Store, span slicing.Span, f Fetch) error {
 	return err
 }
 
-// Readers get exactly their bytes, for any slices that are stored, lost or not storable, and however
-// the origin divides its answers.
+// Readers get exactly their bytes, for any slices that are stored, lost or not storable, and for
+// any division of the origin's answers.
 func TestReaders(t *testing.T) {
 	for name, change := range map[string]func(*shelf, *origin){
 		"all is stored":           func(*shelf, *origin) {},

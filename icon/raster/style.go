@@ -112,7 +112,6 @@ type style struct {
 	hidden                     bool
 	markers, ordered           bool // features that are not drawn
 	fixed                      bool // vector-effect: the width of the stroke is in pixels
-	text                       bool
 
 	// of the element alone
 	opacity     float64
