@@ -44,7 +44,7 @@ func TestCookiesByEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {
 		origin := newSite(applications)
-		s := newSecured(t, origin, append(of.changes(), func(c *Config) { c.ProxyAll, c.Hold = true, time.Second })...).by(t, name)
+		s := newSecured(t, origin, append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, name)
 		for target := range applications {
 			t.Run(name+" "+target, func(t *testing.T) {
 				cookies := strings.Contains("/login /shared /excepted /revalidate", target)

@@ -37,7 +37,7 @@ func TestFirstByteIsNotHeld(t *testing.T) {
 			s := newSecured(t, newSite(map[string]http.HandlerFunc{
 				"/known": page("2", "max-age=60"), "/unknown": page("", "max-age=60"),
 				"/known/private": page("2", "no-store"), "/unknown/private": page("", "no-store"),
-			}), append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, way)
+			}), append(of.changes(), func(c *Config) { c.ProxyAll, c.Hold = true, 10*time.Millisecond })...).by(t, way)
 			for _, path := range []string{"/known", "/unknown", "/known/private", "/unknown/private"} {
 				for _, method := range []string{http.MethodPost, http.MethodGet} {
 					for _, whole := range []bool{false, true} {
@@ -84,7 +84,7 @@ func BenchmarkFirstByte(b *testing.B) {
 	}
 	origin := httptest.NewServer(http.HandlerFunc(page))
 	defer origin.Close()
-	s := newSecured(b, http.HandlerFunc(page), func(c *Config) { c.ProxyAll = true })
+	s := newSecured(b, http.HandlerFunc(page), func(c *Config) { c.ProxyAll, c.Hold = true, 10*time.Millisecond })
 	for _, path := range []string{"/known", "/unknown"} {
 		b.Run(path[1:], func(b *testing.B) {
 			var direct, edge time.Duration

@@ -134,7 +134,6 @@ func newRawEdge(t *testing.T, proxyAll bool, change ...func(*Config)) *rawEdge {
 		must(t, c.Origins.Set("http://"+o.ln.Addr().String()))
 		c.ProxyAll, c.Listener, c.Listen = proxyAll, nil, "127.0.0.1:0"
 		c.MaxBody = 8 << 20
-		c.Hold = time.Second // a slow machine must not make the edge begin a broken response
 		must(t, c.Limits.Set("icon=off"))
 		must(t, c.Limits.Set("search=off"))
 	}}, change...)...)

@@ -167,7 +167,7 @@ func TestIconDataIsCachedInPieces(t *testing.T) {
 	e := newDrawn(t, d)
 	first := e.icons(t, d, "home,account")
 	same(t, d.requests(), "account,home")
-	if s := first.Header.Get("Cache-Status"); !strings.Contains(s, "fwd=") || first.Header.Get("Link") == "" {
+	if s := first.Header.Get("Cache-Status"); !strings.Contains(s, "fwd=uri-miss") || first.Header.Get("Link") == "" {
 		t.Errorf("the first response: %q", first.Header)
 	}
 	again := e.icons(t, d, "account,home")

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -74,6 +75,8 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 		// Most tests compare the edge's own paths with forwarded ones, as those of pages are here.
 		cfg.Icons, cfg.Pages = sites.On, sites.Off
 	}
+	// A slow machine must not make the edge begin a response that it would otherwise have whole.
+	cfg.Hold = cmp.Or(cfg.Hold, time.Second)
 	s, err := New(cfg)
 	must(t, err)
 	t.Cleanup(s.Close)

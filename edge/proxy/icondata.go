@@ -291,7 +291,7 @@ func (x *iconData) finish(e *cache.Entry) (exchange.Outcome, error) {
 	outcome := exchange.Hit
 	x.status = cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: e.Freshness().TTL(x.now)}
 	if len(x.fetched) > 0 {
-		outcome, x.status = exchange.Miss, cachepolicy.CacheStatus{Forward: cachepolicy.ForwardMiss, Stored: true}
+		outcome, x.status = exchange.Miss, cachepolicy.CacheStatus{Forward: cachepolicy.ForwardURIMiss, Stored: true}
 	}
 	x.h.finish(x.request, found{entry: e, aged: len(x.fetched) == 0, outcome: outcome})
 	return outcome, nil
