@@ -39,7 +39,10 @@ function query(): string | undefined {
 async function fill(): Promise<void> {
   const codes = all('#use [data-fill]');
   if (!codes.length) return;
-  const svg = await (await fetch(find<HTMLAnchorElement>('#svg-file')!.href)).text();
+  const file = find<HTMLAnchorElement>('#svg-file')!;
+  const address = file.href;
+  const svg = await (await fetch(address)).text();
+  if (file.href !== address) return; // a later change of the form fills the code in
   for (const code of codes) code.textContent = code.id === 's-svg' ? svg : 'data:image/svg+xml,' + encodeURIComponent(svg);
 }
 

@@ -491,7 +491,7 @@ describe('icon', () => {
     assert.equal(await mdi(page), want);
     assert.match(page.url(), /\/icon\/mdi\/home\?color=%23e4572e&size=48$/);
     assert.match(await page.getByTestId('preview').getAttribute('src'), /color=%23e4572e&size=48$/);
-    await page.getByTestId('snippet-svg').filter({ hasText: '#e4572e' }).waitFor();
+    await page.getByTestId('snippet-svg').filter({ hasText: /width="48".*#e4572e/ }).waitFor();
     assert.equal(await page.getByTestId('snippet-svg').textContent(), await (await get('/mdi/home.svg?color=e4572e&size=48')).text());
     const data = await page.getByTestId('snippet-datauri').textContent();
     assert.equal(decodeURIComponent(data.slice(data.indexOf(',') + 1)), await page.getByTestId('snippet-svg').textContent());
