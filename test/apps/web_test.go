@@ -64,7 +64,8 @@ func startIn(t *testing.T, dir string, environment []string, address *regexp.Reg
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), environment...) // in CI some colour their output
+	// In CI some programs colour their output, and with it their addresses.
+	cmd.Env = append(append(os.Environ(), "NO_COLOR=1"), environment...)
 	log := harness.StartOther(t, cmd)
 	m := log.Wait(address)
 	if m == nil {
