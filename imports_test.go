@@ -29,8 +29,8 @@ var rooms = map[string]string{
 	"icon/iconify": "icon",
 	// The terms of licences, which anybody can read without the rest.
 	"icon/license": "",
-	// Pixels of icons, for cards and for search. x/image has the names of colours.
-	"icon/raster": "golang.org/x/image/colornames",
+	// Pixels of icons, for cards.
+	"icon/raster": "icon",
 	"hostport":    "",              // the form of addresses
 	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
 	"problem":     "",

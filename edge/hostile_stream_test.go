@@ -12,9 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
-
-	"github.com/iconedge/iconedge/edge/h2"
 )
 
 // hostileUploads are bodies that end too early, too late or not at all, with the status of the
@@ -65,14 +62,8 @@ func byH1(body string, ends bool) func(*testing.T, *securedTest) int {
 // response, or 0 if the stream is reset.
 func byStream(length string, size int) func(*testing.T, *securedTest) int {
 	return func(t *testing.T, s *securedTest) int {
-		c, err := net.Dial("tcp", s.plain)
-		must(t, err)
+		c, f := dialH2(t, s.plain)
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(longEnough))
-		io.WriteString(c, h2.Preface)
-		f := http2.NewFramer(c, c)
-		f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-		must(t, f.WriteSettings())
 		block := headerBlock([]string{":method POST", ":scheme http", ":authority edge.test", ":path /put", "content-length " + length})
 		must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndHeaders: true}))
 		window := 65_535

@@ -2,18 +2,13 @@ package edge
 
 import (
 	"bytes"
-	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-
-	"github.com/iconedge/iconedge/edge/h2"
 )
 
 // The trailer fields of an origin reach a client that takes them only if they are well-formed and
@@ -125,14 +120,8 @@ func TestHostileTrailersOverH2(t *testing.T) {
 // the response, reset, or closed.
 func (w *rawEdge) postH2(t *testing.T, trailer []string, length string) string {
 	t.Helper()
-	c, err := net.Dial("tcp", w.public)
-	must(t, err)
+	c, f := dialH2(t, w.public)
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(longEnough))
-	io.WriteString(c, h2.Preface)
-	f := http2.NewFramer(c, c)
-	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	must(t, f.WriteSettings())
 	head := []string{":method POST", ":scheme http", ":authority edge.test", ":path /page"}
 	if length != "" {
 		head = append(head, "content-length "+length)

@@ -67,18 +67,25 @@ func TestHostsOfHTTP2(t *testing.T) {
 	}
 }
 
-// askStream asks for a target over HTTP/2 in the clear, and returns the status; 0: the stream is
-// reset.
-func askStream(t *testing.T, address, scheme, authority, target string, hosts []string) int {
+// dialH2 opens a connection of HTTP/2 in the clear, by prior knowledge, and sends the first bytes.
+func dialH2(t *testing.T, address string) (net.Conn, *http2.Framer) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	must(t, err)
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(2 * time.Minute))
+	c.SetDeadline(time.Now().Add(longEnough))
 	io.WriteString(c, h2.Preface)
 	f := http2.NewFramer(c, c)
 	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	must(t, f.WriteSettings())
+	return c, f
+}
+
+// askStream asks for a target over HTTP/2 in the clear, and returns the status; 0: the stream is
+// reset.
+func askStream(t *testing.T, address, scheme, authority, target string, hosts []string) int {
+	t.Helper()
+	c, f := dialH2(t, address)
+	defer c.Close()
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
 	enc.WriteField(hpack.HeaderField{Name: ":method", Value: "GET"})

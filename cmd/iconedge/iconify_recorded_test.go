@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"flag"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -179,7 +178,7 @@ func TestIconifyAddresses(t *testing.T) {
 		{"/mdi.css?icons=home&selector=%40import", "", ".icon--mdi--home", 200},
 		{"/mdi.css?icons=%2A%2F%7D%3Cscript%3E", "", "/* 1 of the requested icons do not exist */", 200},
 	} {
-		resp, body := getFrom(t, edge, row.host, row.path)
+		resp, body := harness.Get(t, edge, row.path, "Host", row.host)
 		if resp.StatusCode != row.status || !strings.Contains(body, row.want) || strings.Contains(row.path, "script") && strings.Contains(body, "<script>") {
 			t.Errorf("%.100s on %q: %d %.300s; want %d with %s", row.path, row.host, resp.StatusCode, body, row.status, row.want)
 		}
@@ -193,26 +192,6 @@ func TestIconifyAddresses(t *testing.T) {
 			t.Errorf("%s with --iconify off: %d %.200s", path, resp.StatusCode, body)
 		}
 	}
-}
-
-// getFrom sends a GET request with that Host; empty: the address.
-func getFrom(t *testing.T, address, host, path string) (*http.Response, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Host = host
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(body)
 }
 
 // numbered returns n different names.

@@ -703,7 +703,7 @@ func (d *apiComparison) searches() {
 	}
 }
 
-// sameSearch compares what does not depend on the ranking.
+// sameSearch compares the parts of two answers that do not depend on the ranking.
 func (d *apiComparison) sameSearch(target, theirBody, ourBody string) {
 	type answer struct {
 		Icons               []string

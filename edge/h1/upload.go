@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -301,18 +302,11 @@ func (u *Upload) size(line []byte) error {
 	if digits = bytes.TrimRight(digits, " \t"); len(digits) == 0 || len(digits) > maxHex {
 		return errMalformed
 	}
-	size := int64(0)
-	for _, c := range digits {
-		switch {
-		case '0' <= c && c <= '9':
-			size = size<<4 | int64(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			size = size<<4 | int64(c|0x20-'a'+10)
-		default:
-			return errMalformed
-		}
+	size, err := strconv.ParseUint(string(digits), 16, 64)
+	if err != nil {
+		return errMalformed
 	}
-	if u.left, u.state = size, inData; size == 0 {
+	if u.left, u.state = int64(size), inData; size == 0 {
 		u.state = inTrailers
 	}
 	return nil

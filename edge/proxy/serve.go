@@ -315,11 +315,10 @@ func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error)
 		return h.serveRelease(r)
 	case routes.Health:
 		return h.serveHealth(r)
-	case routes.Iconify, routes.CDN: // both have icon data
-		if r.route == routes.Iconify {
-			if pack, names, ok := routes.IconData(r.target.Key); ok {
-				return h.serveIconData(r, ep, pack, names)
-			}
+	}
+	if r.route == routes.Iconify { // the endpoint of the CDN paths has icon data too
+		if pack, names, ok := routes.IconData(r.target.Key); ok {
+			return h.serveIconData(r, ep, pack, names)
 		}
 	}
 	return h.serveCached(r, ep)

@@ -3,10 +3,9 @@ package raster
 import (
 	"image/color"
 	"math"
-	"strconv"
 	"strings"
 
-	"golang.org/x/image/colornames"
+	"github.com/iconedge/iconedge/icon"
 )
 
 // parseColor reads a CSS colour. It is not ok for anything that is none.
@@ -17,36 +16,11 @@ func parseColor(s string, current color.NRGBA) (c color.NRGBA, ok bool) {
 		return current, true
 	case s == "transparent":
 		return c, true
-	case strings.HasPrefix(s, "#"):
-		return parseHex(s[1:])
 	case strings.HasSuffix(s, ")"):
 		return parseFunction(s)
 	}
-	named, ok := colornames.Map[s]
-	if s == "rebeccapurple" {
-		named, ok = color.RGBA{0x66, 0x33, 0x99, 0xff}, true
-	}
-	return color.NRGBA(named), ok
-}
-
-func parseHex(s string) (c color.NRGBA, ok bool) {
-	n, err := strconv.ParseUint(s, 16, 32)
-	if err != nil {
-		return c, false
-	}
-	v := uint32(n)
-	short := func(shift int) uint8 { return uint8(v>>shift&0xf) * 0x11 }
-	switch len(s) {
-	case 3:
-		return color.NRGBA{short(8), short(4), short(0), 255}, true
-	case 4:
-		return color.NRGBA{short(12), short(8), short(4), short(0)}, true
-	case 6:
-		return color.NRGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}, true
-	case 8:
-		return color.NRGBA{uint8(v >> 24), uint8(v >> 16), uint8(v >> 8), uint8(v)}, true
-	}
-	return c, false
+	read, ok := icon.ReadColor(s)
+	return color.NRGBA(read), ok
 }
 
 // parseFunction reads rgb(), rgba(), hsl() and hsla().

@@ -145,7 +145,7 @@ func (d *drawer) nested(img *image.RGBA, n, size *node, m matrix, s *style, dept
 	return d.through(img, func(l *image.RGBA) error { return d.inside(l, n, inner, s, depth) }, 1, &c, nil)
 }
 
-// overflowVisible reports whether an element shows what lies beyond its edges.
+// overflowVisible reports whether an element is drawn beyond its edges too.
 func (s *style) overflowVisible(n *node) bool {
 	return n.attr("overflow") == "visible" || n.attr("overflow") == "auto" || strings.Contains(n.attr("style"), "overflow:visible")
 }

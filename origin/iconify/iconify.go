@@ -125,6 +125,19 @@ func written(r iconify.Request, value []byte) *Answer {
 	return &Answer{MediaType: typeScript, Body: append(append(body, value...), ");"...)}
 }
 
+// requested returns the icons of a request, with their pack. The error is a 404, or one of reading.
+func (l *Library) requested(ctx context.Context, r iconify.Request) (*catalog.Pack, release.Set, *selection, error) {
+	p, s, err := l.set(r.Prefix)
+	if err == nil && r.Names == nil {
+		err = notFound("icons is missing: the names of the icons, separated by commas")
+	}
+	if err != nil {
+		return nil, release.Set{}, nil, err
+	}
+	sel, err := l.pick(ctx, r.Prefix, s, r.Names)
+	return p, s, sel, err
+}
+
 // set returns a pack and what its source says about it. The error is a 404.
 func (l *Library) set(prefix string) (*catalog.Pack, release.Set, error) {
 	p, ok := l.release.Pack(prefix)

@@ -18,14 +18,7 @@ const (
 
 // stylesheet answers /{prefix}.css?icons=.
 func (l *Library) stylesheet(ctx context.Context, r iconify.Request) (*Answer, error) {
-	p, s, err := l.set(r.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	if r.Names == nil {
-		return nil, notFound("icons is missing: the names of the icons, separated by commas")
-	}
-	sel, err := l.pick(ctx, r.Prefix, s, r.Names)
+	p, s, sel, err := l.requested(ctx, r)
 	if err != nil {
 		return nil, err
 	}
