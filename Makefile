@@ -4,31 +4,42 @@ DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image golden site bench-site conformance security attacks faults apps differ react example-react help
+# Without paths in what the compiler writes, all clones of the repository share the build cache.
+export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
+# A program under the race detector sleeps for a second before it exits, so that the goroutines which
+# are left may still meet. That second is most of the time of a small package's tests.
+export GORACE := atexit_sleep_ms=100 $(GORACE)
+
+.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
 	./iconedge publish $(if $(DATA),--store dir:$(DATA)/store) library/node_modules/@iconify/json
 	./iconedge run $(FLAGS)
 
-# The parts of make test. Two run at a time, because the tests of processes and browsers mostly wait. The packages of
-# SEQUENTIAL have long tests of one goroutine (test/sequential): they run without the race detector.
-TEST_PARTS := test-race test-processes lint test-sequential test-modules react test-site
-SEQUENTIAL := $(shell git grep -l 'sequential\.Test(t)' -- '*_test.go' | xargs -r dirname | sort -u | sed 's,^,./,')
+# The parts of make test. Two run at a time, as on two cores more of them would make each other late.
+TEST_PARTS := test-race test-commands test-processes lint test-plain test-modules react test-site
 
 test: build tools/node_modules clients/react/node_modules test/apps/node_modules site/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(TEST_PARTS)
 
-.PHONY: test-race test-sequential test-processes test-modules
-test-race: # the packages that whole processes are made of
-	go test -race -short -vet=off -timeout 15m $$(go list ./... | grep -vE '/iconedge/(cmd|test)/')
+.PHONY: test-race test-plain test-commands test-processes test-modules
+test-race: # the packages whose code or tests start goroutines
+	go test -race -short -vet=off -timeout 15m $$(test/packages.sh race)
 
-test-sequential:
-	go test -vet=off -timeout 15m $(SEQUENTIAL)
+test-plain: # the other packages, and the tests that test-race skips because sequential.Test is their first statement
+	go test -short -vet=off -timeout 15m $$(test/packages.sh plain)
+	@calls='sequential\.Test(t)'; names=$$(git grep -h -B1 "$$calls" -- '*_test.go' | sed -n 's/^func \(\w*\)(.*/\1/p' | paste -sd '|'); \
+	packages=$$(git grep -l "$$calls" -- '*_test.go' | xargs dirname | sort -u | sed 's,^,./,'); \
+	echo "go test -run '$$names'"; go test -vet=off -timeout 15m -run "^($$names)$$" $$packages
 
-test-processes: build tools/node_modules tools/iconify/node_modules test/apps/node_modules chromium engines # make race has them under the race detector too
+test-commands: tools/node_modules tools/iconify/node_modules chromium engines # make race has these and test-processes under the race detector too
 	go test -short -vet=off -timeout 15m ./cmd/...
+
+test-processes: build tools/node_modules test/apps/node_modules chromium engines
 	ICONEDGE=$(CURDIR)/iconedge go test -vet=off -timeout 15m ./test/...
+	ICONEDGE_LOOP=on go test -short -vet=off -timeout 15m -run '^Test(HostileClients|Refused|Pipelined|PipelineFlood)$$' ./edge # whose other tests have connections in memory, not on event loops
+	ICONEDGE_LOOP=off go test -short -vet=off -timeout 15m -run '^TestRestarts$$' ./cmd/iconedge
 
 test-modules:
 	go test -C loadtest -race -timeout 15m ./...
@@ -37,7 +48,7 @@ test-modules:
 	go test -C tools/deploy -timeout 20m ./...
 
 .PHONY: test-site
-test-site: build site/node_modules chromium # the contract of the site in a browser; the embedded files are those of their sources
+test-site: build site/node_modules clients/react/node_modules tools/iconify/node_modules chromium # the contract of the site in a browser; the embedded files are those of their sources
 	cd site && npm run --silent lint && node build.mjs --check && ICONEDGE=$(CURDIR)/iconedge npm test --silent
 
 site: site/node_modules ## build the script and the style sheet of the site into origin/site/assets
@@ -73,7 +84,7 @@ fuzz: ## run every fuzz target for FUZZ (10s)
 	@set -e; for module in . loadtest; do for pkg in $$(go list -C $$module ./...); do for f in $$(go test -C $$module -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	  echo "$$pkg $$f"; go test -C $$module $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done; done
 
-bench: build .cache/loadtest library/node_modules bench-site ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS; writes docs/reference/performance.md
+bench: build .cache/loadtest library/node_modules tools/iconify/node_modules bench-site ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS, and Iconify's icon data beside @iconify/api; writes docs/reference/performance.md
 	.cache/loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs/reference
 
 bench-grow: build .cache/loadtest ## measure how the cost of an edge grows with entries, connections, cores and bodies
@@ -94,11 +105,12 @@ bench-go: ## run the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
 	go test -C loadtest -run '^$$' -bench . -benchmem ./...
 
-conformance: build library/node_modules tools/node_modules tools/mcp/node_modules tools/iconify/node_modules ## run the public cache suite against an edge and the installed caches, compare 2,500 answers with those of Iconify's own service, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, and h2spec
+conformance: build library/node_modules tools/node_modules tools/mcp/node_modules tools/iconify/node_modules site/node_modules ## run the public cache suite against an edge and the installed caches, compare 2,500 answers with those of Iconify's own service, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, h2spec, and crawl 2,000 pages of the site
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
 	  go test -p 1 -count=1 -v -timeout 30m -run TestConformance ./test/conformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
 	go test -count=1 -v -run TestH2Spec ./edge
+	cd site && ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/library/node_modules/@iconify/json npm run --silent crawl
 
 attacks: ## measure floods, slow clients and a stuck origin: their cost for the edge, and their effect on a well-behaved client
 	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./test/attacks
@@ -129,7 +141,7 @@ image: ## build the program for amd64 and arm64 into dist/, and with docker or p
 	echo "to push both architectures to a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
 
 golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
-	go test ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./mcp/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
+	go test ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./client/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
 	go test -C tools/deploy -run "Copies|Readme" -update .
 
@@ -138,6 +150,16 @@ react: build clients/react/node_modules chromium ## build, lint and test the Rea
 
 example-react: clients/react/node_modules ## show a page of icons in React, from the service that make run starts
 	cd clients/react && npm run example
+
+example-iconify: tools/iconify/node_modules tools/node_modules ## show a page with three clients of Iconify, from the service that make run starts, at http://127.0.0.1:8090
+	cd tools/iconify/example && ../../node_modules/.bin/esbuild example.jsx --bundle --outdir=. --servedir=. --serve=127.0.0.1:8090 --define:process.env.NODE_ENV='"production"'
+
+plugins: ## build the packages of the plugins into clients/plugins/dist/, reproducibly (VERSION)
+	go run -C tools ./plugins -version $(VERSION) ..
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o clients/plugins/dist/iconedge-client ./cmd/iconedge-client
+
+plugins-test: tools/node_modules ## run the plugins in their real hosts: fzf, Neovim, rofi, a session bus, Inkscape; SKIPPED where they are not installed
+	@go test -count=1 -v -timeout 15m -run '^TestPlugin' ./cmd/iconedge | grep -v '^=== RUN'; exit $${PIPESTATUS[0]}
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14

@@ -22,11 +22,19 @@ var rooms = map[string]string{
 	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
-	"cmd/iconedge": "internal/cli icon problem hostport objectstore edge origin " +
+	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
-	"icon": "",
+	// The configuration file of an edge: its form, its rules, and the places of flags in it. It
+	// knows nothing of caches or origins.
+	"config":              "hostport go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
+	"config/rules":        "config hostport cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
+	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
+	"cmd/iconedge-client": "client/commands internal/cli",
+	"icon":                "",
 	// The addresses of Iconify's API, for edge and origin.
 	"icon/iconify": "icon",
+	// The geometry of icons, for edge and origin.
+	"icon/viewbox": "icon",
 	// The terms of licences, which anybody can read without the rest.
 	"icon/license": "",
 	// Pixels of icons, for cards.
@@ -44,15 +52,15 @@ var rooms = map[string]string{
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
 	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
-		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream",
+		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
 	// The pipeline and its fast path.
-	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/ratelimit " +
-		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router",
+	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
+		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config/rules edge/vhosts",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
 	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
-	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation github.com/andybalholm/brotli github.com/klauspost/compress",
-	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
+	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation github.com/klauspost/compress github.com/molecule-man/go-brrr",
+	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/slabs",
 	"edge/cache/disk":         "cachepolicy edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
 	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation",
 	"edge/cache/invalidation": "edge/cache/batches edge/cache/hashes",
@@ -68,12 +76,16 @@ var rooms = map[string]string{
 	// The state that edges share.
 	"edge/fleet":  "edge/ratelimit github.com/redis/go-redis",
 	"edge/bodies": "",
+	// The event loop for connections: it knows no protocol, and origins could use it.
+	"netloop": "golang.org/x/sys",
 	// Who the client of a request is, and whether the request may proceed.
-	"edge/access": "certs files icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
+	"edge/access": "certs files hostport icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
-	"edge/listen": "certs hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated " +
-		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme",
+	"edge/listen": "certs files hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated netloop " +
+		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
+	// The sites of an edge, of flags or of a file.
+	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/ratelimit edge/sites edge/upstream",
 	// What an edge knows about an origin of our own: release, names, negative cache.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.
@@ -85,19 +97,24 @@ var rooms = map[string]string{
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request
 	"edge/h1":       "edge/bodies edge/eligible", // knows nothing of caches
-	// Knows nothing of caches either. x/net has the names of frames and HPACK's Huffman code.
-	"edge/h2":        "edge/bodies edge/eligible golang.org/x/net/http2",
-	"edge/eligible":  "",
-	"edge/ratelimit": "",
+	// Knows nothing of caches either. x/net has the names of frames and HPACK's static table.
+	"edge/h2":         "edge/bodies edge/eligible edge/h2/huffman golang.org/x/net/http2",
+	"edge/h2/huffman": "golang.org/x/net/http2",
+	"edge/eligible":   "",
+	"edge/ratelimit":  "edge/slabs",
+	// Memory outside of the heap.
+	"edge/slabs": "",
 	// Which slices of a large object a range needs, and which may be combined.
 	// The form of pieces of icon data, which are joined without being parsed.
-	"edge/icondata": "github.com/klauspost/compress",
+	"edge/icondata": "icon github.com/klauspost/compress",
+	// Those that were used lately, and the responses that consist of them.
+	"edge/pieces":   "cachepolicy icon edge/cache edge/icondata edge/routes",
 	"edge/slicing":  "cachepolicy",
 	"edge/objects":  "edge/slicing", // knows nothing of HTTP
 	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP
 	"edge/upstream": "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
 	"origin":        "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	// The files of chosen icons.
 	"origin/bag": "icon origin/svg",
 	// Images of icons and packs for previews of pages.
@@ -121,9 +138,17 @@ var rooms = map[string]string{
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
 	// A client of the public API: it imports nothing of edge or origin.
-	"mcp":       "hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 github.com/modelcontextprotocol/go-sdk golang.org/x/sync",
-	"mcp/react": "", // other projects can use it alone
-	"logtest":   "", // collects log messages for tests
+	"mcp": "client hostport icon github.com/modelcontextprotocol/go-sdk golang.org/x/sync",
+	// The client of the API for programs on a user's machine.
+	"client":           "hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 golang.org/x/sync",
+	"client/output":    "client client/react icon",
+	"client/pace":      "",
+	"client/react":     "", // other projects can use it alone
+	"client/reference": "icon",
+	"client/commands":  "client icon internal/cli",
+	"client/launcher":  "client icon github.com/godbus/dbus/v5",
+	"client/lsp":       "client icon",
+	"logtest":          "", // collects log messages for tests
 	// The tests of real processes import nothing of the program's inside.
 	"test":         "test/golden test/harness edge/fleet/fleettest",
 	"test/harness": "test/listening",
@@ -149,7 +174,10 @@ var restricted = map[string]string{
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
 	"github.com/blevesearch/snowballstem": "origin/search/lexicon/",
 	"github.com/modelcontextprotocol":     "mcp/",
+	"cel.dev/cel-go":                      "config/rules/",
+	"github.com/oschwald":                 "config/rules/geo.go",
 	"github.com/HdrHistogram":             "loadtest/", // a module of its own
+	"github.com/godbus/dbus/v5":           "client/launcher/",
 }
 
 // private lists packages that only their room may import, although rows allow the room.

@@ -21,8 +21,8 @@ func ParseDate(s string, now time.Time) (time.Time, bool) {
 			continue
 		}
 		var buf [40]byte
-		// The comparison also rejects a wrong weekday.
-		if !bytes.EqualFold(t.AppendFormat(buf[:0], form), []byte(s)) {
+		// A wrong weekday changes nothing: the date says the day, and other caches read no weekday.
+		if !bytes.EqualFold(afterWeekday(t.AppendFormat(buf[:0], form)), afterWeekday([]byte(s))) {
 			return time.Time{}, false
 		}
 		if i == 1 {
@@ -32,6 +32,9 @@ func ParseDate(s string, now time.Time) (time.Time, bool) {
 	}
 	return time.Time{}, false
 }
+
+// afterWeekday returns a date without the name of the weekday.
+func afterWeekday(date []byte) []byte { return date[bytes.IndexAny(date, ", "):] }
 
 // inGMT returns s with its time zone in upper case, because time.Parse accepts the names of days
 // and months in any case, but not that of the zone.

@@ -22,6 +22,62 @@ type Policy struct {
 	// Grace is the stale-while-revalidate of responses that name none. With a Grace s-maxage no
 	// longer implies proxy-revalidate, so that both windows of RFC 5861 count beside it.
 	Grace time.Duration
+	// Override replaces a part of what responses say; nil: nothing is replaced.
+	Override *Override
+}
+
+// An Override replaces a part of what responses say about their storing.
+type Override struct {
+	// TTL returns the freshness lifetime of responses with a status, which begins when they arrive.
+	// It takes precedence over every field, but no-store and private still forbid storing. With a
+	// lifetime of zero, responses are stored and revalidated each time. nil: there is none.
+	TTL func(status int) (ttl time.Duration, ok bool)
+	// Grace and StaleIfError replace stale-while-revalidate and stale-if-error; nil: nothing does.
+	Grace, StaleIfError *time.Duration
+	// Force stores responses although private, no-store or the credentials of the request forbid
+	// it. The caller removes Set-Cookie.
+	Force bool
+}
+
+// ttl returns the lifetime that the policy sets for a status.
+func (p Policy) ttl(status int) (time.Duration, bool) {
+	if p.Override == nil || p.Override.TTL == nil {
+		return 0, false
+	}
+	return p.Override.TTL(status)
+}
+
+// directives returns the directives of a response by the policy; see ResponseDirectives.
+func (p Policy) directives(status int, h http.Header) (d Directives, targeted bool) {
+	d, targeted = ResponseDirectives(h)
+	o := p.Override
+	if o == nil {
+		return d, targeted
+	}
+	if o.Force {
+		d.NoStore, d.Private, d.NoCache, d.MustUnderstand, d.Public = false, false, false, false, true
+	}
+	if ttl, ok := p.ttl(status); ok {
+		targeted = true // no Expires
+		d.NoCache, d.MustRevalidate, d.ProxyRevalidate, d.HasSMaxage = false, false, false, false
+		d.MaxAge, d.HasMaxAge = ttl, true
+		if ttl == 0 {
+			d.NoCache = o.StaleIfError == nil
+			d.StaleWhileRevalidate, d.HasStaleWhileRevalidate = 0, false
+		}
+	}
+	if o.Grace != nil && !d.NoCache {
+		d.StaleWhileRevalidate, d.HasStaleWhileRevalidate = *o.Grace, true
+		if o.StaleIfError == nil && !d.HasStaleIfError {
+			d.StaleIfError = *o.Grace
+		}
+		d.MustRevalidate, d.ProxyRevalidate = false, false
+	}
+	if o.StaleIfError != nil && !d.NoCache {
+		d.StaleIfError, d.HasStaleIfError = *o.StaleIfError, true
+		d.MustRevalidate, d.ProxyRevalidate = false, false
+	}
+	return d, targeted
 }
 
 // Obeyed returns those of a request's directives that the policy obeys.
@@ -67,7 +123,7 @@ func (p Policy) negativeTTL(d Directives, status int) (time.Duration, bool) {
 // proxy-revalidate (RFC 9111, sections 5.2.2.2, 5.2.2.8 and 5.2.2.10), unless the policy has a
 // Grace.
 func (p Policy) neverStale(d Directives) bool {
-	return d.MustRevalidate || d.ProxyRevalidate || d.HasSMaxage && p.Grace == 0
+	return d.MustRevalidate || d.ProxyRevalidate || d.HasSMaxage && p.Grace == 0 && !p.staleByOverride()
 }
 
 // stale sets how long the response may be served stale. The response's own windows take precedence
@@ -80,7 +136,7 @@ func (p Policy) stale(e *Entry, d Directives) {
 		e.StaleWhileRevalidate = p.Grace
 		e.StaleIfError = p.Grace
 	}
-	if p.Grace > 0 && d.HasSMaxage {
+	if p.Grace > 0 && d.HasSMaxage && !p.staleByOverride() {
 		// s-maxage forbids any other use of a stale response.
 		e.StaleIfError, e.StaleWhenLost = e.StaleWhileRevalidate, e.StaleWhileRevalidate
 	}
@@ -88,4 +144,9 @@ func (p Policy) stale(e *Entry, d Directives) {
 		// RFC 5861, section 4: after that time a cache should not use the stale response.
 		e.StaleIfError, e.StaleWhenLost = d.StaleIfError, d.StaleIfError
 	}
+}
+
+// staleByOverride reports whether the policy itself sets how long responses may be served stale.
+func (p Policy) staleByOverride() bool {
+	return p.Override != nil && (p.Override.Grace != nil || p.Override.StaleIfError != nil)
 }

@@ -113,3 +113,47 @@ func TestIgnoreRevalidation(t *testing.T) {
 		}
 	}
 }
+
+// TestOverride: an operator's lifetime takes precedence over that of the response, but not over
+// private and no-store, unless storing is forced.
+func TestOverride(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	hour, minute := time.Hour, time.Minute
+	of := func(d time.Duration) func(int) (time.Duration, bool) {
+		return func(status int) (time.Duration, bool) { return d, status == 200 }
+	}
+	for _, row := range []struct {
+		name     string
+		o        Override
+		status   int
+		control  string
+		request  Request
+		storable bool
+		fresh    time.Duration
+		grace    time.Duration
+		noCache  bool
+	}{
+		{name: "none", status: 200, control: "max-age=60", storable: true, fresh: minute},
+		{name: "longer", o: Override{TTL: of(hour)}, status: 200, control: "max-age=60", storable: true, fresh: hour},
+		{name: "no-cache", o: Override{TTL: of(hour)}, status: 200, control: "no-cache, must-revalidate, max-age=0", storable: true, fresh: hour},
+		{name: "another status", o: Override{TTL: of(hour)}, status: 404, control: "max-age=60", storable: true, fresh: minute},
+		{name: "no-store", o: Override{TTL: of(hour)}, status: 200, control: "no-store", fresh: hour},
+		{name: "private", o: Override{TTL: of(hour)}, status: 200, control: "private", fresh: hour},
+		{name: "forced", o: Override{TTL: of(hour), Force: true}, status: 200, control: "private, no-store", request: Request{Authorized: true}, storable: true, fresh: hour},
+		{name: "zero", o: Override{TTL: of(0)}, status: 200, control: "max-age=60", storable: true, noCache: true},
+		{name: "grace", o: Override{TTL: of(hour), Grace: &minute}, status: 200, control: "s-maxage=1", storable: true, fresh: hour, grace: minute},
+		{name: "no grace", o: Override{Grace: new(time.Duration)}, status: 200, control: "max-age=60, stale-while-revalidate=60", storable: true, fresh: minute},
+	} {
+		p := Policy{Override: &row.o}
+		h := http.Header{"Cache-Control": {row.control}, "Etag": {`"a"`}, "Age": {"100"}}
+		row.request.Method, row.request.Policy = http.MethodGet, p
+		e := p.NewEntry(row.status, h, now, now)
+		lifetime := e.Lifetime
+		if row.o.TTL != nil && row.status == 200 {
+			lifetime -= 100 * time.Second // the lifetime counts from the arrival
+		}
+		if got := Storable(row.request, row.status, h, now); got != row.storable || lifetime != row.fresh || e.StaleWhileRevalidate != row.grace || e.NoCache != row.noCache {
+			t.Errorf("%s: storable %v, %+v", row.name, got, e)
+		}
+	}
+}

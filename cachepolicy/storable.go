@@ -10,7 +10,7 @@ import (
 // it (RFC 9111, section 3). A response without Date is taken to be generated now (RFC 9110, section
 // 6.6.1).
 func Storable(r Request, status int, h http.Header, now time.Time) bool {
-	d, targeted := ResponseDirectives(h)
+	d, targeted := r.Policy.directives(status, h)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
 	case status < 200 || status == http.StatusPartialContent || status == http.StatusNotModified:

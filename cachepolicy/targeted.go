@@ -14,9 +14,12 @@ const SurrogateCapability = surrogate + `="Surrogate/1.0"`
 
 const surrogate = "iconedge" // the device token by which Surrogate-Control targets this cache
 
+// OurField is the targeted field of this cache alone (RFC 9213, section 2).
+const OurField = "Iconedge-Cache-Control"
+
 // targets is the target list of this cache (RFC 9213, section 2.2). Only the first field that is
 // present and valid applies.
-var targets = [...]string{"Iconedge-Cache-Control", "Cdn-Cache-Control"}
+var targets = [...]string{OurField, "Cdn-Cache-Control"}
 
 // ResponseDirectives returns the directives of a response that apply to this cache: those of
 // Iconedge-Cache-Control, else of CDN-Cache-Control (RFC 9213), else of Surrogate-Control, else of

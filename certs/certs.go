@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -117,18 +118,24 @@ func (s *Store) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 			name = host
 		}
 	}
-	if c := set.byName[name]; c != nil {
+	if c := set.find(name); c != nil {
 		return c, nil
 	}
-	for i := range name {
-		if name[i] == '.' {
-			if c := set.byName["*"+name[i:]]; c != nil {
-				return c, nil
-			}
-			break
-		}
-	}
 	return set.all[0], nil
+}
+
+// Names reports whether a certificate is for a server name, exactly or by a wildcard.
+func (s *Store) Names(server string) bool { return s.current.Load().find(lower(server)) != nil }
+
+// find returns the certificate for a name, or nil.
+func (s *set) find(name string) *tls.Certificate {
+	if c := s.byName[name]; c != nil {
+		return c
+	}
+	if _, zone, ok := strings.Cut(name, "."); ok {
+		return s.byName["*."+zone]
+	}
+	return nil
 }
 
 // ClientCertificate returns the first certificate to any server that requests one. The server

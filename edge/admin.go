@@ -34,6 +34,9 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 	})
 	mux.Handle("GET /metrics", access.Metrics(s.metrics.Handler()))
 	mux.Handle("/purge", purge)
+	if s.sites != nil {
+		s.sites.Handle(mux, access)
+	}
 	return &http.Server{
 		Handler:           access.Guard(problem.Mux(mux)),
 		ReadHeaderTimeout: 10 * time.Second,

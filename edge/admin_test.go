@@ -41,6 +41,7 @@ func adminEdge(t *testing.T, change func(*Config)) (address string, signals chan
 	t.Cleanup(origin.Close)
 	var cfg Config
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+	cfg.Loop = testLoop
 	must(t, cfg.Origins.Set(origin.URL))
 	log = new(logtest.Log)
 	cfg.Listener, cfg.AdminListener, cfg.Log = listenTest(t), listenTest(t), log.Logger()
@@ -99,6 +100,7 @@ func TestRunWithoutAdminToken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var cfg Config
 			cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
+			cfg.Loop = testLoop
 			cfg.Listener, cfg.AdminListener, cfg.Log = listenTest(t), listenTest(t), new(logtest.Log).Logger()
 			change(&cfg)
 			ctx, stop := context.WithCancel(t.Context())

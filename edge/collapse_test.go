@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // An application is an origin that answers as an Express application does by default. The body
@@ -205,7 +206,10 @@ func TestCollapseUnshared(t *testing.T) {
 	t.Parallel()
 	for name, fields := range unshared {
 		clients := 20
-		if fields == nil {
+		switch {
+		case testing.Short():
+			clients = 5
+		case fields == nil:
 			clients = 50
 		}
 		for _, streams := range []bool{false, true} {
@@ -473,7 +477,8 @@ func TestCollapseShared(t *testing.T) {
 					}
 					right, collapsed, stored := c.shared(all)
 					if n := app.asked.Load(); n != 1 || right != clients || collapsed != clients-1 || !streams && stored != 1 || mine > 1 {
-						t.Errorf("the origin was asked %d times; %d are right, %d collapsed, %d stored; %d have the field for one client", n, right, collapsed, stored, mine)
+						t.Errorf("the origin was asked %d times; %d are right, %d collapsed, %d stored; %d have the field for one client; the first response is %d %q, %s",
+							n, right, collapsed, stored, mine, all[0].StatusCode, all[0].body, all[0].Header.Get("Cache-Status"))
 					}
 				})
 			}
@@ -715,21 +720,25 @@ func TestCollapseHitForPass(t *testing.T) {
 	}
 }
 
-// After a purge, the requests that wait also wait for one more request to the origin, together.
+// Requests that arrive after a purge do not wait for the purged response. They share one more
+// request to the origin.
 func TestCollapsePurged(t *testing.T) {
 	const clients = 50
 	app := &application{shared: true, fields: []string{"Cache-Control", "max-age=60"}}
 	e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
 	old := make(chan answer, 1)
-	purged := make(chan struct{})
+	purged, shared := make(chan struct{}), make(chan struct{})
 	app.change(func() {
 		app.each = func(n int64, _ *http.Request) {
-			if n > 1 {
-				return
+			switch n {
+			case 1:
+				e.cache.Purge(cache.Purge{All: true}, time.Now())
+				close(purged)
+				<-shared
+			case 2:
+				reached(t, "requests that wait in the edge", clients, e.cache.Callers)
+				close(shared)
 			}
-			e.cache.Purge(cache.Purge{All: true}, time.Now())
-			close(purged)
-			reached(t, "requests that wait in the edge", 1+clients, e.cache.Callers)
 		}
 	})
 	go func() { old <- e.get(t, "/") }()
@@ -739,6 +748,54 @@ func TestCollapsePurged(t *testing.T) {
 		t.Errorf("%d right, the origin was asked %d times, want 2", right, app.asked.Load())
 	}
 	<-old
+}
+
+// Requests that arrive after a purge share one fetch, although the purged response is still
+// arriving, slowly.
+func TestCollapsePurgedStream(t *testing.T) {
+	t.Parallel()
+	const clients = 50
+	for name, purge := range map[string]cache.Purge{
+		"everything": {All: true}, "address": {Tags: []string{cache.TargetTag("/page")}}, "key": {Keys: []string{routes.ForwardedKey("http", "edge.test", "/page")}}, "surrogate key": {Tags: []string{"article"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			ends := make(chan struct{})
+			var e *edgeTest
+			e = newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=60")
+				w.Header().Set("Surrogate-Key", "article")
+				n := asked.Add(1)
+				fmt.Fprintf(w, "response %d", n)
+				w.(http.Flusher).Flush()
+				if n == 1 {
+					<-ends
+				} else {
+					reached(t, "requests that wait in the edge", clients, e.cache.Callers)
+				}
+			}), func(c *Config) { c.ProxyAll = true })
+			r, err := http.NewRequest(http.MethodGet, "http://edge.test/page", nil)
+			must(t, err)
+			old, err := e.RoundTrip(r)
+			must(t, err)
+			e.cache.Purge(purge, time.Now())
+			c := crowd{t, clients, "/page", nameless}
+			for i, a := range c.ask(e) {
+				if a.StatusCode != http.StatusOK || a.body != "response 2" {
+					t.Errorf("client %d: %d %q", i, a.StatusCode, a.body)
+				}
+			}
+			close(ends)
+			if b, err := io.ReadAll(old.Body); err != nil || string(b) != "response 1" {
+				t.Errorf("the first client got %q, %v", b, err)
+			}
+			old.Body.Close()
+			if a := e.get(t, "/page"); asked.Load() != 2 || a.body != "response 2" {
+				t.Errorf("the origin was asked %d times, the cache has %q", asked.Load(), a.body)
+			}
+		})
+	}
 }
 
 // An origin of other software may answer an icon route with a response for one client only, or with

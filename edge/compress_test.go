@@ -177,7 +177,7 @@ func TestNotCompressed(t *testing.T) {
 	pages["/user"], want["/user"] = says(longText, "Content-Type", "text/html", "Cache-Control", "max-age=600"), []string{longText, ""}
 	check(e, "/user", "Authorization", "Bearer x")
 	off, _ := newPassTest(t, pages)
-	off.Options.Site.Compress = false
+	off.Sites().Only().Compress = false
 	check(off, "/user")
 	if made := e.Proxy.Compression().Made; made["br"]+made["gzip"]+made["zstd"] != 0 {
 		t.Errorf("codings were made: %v", made)

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/repeated"
-	"github.com/iconedge/iconedge/hostport"
 )
 
 // Config holds everything that an operator can set on an edge; Flags sets the defaults. Each
@@ -49,6 +50,9 @@ type Config struct {
 	// Publish is the command that publishes the origin's first release. Empty: the command of the
 	// program, for a store that is configured elsewhere.
 	Publish string
+	// Load reads the configuration file. Its error is config.Findings if the file is wrong. nil:
+	// the edge has the one site of its flags.
+	Load func() (*flags.Loaded, error)
 }
 
 const (
@@ -152,7 +156,7 @@ func (o *Origins) String() string {
 func (o *Origins) Set(s string) error {
 	var group []*url.URL
 	for raw := range strings.SplitSeq(s, ",") {
-		u, err := parseOrigin(raw)
+		u, err := config.ParseOrigin(raw)
 		if err != nil {
 			return err
 		}
@@ -160,27 +164,6 @@ func (o *Origins) Set(s string) error {
 	}
 	*o = append(*o, group)
 	return nil
-}
-
-// parseOrigin reads the address of an origin: a base URL, or the path of a Unix socket. The scheme
-// h2 is HTTP/2 over TLS, h2c without.
-func parseOrigin(s string) (*url.URL, error) {
-	if path, ok := strings.CutPrefix(s, "unix:"); ok && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
-		return &url.URL{Scheme: "unix", Path: path, OmitHost: true}, nil
-	}
-	scheme, rest, _ := strings.Cut(s, "://")
-	same, http2 := map[string]string{"h2": "https", "h2c": "http"}[scheme]
-	if http2 {
-		s = same + "://" + rest
-	}
-	u, err := hostport.ParseURL(s)
-	if err != nil || strings.Trim(u.Path, "/") != "" {
-		return nil, errors.New("must be http://HOST[:PORT], https://HOST[:PORT], unix:/PATH or, for HTTP/2, h2c://HOST[:PORT] or h2://HOST[:PORT]")
-	}
-	if http2 {
-		u.Scheme = scheme
-	}
-	return u, nil
 }
 
 func (o *Origins) Repeatable() bool { return true }

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 func parseFlags(args ...string) (Config, error) {
@@ -103,7 +103,7 @@ func TestProxiesAndHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := repeated.Flag(&c.TrustedProxies, access.ParsePrefix).String(); got != "10.0.0.0/8 192.0.2.1/32 2001:db8::/32" {
+	if got := repeated.Flag(&c.TrustedProxies, hostport.ParsePrefix).String(); got != "10.0.0.0/8 192.0.2.1/32 2001:db8::/32" {
 		t.Errorf("trusted: %s", got)
 	}
 	if len(c.Hosts) != 1 || c.Hosts[0] != "icons.test" {

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/access"
@@ -16,15 +15,16 @@ import (
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/icon"
 )
 
 // A Server is an edge. Its components are listed in the order of their construction, and each is
 // given the ones that it needs.
 type Server struct {
-	cfg    Config
-	life   *lifecycle       // ends when the edge has drained
-	reload []chan os.Signal // by receiver: reloadLists and the constants after it
-	warm   bool             // the cache was restored from disk
+	cfg  Config
+	life *lifecycle // ends when the edge has drained
+	reloading
+	warm bool // the cache was restored from disk
 
 	sockets   *listen.Sockets      // of the public listeners
 	admin     *adminListener       // health, readiness, metrics and purges
@@ -63,11 +63,13 @@ func (s *Server) build() (err error) {
 		return err
 	}
 	own, forwarded := cfg.originTimeouts()
-	s.upstream = upstream.New(upstream.Config{
+	set, err := s.makeSites(upstream.Config{
 		Origins: cfg.Origins, FirstByte: own, MaxConns: cfg.OriginConns, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
-		Host: cfg.HostName(), SNI: cfg.OriginSNI,
+		Host: cfg.HostName(), SNI: cfg.OriginSNI, Ours: icon.FieldRelease,
 	})
-	s.life.onEnd(s.upstream.Close)
+	if err != nil {
+		return err
+	}
 	shared, err := openFleet(cfg, s.metrics)
 	if err != nil {
 		return err
@@ -83,19 +85,18 @@ func (s *Server) build() (err error) {
 	s.origin = proxy.NewFetcher(proxy.FetcherOptions{
 		Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: s.metrics, Tracer: s.reports.Tracer, State: s.state,
 	})
-	site := cfg.Forwarding.Site()
 	s.library = library.New(library.Options{
-		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: !site.Icons, Connect: s.upstream.Connect,
+		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: set.Icons == nil, Connect: s.upstream.Connect,
 		Fetch: s.origin.FetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: s.metrics, Log: log,
 	})
-	s.purges = purge.New(s.cache, s.library.Negative, s.forwardedTarget(site))
+	s.purges = purge.New(s.cache, s.library.Negative, s.forwardedTarget())
 
 	wait := own + time.Second
 	s.admission = access.NewAdmission(access.Options{
 		Rules: cfg.Rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics,
 	})
 	s.proxy = proxy.New(proxy.Options{
-		Hosts: cfg.served(), ProxyAll: cfg.ProxyAll, Site: site, Purge: s.purgeMethod(), ClientHost: cfg.ClientHost(),
+		Sites: set, Purge: s.purgeMethod(),
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded), Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
 		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,
@@ -106,6 +107,7 @@ func (s *Server) build() (err error) {
 		return err
 	}
 	s.life.onEnd(func() { s.listeners.Close() })
+	s.connectSites()
 	s.watch()
 	return nil
 }

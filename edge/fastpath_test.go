@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/repeated"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // bothWays serves one edge twice: with and without the fast path.
@@ -65,7 +65,7 @@ func TestFastPathEqualsPipeline(t *testing.T) {
 		"limits for tokens": func(c *Config) { c.Limits.Set("lifetime:search=1000/1h"); c.Limits.Set("cdn=1000000/1h") },
 		"lists behind a proxy": func(c *Config) {
 			c.AllowFile, c.DenyFile = allow, deny
-			repeated.Flag(&c.TrustedProxies, access.ParsePrefix).Set("127.0.0.1")
+			repeated.Flag(&c.TrustedProxies, hostport.ParsePrefix).Set("127.0.0.1")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

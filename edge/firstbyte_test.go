@@ -7,8 +7,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/logtest"
 )
 
 // The first byte of a response reaches the client before the origin sends the second, whether the
@@ -34,10 +37,11 @@ func TestFirstByteIsNotHeld(t *testing.T) {
 					io.WriteString(w, "b")
 				}
 			}
+			var log logtest.Log
 			s := newSecured(t, newSite(map[string]http.HandlerFunc{
 				"/known": page("2", "max-age=60"), "/unknown": page("", "max-age=60"),
 				"/known/private": page("2", "no-store"), "/unknown/private": page("", "no-store"),
-			}), append(of.changes(), func(c *Config) { c.ProxyAll, c.Hold = true, 10*time.Millisecond })...).by(t, way)
+			}), append(of.changes(), func(c *Config) { c.ProxyAll, c.Hold, c.Log = true, 10*time.Millisecond, log.Logger() })...).by(t, way)
 			for _, path := range []string{"/known", "/unknown", "/known/private", "/unknown/private"} {
 				for _, method := range []string{http.MethodPost, http.MethodGet} {
 					for _, whole := range []bool{false, true} {
@@ -59,6 +63,10 @@ func TestFirstByteIsNotHeld(t *testing.T) {
 						}
 					}
 				}
+			}
+			broken := strings.Count(log.String(), "broken off")
+			if counted := s.upstream.Stats().Broken; counted != 8 || broken != 8 || !strings.Contains(log.String(), "path=/known bytes=1 ") {
+				t.Errorf("%d broken responses were counted, and %d logged; want 8:\n%s", counted, broken, &log)
 			}
 			for _, path := range []string{"/known", "/unknown"} {
 				settled(t, path+" is stored", func() bool {

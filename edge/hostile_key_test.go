@@ -168,7 +168,7 @@ func TestHostileVaryByClient(t *testing.T) {
 		io.WriteString(w, r.Header.Get("X-Forwarded-For"))
 	}})
 	for _, client := range []string{"203.0.113.1", "203.0.113.2", "203.0.113.1"} {
-		if a := e.get(t, "/page", "X-Forwarded-For", client); a.body != client+", 0.0.0.0" {
+		if a := e.get(t, "/page", "X-Forwarded-For", client); !strings.HasPrefix(a.body, client+", ") {
 			t.Errorf("%s got the response of %s", client, a.body)
 		}
 	}

@@ -160,7 +160,7 @@ func TestBoundedSeries(t *testing.T) {
 // sends sends request over a new connection, and reads the response to its end.
 func (e *edgeTest) sends(t *testing.T, request string) {
 	t.Helper()
-	c, err := e.ln.Dial()
+	c, err := e.dialRaw()
 	must(t, err)
 	defer c.Close()
 	_, err = io.WriteString(c, strings.Replace(request, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1))

@@ -17,7 +17,7 @@ func TestStalledByEveryProtocol(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			s := newSecured(t, newSite(map[string]http.HandlerFunc{"/large": says(string(large))}), append(of.changes(), func(c *Config) {
-				c.ProxyAll, c.RequestTimeout, c.AnswerTimeout = true, 200*time.Millisecond, 50*time.Millisecond
+				c.ProxyAll, c.RequestTimeout, c.AnswerTimeout = true, 200*time.Millisecond, 2*time.Second
 			})...).by(t, way)
 			body, more := io.Pipe()
 			defer more.Close()

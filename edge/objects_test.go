@@ -84,6 +84,13 @@ func newObjectTest(t *testing.T, m *movie, change ...func(*Config)) *edgeTest {
 	}}, change...)...)
 }
 
+// received waits until all slices of the objects in transfer are stored. A reader does not wait for
+// a slow transfer longer than a second, and then fetches what it needs by itself.
+func (e *edgeTest) received(t *testing.T) {
+	t.Helper()
+	settled(t, "everything is stored", func() bool { return e.Objects().Transfers == 0 })
+}
+
 // part checks a response with a range of the movie, and returns its Cache-Status.
 func (m *movie) part(t *testing.T, a answer, from, to int64) string {
 	t.Helper()
@@ -128,6 +135,7 @@ func TestObjectIsStoredWhileItArrives(t *testing.T) {
 	if s := m.whole(t, e.get(t, "/a.mp4")); !strings.Contains(s, "fwd=uri-miss; stored") {
 		t.Errorf("first: %s", s)
 	}
+	e.received(t)
 	if s := m.whole(t, e.get(t, "/a.mp4")); !isHit(s) {
 		t.Errorf("second: %s", s)
 	}
@@ -164,8 +172,9 @@ func TestRangeOfWholeObject(t *testing.T) {
 	m := newMovie()
 	e := newObjectTest(t, m)
 	m.part(t, e.get(t, "/a.mp4", "Range", "bytes=0-"), 0, movieSize)
-	if s := m.whole(t, e.get(t, "/a.mp4")); !isHit(s) || m.ranges() != "-" {
-		t.Errorf("afterwards: %s", s)
+	e.received(t)
+	if s, asked := m.whole(t, e.get(t, "/a.mp4")), m.ranges(); !isHit(s) || asked != "-" {
+		t.Errorf("afterwards: %s, the origin got %s", s, asked)
 	}
 	// So is a short response, and one that can't be stored.
 	for _, control := range []string{"max-age=600", "no-store"} {

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/listen/listentest"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // newProxied starts an edge with public listeners on TCP, with and without the fast path, that
@@ -25,7 +25,7 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 	e = newEdgeTest(t, newOurOrigin(), func(c *Config) {
 		c.TrustedProxies = nil
 		for _, p := range trusted {
-			must(t, repeated.Flag(&c.TrustedProxies, access.ParsePrefix).Set(p))
+			must(t, repeated.Flag(&c.TrustedProxies, hostport.ParsePrefix).Set(p))
 		}
 		c.Limits.Set("cdn=1000/1h")
 		c.Limits.Set("icon=off")

@@ -12,7 +12,6 @@ import (
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
-	"github.com/iconedge/iconedge/edge/sites"
 )
 
 // The receivers of the signal that reloads files.
@@ -22,6 +21,7 @@ const (
 	reloadTiers
 	reloadAccessLog
 	reloadAdmin
+	reloadSites
 	reloads
 )
 
@@ -40,7 +40,7 @@ func Run(ctx context.Context, cfg Config) error {
 func (s *Server) Run(ctx context.Context) error {
 	log := s.cfg.Log
 	s.peers.Follow(s.purges, s.library, s.warm)
-	go s.upstream.Run(s.life)
+	s.runSites()
 	go s.library.Run(s.life)
 	go s.admission.Sweep(s.life)
 	go s.admission.Lists.Run(s.life, s.reload[reloadLists])
@@ -98,13 +98,13 @@ func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 	return s.origin.CheckToken(token, s.library.MayGetSecret(true))
 }
 
-// forwardedTarget returns the function that gives the target by which a forwarded response is
+// forwardedTarget returns the function that gives the targets by which a forwarded response may be
 // stored; nil, if the edge forwards nothing.
-func (s *Server) forwardedTarget(site *sites.Site) func(target string) string {
+func (s *Server) forwardedTarget() func(host, target string) []string {
 	if !s.cfg.ProxyAll {
 		return nil
 	}
-	return site.Key
+	return func(host, target string) []string { return s.proxy.Sites().CacheTargets(host, target) }
 }
 
 // purgeMethod returns the function that answers PURGE; nil, if the edge does not take it.
@@ -125,7 +125,7 @@ func (s *Server) listening() listen.Options {
 func (s *Server) watch() {
 	m := s.metrics
 	m.WatchCache(s.cache.Stats, s.cfg.CacheBytes)
-	m.WatchOrigins(s.upstream.Stats)
+	m.WatchOrigins(s.originStats())
 	m.WatchConns(s.listeners.Stats)
 	m.WatchStreams(s.listeners.StreamStats)
 	m.WatchTunnels(s.proxy.Options.Tunnels.Stats)

@@ -21,6 +21,7 @@ import (
 	"github.com/cespare/webtest"
 	"github.com/valyala/fasthttp/fasthttputil"
 
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
@@ -44,7 +45,7 @@ type edgeTest struct {
 	*proxy.Proxy
 	follows *purge.Follower
 	clock   *testClock // of the connections
-	ln      *fasthttputil.InmemoryListener
+	ln      testListener
 	via     http.RoundTripper // replaces ln; nil: use ln
 	of      testing.TB
 
@@ -66,7 +67,7 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	cfg.CacheBytes = testCacheBytes
 	clock := new(testClock)
 	cfg.Now = clock.now
-	ln := fasthttputil.NewInmemoryListener()
+	ln := newTestListener(t)
 	cfg.Listener, cfg.AdminListener = fasthttputil.NewInmemoryListener(), fasthttputil.NewInmemoryListener()
 	for _, f := range change {
 		f(&cfg)
@@ -90,6 +91,9 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	e := newTestServer(t, append([]func(*Config){func(c *Config) {
 		// In-memory connections come from 0.0.0.0, so that X-Forwarded-For names the client.
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}
+		if testLoop == listen.LoopOn {
+			c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix(proxyAddress+"/32"))
+		}
 	}}, append(change, func(c *Config) {
 		if len(c.Origins) == 0 {
 			c.Origins.Set(o.URL)
@@ -97,6 +101,45 @@ func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *ed
 	})...)...)
 	e.serveToo(t, e.ln, e.Proxy)
 	return e
+}
+
+// A testListener is that of the clients of a test.
+type testListener interface {
+	net.Listener
+	Dial() (net.Conn, error)
+}
+
+// newTestListener returns a listener in memory or, if the tests are to run on event loops, one with
+// sockets.
+func newTestListener(t testing.TB) testListener {
+	if testLoop == listen.LoopOn {
+		return socketListener{listenTest(t)}
+	}
+	return fasthttputil.NewInmemoryListener()
+}
+
+const (
+	proxyAddress  = "127.0.0.99" // of a trusted proxy
+	clientAddress = "127.0.0.98"
+)
+
+// A socketListener accepts connections over TCP.
+type socketListener struct{ net.Listener }
+
+// Dial connects as a trusted proxy.
+func (l socketListener) Dial() (net.Conn, error) { return l.from(proxyAddress) }
+
+func (l socketListener) from(address string) (net.Conn, error) {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	return d.Dial("tcp", l.Addr().String())
+}
+
+// dialRaw connects as a client whose first bytes no header of a proxy can precede.
+func (e *edgeTest) dialRaw() (net.Conn, error) {
+	if l, ok := e.ln.(socketListener); ok {
+		return l.from(clientAddress)
+	}
+	return e.ln.Dial()
 }
 
 // drainFor is the time that the listeners of a test have to drain. Connections that the test has
@@ -115,6 +158,9 @@ func (e *edgeTest) serve(t testing.TB) {
 // serveToo serves one more listener by a handler, until the test ends.
 func (e *edgeTest) serveToo(t testing.TB, ln net.Listener, h listen.Handler, change ...func(*listen.Options)) *listen.Server {
 	t.Helper()
+	if sockets, ok := ln.(socketListener); ok {
+		ln = sockets.Listener
+	}
 	o := e.listening()
 	o.Secure = listen.Secure{}
 	for _, f := range change {
@@ -139,6 +185,7 @@ func (pipelineOnly) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable)
 // patient sets deadlines that no machine needs, so that a request which reaches one was kept
 // waiting by the edge.
 func patient(c *Config) {
+	c.Loop = testLoop
 	c.OriginTimeout, c.Drain = time.Minute, 2*time.Minute
 	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 5*time.Minute, 5*time.Minute, 5*time.Minute
 }
@@ -277,7 +324,10 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg":
 		name := strings.TrimSuffix(path[1:], ".svg")
 		pack, _, _ := strings.Cut(name, "/")
-		etag := `"` + name[len(pack)+1:] + release[:4] + `"`
+		etag, coded := `"`+name[len(pack)+1:]+release[:4]+`"`, r.Header.Get("Accept-Encoding") == "gzip"
+		if coded {
+			etag = strings.TrimSuffix(etag, `"`) + `-gz"`
+		}
 		h.Set("Cache-Control", iconLife)
 		h.Set("ETag", etag)
 		h.Set("Last-Modified", "Wed, 21 Oct 2026 07:28:00 GMT")
@@ -289,6 +339,11 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		h.Set("Content-Type", "image/svg+xml")
+		if coded {
+			h.Set("Content-Encoding", "gzip")
+			w.Write(entry.Encode(entry.Gzip, []byte(drawn(release))))
+			return
+		}
 		io.WriteString(w, drawn(release))
 	case "/api/v1/icon/mdi/home":
 		h.Set("Cache-Control", iconLife)
@@ -350,6 +405,14 @@ func (l *ourOrigin) serveRelease(w http.ResponseWriter, since, release string) {
 	json.NewEncoder(w).Encode(a)
 }
 
+// afterCodings waits before each request until the edge has made the codings of earlier responses.
+func afterCodings(t *testing.T, e *edgeTest, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.compressed(t)
+		next.ServeHTTP(w, r)
+	})
+}
+
 // The scripts pass over every protocol, and the edge counts every call under its protocol.
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -363,13 +426,13 @@ func TestScripts(t *testing.T) {
 			if err := e.library.Poll(); err != nil {
 				t.Fatal(err)
 			}
-			webtest.TestHandler(t, file, e)
+			webtest.TestHandler(t, file, afterCodings(t, e, e))
 		})
 		for way, of := range wayOf {
 			t.Run(filepath.Base(file)+" by "+way, func(t *testing.T) {
 				t.Parallel()
 				s := newSecured(t, newOurOrigin(), of.changes()...).by(t, way)
-				webtest.TestHandler(t, file, s)
+				webtest.TestHandler(t, file, afterCodings(t, s.edgeTest, s))
 				s.onlyBy(t, of.protocol)
 			})
 		}

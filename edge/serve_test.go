@@ -41,7 +41,7 @@ func BenchmarkForwardedHit(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			e := newEdgeTest(b, newSite(map[string]http.HandlerFunc{"/page": says(longText, "Content-Type", "text/html", "Cache-Control", "max-age=600", "ETag", `"1"`)}),
 				func(c *Config) { c.ProxyAll = true })
-			e.Options.Site.Compress = row.compress
+			e.Sites().Only().Compress = row.compress
 			e.warm(b, "/page", row.accept)
 			var ctx fasthttp.RequestCtx
 			ctx.Init(&fasthttp.Request{}, nil, nil)

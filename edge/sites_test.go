@@ -245,7 +245,7 @@ func TestOptionsOfTheServer(t *testing.T) {
 	origin.Start()
 	defer origin.Close()
 	e := newEdgeTest(t, nil, siteConfig(t), func(c *Config) { must(t, c.Origins.Set(origin.URL)) })
-	conn, err := e.ln.Dial()
+	conn, err := e.dialRaw()
 	must(t, err)
 	defer conn.Close()
 	io.WriteString(conn, "OPTIONS * HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n")

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"os"
@@ -142,6 +143,30 @@ func TestSpans(t *testing.T) {
 				t.Errorf("the log:\n%s", text())
 			}
 		})
+	}
+}
+
+// TestSpansNameTheSite tests that the span of a request has the site of a configuration file.
+func TestSpansNameTheSite(t *testing.T) {
+	t.Parallel()
+	collector := tracetest.New(t)
+	t.Run("edge", func(t *testing.T) { // at its end the edge sends all spans
+		e := newFileEdge(t, "version: 1\ntrace_endpoint: "+collector.URL+`
+trace_sample: 1
+sites:
+  - {name: shop, hosts: [shop.test], origins: {app: {urls: ["http://10.0.0.5:3000"]}}}
+  - {name: blog, hosts: ["*.blog.test"], origins: {app: {urls: ["http://10.0.0.6:3000"]}}}
+`)
+		e.run(t, []fileStep{{"GET http://shop.test/fresh", nil, 200, "uri-miss"}, {"GET http://shop.test/fresh", nil, 200, "hit"}, {"GET http://a.blog.test/b", nil, 200, "uri-miss"}})
+	})
+	got := map[string]int{}
+	for _, s := range collector.Spans() {
+		if s.Kind == "server" {
+			got[s.Attributes["url.path"]+" "+s.Attributes["iconedge.cache"]+" "+s.Attributes["iconedge.site"]]++
+		}
+	}
+	if want := map[string]int{"/fresh miss shop": 1, "/fresh hit shop": 1, "/b miss blog": 1}; !maps.Equal(got, want) {
+		t.Errorf("spans %v, want %v", got, want)
 	}
 }
 

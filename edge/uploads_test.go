@@ -46,7 +46,7 @@ func TestUploadByEveryProtocol(t *testing.T) {
 			fmt.Fprint(w, n+1000, " ", err)
 		}}), append(wayOf[way].changes(), func(c *Config) { c.ProxyAll = true })...).by(t, way)
 		body := &endlessBody{}
-		const size = 64 << 20
+		const size = 32 << 20 // more than all buffers between the client and the origin
 		body.left.Store(size)
 		done := make(chan string)
 		go func() { done <- s.call(t, http.MethodPut, "/put", "", body) }()
@@ -155,10 +155,10 @@ func TestExpect(t *testing.T) {
 }
 
 // A thousand clients of a stream of events all get their events, and keep neither a hit nor a miss
-// from being answered.
+// from being answered, although an origin gets only a quarter as many requests at a time.
 func TestManyStreams(t *testing.T) {
 	t.Parallel()
-	const clients = 1000
+	const clients = manyClients
 	open := make(chan struct{})
 	origin := newSite(map[string]http.HandlerFunc{
 		"/events": func(w http.ResponseWriter, r *http.Request) {
@@ -172,29 +172,29 @@ func TestManyStreams(t *testing.T) {
 		"/hit":  says("hit", "Cache-Control", "max-age=600"),
 		"/miss": says("miss", "Cache-Control", "no-store"),
 	})
-	s := newSecured(t, origin, func(c *Config) { c.ProxyAll, c.MaxConnectionsPerClient = true, 2*clients })
+	s := newSecured(t, origin, func(c *Config) { c.ProxyAll, c.MaxConnectionsPerClient, c.OriginConns = true, 2*clients, clients/4 })
 	e := s.by(t, "h1")
 	var first, all sync.WaitGroup
-	var failed atomic.Int64
 	for range clients {
 		first.Add(1)
 		all.Go(func() {
 			c, err := net.Dial("tcp", s.plain)
 			if err != nil {
-				failed.Add(1)
+				t.Error(err)
 				first.Done()
 				return
 			}
 			defer c.Close()
 			io.WriteString(c, "GET /events HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n")
 			r := bufio.NewReader(c)
-			for line := ""; err == nil && line != "data: 1\n"; {
+			var head strings.Builder
+			for line := ""; err == nil && line != "data: 1\n"; head.WriteString(line) {
 				line, err = r.ReadString('\n')
 			}
 			first.Done()
 			b, _ := io.ReadAll(r)
 			if err != nil || !strings.Contains(string(b), "data: 2") {
-				failed.Add(1)
+				t.Errorf("a client did not get its events: %v, %q, then %q", err, head.String(), b)
 			}
 		})
 	}
@@ -208,7 +208,4 @@ func TestManyStreams(t *testing.T) {
 	}
 	close(open)
 	all.Wait()
-	if n := failed.Load(); n > 0 {
-		t.Errorf("%d of %d clients did not get their events", n, clients)
-	}
 }

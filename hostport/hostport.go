@@ -1,10 +1,11 @@
 // Package hostport checks the form of addresses to listen on, HOST:PORT, and of addresses to call,
-// http://HOST:PORT.
+// http://HOST:PORT; and it reads networks.
 package hostport
 
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"net/url"
 )
 
@@ -31,4 +32,20 @@ func ParseURL(s string) (*url.URL, error) {
 		return nil, errURL
 	}
 	return u, nil
+}
+
+// ParsePrefix parses a CIDR or a single address.
+func ParsePrefix(s string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(s)
+	if err != nil {
+		addr, err := netip.ParseAddr(s)
+		if err != nil || addr.Zone() != "" {
+			return netip.Prefix{}, errors.New("must be an address or a network, such as 10.0.0.0/8")
+		}
+		prefix = netip.PrefixFrom(addr, addr.BitLen())
+	}
+	if prefix.Addr().Is4In6() {
+		return netip.Prefix{}, errors.New("an IPv4 network must be in IPv4 form, such as 10.0.0.0/8")
+	}
+	return prefix.Masked(), nil
 }

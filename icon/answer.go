@@ -141,6 +141,9 @@ type ReleaseAnswer struct {
 // lists.
 const LibraryKey = "library"
 
+// PagePolicy is the beginning of the Content-Security-Policy of every page of the site.
+const PagePolicy = "default-src 'none'; script-src 'self'"
+
 // Fields between our own origin and an edge; an edge never passes them on.
 const (
 	// FieldRelease names, on every answer of an origin, the state that it was made from: see

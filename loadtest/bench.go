@@ -24,8 +24,8 @@ h2load as the client. It prints the CPU time of a response and its ratios, and w
 any response was wrong, it prints an error instead.
 
   make build .cache/loadtest && .cache/loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
-  .cache/loadtest bench --rounds 7 --round 4s --install --docs docs
-  .cache/loadtest bench --only tls --rounds 7 --docs docs
+  .cache/loadtest bench --rounds 7 --round 4s --install --docs docs/reference
+  .cache/loadtest bench --only tls --rounds 7 --docs docs/reference
 
 Nothing else should run on the machine. --install installs missing servers from Debian (root and apt-get); --servers selects
 some of them.`
@@ -38,6 +38,8 @@ type bench struct {
 	servers                cli.List
 	install                bool
 	icons, misses, resting int
+	lists                  int
+	iconify                string
 	connections, clients   int
 	rounds                 int
 	round, warmUp          time.Duration
@@ -63,10 +65,12 @@ func (b *bench) flags(fs *cli.Flags) {
 	fs.StringVar(&b.docs, "docs", "", "`folder` for performance.md and performance/ (default: they are not written)")
 	fs.StringVar(&b.work, "work", "", "`folder` for caches and stores, best in a tmpfs (default a new one in /dev/shm or the temporary folder)")
 	fs.Var(&b.servers, "servers", "`NAME` of a server to measure, such as iconedge or nginx; may be repeated (default all)")
-	fs.StringVar(&b.only, "only", "", "`PART` to measure: clear, without TLS, or tls (default both)")
+	fs.StringVar(&b.only, "only", "", "`PART` to measure: clear, without TLS, tls, or iconify, Iconify's icon data (default all)")
 	fs.BoolVar(&b.install, "install", false, "install missing servers, and h2load, from Debian's packages")
 	fs.IntVar(&b.icons, "icons", 5000, "`number` of icons to request")
 	fs.IntVar(&b.misses, "misses", 10_000, "`number` of other icons for each round of misses; 0: no such rounds")
+	fs.IntVar(&b.lists, "lists", 6000, "`number` of requests for Iconify's icon data, for each row and round")
+	fs.StringVar(&b.iconify, "iconify", "tools/iconify", "`folder` with server.mjs, which runs @iconify/api; it is measured if its packages are installed")
 	fs.IntVar(&b.resting, "resting", 2000, "`number` of idle connections over TLS whose memory is measured; 0: none")
 	fs.IntVar(&b.connections, "connections", 64, "`number` of keep-alive connections")
 	fs.IntVar(&b.clients, "clients", 16, "`number` of loopback addresses of the client")
@@ -86,7 +90,7 @@ func (b *bench) validate() error {
 			errs = append(errs, errors.New(words))
 		}
 	}
-	check(b.only == "" || b.only == inClear || b.only == overTLS, "--only must be clear or tls")
+	check(b.only == "" || b.only == inClear || b.only == overTLS || b.only == iconData, "--only must be clear, tls or iconify")
 	check(b.icons >= 1 && b.misses >= 0 && b.resting >= 0, "--icons must be at least 1, --misses and --resting not negative")
 	check(b.connections >= 1 && b.clients >= 1, "--connections and --clients must be at least 1")
 	check(b.rounds >= 1 && b.round > 0 && b.warmUp >= 0, "--rounds must be at least 1, --round more than 0, --warm-up not negative")
@@ -126,12 +130,27 @@ func runBench(ctx context.Context, std cli.Streams, args []string) (err error) {
 const (
 	inClear = "clear"
 	overTLS = "tls"
+
+	iconData = "iconify"
 )
 
 // measureParts measures the selected parts. It writes the page after each of them.
 func (b *bench) measureParts(ctx context.Context) error {
 	if err := b.startOrigin(ctx); err != nil {
 		return err
+	}
+	if b.only == "" || b.only == iconData {
+		result, err := b.measureLists(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range []report.Table{result.Table(), result.RatioTable(), result.MixTable()} {
+			fmt.Fprintln(b.std.Out)
+			report.Text(b.std.Out, t)
+		}
+		if err := b.write(report.Page{Lists: result}); err != nil || b.only == iconData {
+			return err
+		}
 	}
 	if b.only != overTLS {
 		err := b.measureAll(ctx)

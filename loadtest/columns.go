@@ -26,6 +26,8 @@ type column struct {
 	coding string   // the Content-Encoding that responses must have
 	alone  bool     // only our edge gets this column
 	rated  bool     // also measured at the fixed rate
+
+	connections int // 0: as many as --connections says
 }
 
 // icons selects the icons that a column requests.
@@ -53,6 +55,9 @@ var columns = []column{
 	{name: report.BrotliTwin, icons: inBrotli, kind: mix.Plain, alone: true},
 	{name: report.Coloured, icons: monochrome, kind: mix.Coloured, alone: true},
 	{name: report.ColouredTwin, icons: monochrome, kind: mix.Plain, alone: true},
+	{name: report.One, icons: all, kind: mix.Plain, connections: 1},
+	{name: report.Thousand, icons: all, kind: mix.Plain, connections: 1000},
+	{name: report.TenThousand, icons: all, kind: mix.Plain, connections: 10_000, rated: true},
 }
 
 var (
@@ -62,8 +67,15 @@ var (
 
 // asks reports whether a server is measured in a column.
 func (c column) asks(server *contender) bool {
+	if most, limited := connectionsOf[server.name]; limited && c.connections > most {
+		return false
+	}
 	return isPlainEdge(server.name) || !c.alone && (server.name != report.Limited || c.coding == "")
 }
+
+// connectionsOf has the servers that do not take 10,000 connections here. HAProxy needs two
+// descriptors for each (see maxconn in peers/haproxy.cfg); Varnish breaks some of them.
+var connectionsOf = map[string]int{report.HAProxy: 8000, report.Varnish: 8000}
 
 // hotPath is the icon of the hot columns. It is small, as most icons are.
 const hotPath = "/mdi/home.svg"

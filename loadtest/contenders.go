@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/loadtest/load"
+	"github.com/iconedge/iconedge/loadtest/mix"
 	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
@@ -166,12 +168,27 @@ func (b *bench) specOf(name string, place peers.Place) (peers.Spec, error) {
 		return peers.Varnish(place)
 	case report.HAProxy:
 		return peers.HAProxy(place)
+	case report.H2O:
+		return peers.H2O(place)
 	}
 	copied, err := b.listenOf(report.Ours)
 	if err != nil {
 		return peers.Spec{}, err
 	}
 	return peers.Self(name, "ceiling", place, "--copy", "http://"+copied.String())
+}
+
+// writeBodies writes the origin's bodies as files, for a server that has no cache.
+func (b *bench) writeBodies(ctx context.Context, dir string) error {
+	m := mix.Maker{Host: b.origin.Listen.String()}
+	requests := requestsOf(&m, b.paths)
+	return load.Ask(ctx, b.origin.Listen, len(requests), func(i int) []byte { return requests[i] }, func(i int, a load.Answer) error {
+		if err := b.reference.check(b.paths[i], a); err != nil {
+			return err
+		}
+		file := filepath.Join(dir, filepath.FromSlash(b.paths[i]))
+		return errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, a.Body, 0o644))
+	})
 }
 
 func (b *bench) listenOf(name string) (netip.AddrPort, error) {

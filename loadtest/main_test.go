@@ -209,10 +209,10 @@ func FuzzIconNumber(f *testing.F) {
 	})
 }
 
-func TestDrawing(t *testing.T) {
+func TestDrawIcon(t *testing.T) {
 	for _, size := range []int{minIconBytes, 200, 1000, 1_000_000} {
 		a, b := drawIcon(1, size), drawIcon(2, size)
-		if len(a) != size || !bytes.HasSuffix(a, []byte(drawingTail)) || size > minIconBytes && bytes.Equal(a, b) || !bytes.Equal(a, drawIcon(1, size)) {
+		if len(a) != size || !bytes.HasSuffix(a, []byte(iconTail)) || size > minIconBytes && bytes.Equal(a, b) || !bytes.Equal(a, drawIcon(1, size)) {
 			t.Errorf("%d bytes: %d of them, %.20q…", size, len(a), a[len(a)-20:])
 		}
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (b *bench) measureRound(ctx context.Context, round int) error {
 				if c.plans[column.name] == nil {
 					continue
 				}
-				r, err := b.measure(ctx, c, *c.plans[column.name], rate, b.round)
+				r, err := b.measure(ctx, c, column, rate)
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", c.name, column.name, err)
 				}
@@ -78,8 +79,8 @@ func loadName(rate float64) string {
 	return strconv.FormatFloat(rate, 'f', 0, 64) + "/s"
 }
 
-// measure loads one server with one plan.
-func (b *bench) measure(ctx context.Context, c *contender, plan load.Plan, rate float64, duration time.Duration) (*load.Result, error) {
+// measure loads one server with the plan of one column.
+func (b *bench) measure(ctx context.Context, c *contender, column column, rate float64) (*load.Result, error) {
 	tree, err := c.server.Tree()
 	if err != nil {
 		return nil, err
@@ -89,8 +90,8 @@ func (b *bench) measure(ctx context.Context, c *contender, plan load.Plan, rate 
 		return nil, err
 	}
 	r, err := load.Run(ctx, load.Config{
-		Target: c.server.Listen, Plan: plan, Connections: b.connections, Threads: 1, Sources: sources(b.clients), Rate: rate,
-		WarmUp: b.warmUp, Duration: duration, Spin: true, Meter: tree.Meter(),
+		Target: c.server.Listen, Plan: *c.plans[column.name], Connections: cmp.Or(column.connections, b.connections), Threads: 1, Sources: sources(b.clients), Rate: rate,
+		WarmUp: b.warmUp, Duration: b.round, Spin: true, Meter: tree.Meter(),
 	})
 	if err != nil {
 		return nil, errors.Join(err, c.server.Ended())

@@ -60,23 +60,23 @@ func iconNumber(path []byte) (uint64, bool) {
 }
 
 const (
-	drawingHead = `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><path fill="currentColor" d="M`
-	drawingTail = `"/></svg>`
+	iconHead = `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><path fill="currentColor" d="M`
+	iconTail = `"/></svg>`
 
-	minIconBytes = len(drawingHead) + len(drawingTail)
+	minIconBytes = len(iconHead) + len(iconTail)
 )
 
 // drawIcon returns an SVG of size bytes. Its path data is as random as that of real icons: gzip
 // halves it.
 func drawIcon(n uint64, size int) []byte {
 	b := make([]byte, 0, size+8)
-	b = append(b, drawingHead...)
+	b = append(b, iconHead...)
 	random := rand.New(rand.NewPCG(n, 0))
-	for len(b) < size-len(drawingTail) {
+	for len(b) < size-len(iconTail) {
 		r := random.Uint32()
 		b = append(b, "lhvcsqaz"[r%8])
 		b = strconv.AppendUint(b, uint64(r>>8%240), 10)
 		b = append(b, " .-,"[r>>16%4])
 	}
-	return append(b[:size-len(drawingTail)], drawingTail...)
+	return append(b[:size-len(iconTail)], iconTail...)
 }

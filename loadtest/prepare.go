@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/mix"
@@ -81,33 +80,16 @@ func (b *bench) seePlan(ctx context.Context, c *contender, col column, plan *loa
 	})
 }
 
-// An edge makes codings after the first response that could use them. They are complete when
-// codingWaits checks find no new ones.
-const (
-	codingWaits = 4
-	codingWait  = 250 * time.Millisecond
-)
-
 // findCoded finds the icons that our edge stores in a coding.
 func (b *bench) findCoded(ctx context.Context, c *contender, coding icons, fields []string) error {
 	m := mix.Maker{Host: c.server.Listen.String(), Fields: fields}
-	for unchanged := 0; unchanged < codingWaits; unchanged++ {
-		s, err := see(ctx, c.server.Listen, requestsOf(&m, b.paths), func(i int, a load.Answer) error { return b.reference.check(b.paths[i], a) })
-		if err != nil {
-			return err
-		}
-		var found []string
-		for i, a := range s.answers {
-			if a.coding == string(coding) {
-				found = append(found, b.paths[i])
-			}
-		}
-		if len(found) != len(b.coded[coding]) {
-			unchanged = 0
-		}
-		b.coded[coding] = found
-		if err := load.Pause(ctx, codingWait); err != nil {
-			return err
+	s, err := see(ctx, c.server.Listen, requestsOf(&m, b.paths), func(i int, a load.Answer) error { return b.reference.check(b.paths[i], a) })
+	if err != nil {
+		return err
+	}
+	for i, a := range s.answers {
+		if a.coding == string(coding) {
+			b.coded[coding] = append(b.coded[coding], b.paths[i])
 		}
 	}
 	return nil

@@ -110,7 +110,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestSecureColumns(t *testing.T) {
-	if len(secureColumns) != 8 {
+	if len(secureColumns) != 11 {
 		t.Fatalf("%d columns", len(secureColumns))
 	}
 	for _, c := range secureColumns {

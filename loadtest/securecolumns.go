@@ -23,16 +23,27 @@ type secureColumn struct {
 	http1          bool
 	conns, streams int
 	fields         []string // request header lines
+	allPacks       bool     // requests all icons, not only those of one page
 }
 
 // secureColumns are the columns that have targets: first with only the fields that h2load sends,
-// then with those of a browser.
-var secureColumns = withBrowser([]secureColumn{
+// then with those of a browser, then for the icons of all packs.
+var secureColumns = withAllPacks(withBrowser([]secureColumn{
 	{name: report.Secure1, http1: true, conns: 64, streams: 1},
 	{name: report.Streams1, conns: 64, streams: 1},
 	{name: report.Streams10, conns: 16, streams: 10},
 	{name: report.Streams50, conns: 4, streams: 50},
-})
+}))
+
+func withAllPacks(columns []secureColumn) []secureColumn {
+	for _, c := range slices.Clone(columns) {
+		if !c.http1 && c.fields == nil {
+			c.name, c.allPacks = report.AllPacks(c.name), true
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
 
 func withBrowser(columns []secureColumn) []secureColumn {
 	for _, c := range slices.Clone(columns) {
@@ -58,14 +69,14 @@ func (c secureColumn) config(urls string) h2load.Config {
 	return h2load.Config{URLs: urls, HTTP1: c.http1, Conns: c.conns, Streams: c.streams, Fields: c.fields}
 }
 
-// compare fetches every path twice with Go's own client and compares the decoded responses with the
+// compare fetches every path with Go's own client and compares the decoded responses with the
 // origin's. The first pass fills the cache; the second returns the length of each body.
 func (s *secureBench) compare(ctx context.Context, c *secureServer, column secureColumn) (lengths []int64, err error) {
 	client := s.client(column.http1)
 	defer client.CloseIdleConnections()
 	for range 2 {
 		lengths = nil
-		for _, p := range s.paths {
+		for _, p := range s.pathsOf(column) {
 			a, err := askSecure(ctx, client, "https://"+c.server.Listen.String()+p, column)
 			if err == nil {
 				err = s.b.reference.check(p, a)

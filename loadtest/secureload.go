@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,13 +98,21 @@ func resultOf(few, all *h2load.Result) *load.Result {
 	}
 }
 
-// urlsOf writes the list of URLs for h2load.
-func (s *secureBench) urlsOf(c *secureServer) (string, error) {
+// pathsOf returns the paths that a column requests.
+func (s *secureBench) pathsOf(c secureColumn) []string {
+	if c.allPacks {
+		return s.all
+	}
+	return s.paths
+}
+
+// urlsOf writes the list of URLs of a column for h2load.
+func (s *secureBench) urlsOf(c *secureServer, column secureColumn) (string, error) {
 	var list strings.Builder
-	for _, p := range s.paths {
+	for _, p := range s.pathsOf(column) {
 		fmt.Fprintf(&list, "https://%s%s\n", c.server.Listen, p)
 	}
-	file := filepath.Join(c.server.Dir, "urls")
+	file := filepath.Join(c.server.Dir, "urls-"+strconv.Itoa(len(s.pathsOf(column))))
 	return file, os.WriteFile(file, []byte(list.String()), 0o644)
 }
 

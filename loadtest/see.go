@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
+	"time"
 
 	"github.com/iconedge/iconedge/loadtest/load"
 )
@@ -37,13 +38,19 @@ func (s *seen) note(i int, a load.Answer) {
 	s.answers[i] = now
 }
 
-// maxSeen is the maximum number of passes until the responses of a server no longer change.
-const maxSeen = 8
+// An edge makes brotli in the background from the second hit on. Its responses no longer change
+// when they were the same in settledPasses passes after the first, with a pause before each.
+const (
+	maxSeen       = 100 // passes until the responses of a server no longer change
+	settledPasses = 3
+	betweenPasses = 250 * time.Millisecond
+)
 
-// see sends all requests until two passes get the same responses: meanwhile caches fill, and
-// codings are made. It calls check for each response.
+// see sends all requests until the responses no longer change: meanwhile caches fill, and codings
+// are made. It calls check for each response.
 func see(ctx context.Context, addr netip.AddrPort, requests [][]byte, check func(i int, a load.Answer) error) (*seen, error) {
 	s := &seen{answers: make([]sight, len(requests))}
+	unchanged := 0
 	for range maxSeen {
 		s.changed = 0
 		err := load.Ask(ctx, addr, len(requests), func(i int) []byte { return requests[i] }, func(i int, a load.Answer) error {
@@ -56,8 +63,14 @@ func see(ctx context.Context, addr netip.AddrPort, requests [][]byte, check func
 		if err != nil {
 			return nil, err
 		}
-		if s.changed == 0 {
+		if unchanged++; s.changed > 0 {
+			unchanged = 0
+		}
+		if unchanged == settledPasses {
 			return s, nil
+		}
+		if err := load.Pause(ctx, betweenPasses); err != nil {
+			return nil, err
 		}
 	}
 	return nil, fmt.Errorf("%s: responses differ each time, for %d of %d paths", addr, s.changed, len(requests))

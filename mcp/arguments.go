@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/iconedge/iconedge/client"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -85,17 +86,7 @@ func (a arguments) whole(name string, def, most int) (int, error) {
 	return int(f), nil
 }
 
-// A refusal is an error that the caller can act on. The caller sees the sentence; only the log gets
-// err.
-type refusal struct {
-	sentence string
-	err      error
-}
-
-func (r *refusal) Error() string { return r.sentence }
-
-func (r *refusal) Unwrap() error { return r.err }
-
+// refusef returns an error that the caller can act on.
 func refusef(format string, args ...any) error {
-	return &refusal{sentence: fmt.Sprintf(format, args...)}
+	return &client.Error{Sentence: fmt.Sprintf(format, args...)}
 }

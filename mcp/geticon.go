@@ -2,14 +2,13 @@ package mcp
 
 import (
 	"context"
-	"encoding/base64"
-	"errors"
-	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/iconedge/iconedge/client"
+	"github.com/iconedge/iconedge/client/output"
+	"github.com/iconedge/iconedge/client/react"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/mcp/react"
 )
 
 type got struct {
@@ -19,13 +18,13 @@ type got struct {
 	Content    string `json:"content"`
 	Component  string `json:"component,omitempty"`
 	LicenseURL string `json:"license_url"`
-	credit
+	client.Credit
 	Recolored bool `json:"recolored"`
 }
 
 var formats = []string{"svg", "react", "url", "datauri"}
 
-func getIcon(l *library, args arguments) (func(context.Context) (output, error), error) {
+func getIcon(l *library, args arguments) (func(context.Context) (result, error), error) {
 	var ref icon.Ref
 	var err error
 	if ref.Pack, err = args.key("pack", "lucide"); err != nil {
@@ -45,7 +44,7 @@ func getIcon(l *library, args arguments) (func(context.Context) (output, error),
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (output, error) { return l.icon(ctx, ref, format, color) }, nil
+	return func(ctx context.Context) (result, error) { return l.icon(ctx, ref, format, color) }, nil
 }
 
 // color reads a hex colour; if it is absent, the result is empty.
@@ -63,54 +62,31 @@ func (a arguments) color() (icon.Color, error) {
 
 // icon returns an icon in one format. It checks the SVG for every format, because the server at the
 // API's address need not be the real API.
-func (l *library) icon(ctx context.Context, ref icon.Ref, format string, color icon.Color) (output, error) {
-	a, err := l.upstream.icon(ctx, ref, color)
+func (l *library) icon(ctx context.Context, ref icon.Ref, format string, color icon.Color) (result, error) {
+	a, err := l.client.Icon(ctx, ref, client.Variant{Color: color})
 	if err != nil {
-		return output{}, err
+		return result{}, err
 	}
-	m := a.Metadata
-	g := got{Pack: ref.Pack, Name: ref.Name, Format: format, LicenseURL: line(m.License.URL),
-		credit: creditOf(a.License, m.Attribution, m.CommercialUse), Recolored: color != "" && m.Recolored}
-	if err := react.Check(a.SVG); err != nil {
-		return output{}, refusef("The icon service returned an SVG for %s that is not safe to use.", ref)
+	drawn, err := output.Of(ref, a)
+	if err != nil {
+		return result{}, err
 	}
-	if err := g.fill(a.SVG, l.cdn, color); err != nil {
-		return output{}, err
+	drawn.Recolored = drawn.Recolored && color != ""
+	g := got{Pack: ref.Pack, Name: ref.Name, Format: format, LicenseURL: client.Line(a.Metadata.License.URL), Credit: drawn.Credit, Recolored: drawn.Recolored}
+	if g.Content, err = output.Write(format, drawn, output.Options{CDN: l.client.CDN(), Color: color}); err != nil {
+		return result{}, err
 	}
-	return output{[]string{g.Content, g.words(color)}, g}, nil
-}
-
-// fill sets the content.
-func (g *got) fill(svg, cdn string, color icon.Color) error {
-	switch g.Format {
-	case "react":
-		d, err := react.Render(svg)
-		if errors.Is(err, react.ErrRefused) {
-			return refusef("%s can't be a React component; ask for format svg, url or datauri.", g.ref())
-		}
-		if err != nil {
-			return err
-		}
-		g.Component = react.Name(g.Pack, g.Name)
-		g.Content = d.Component(g.Component, g.ref()+": "+g.credit.String())
-	case "url":
-		g.Content = cdn + "/" + g.ref() + ".svg"
-		if g.Recolored {
-			g.Content += "?" + url.Values{"color": {string(color)}}.Encode()
-		}
-	case "datauri":
-		g.Content = dataURI(svg)
-	default:
-		g.Content = svg
+	if format == "react" {
+		g.Component = react.Name(ref.Pack, ref.Name)
 	}
-	return nil
+	return result{[]string{g.Content, g.words(color)}, g}, nil
 }
 
 func (g *got) ref() string { return g.Pack + "/" + g.Name }
 
 // words returns the credit of the icon, and says so if the colour was not applied.
 func (g *got) words(color icon.Color) string {
-	s := g.ref() + ": " + g.credit.String() + ". Keep license and attribution where you use it."
+	s := g.ref() + ": " + g.Credit.String() + ". Keep license and attribution where you use it."
 	if g.LicenseURL != "" {
 		s += " License text: " + g.LicenseURL
 	}
@@ -118,10 +94,4 @@ func (g *got) words(color icon.Color) string {
 		s += "\nThe color was not applied: this icon has colors of its own."
 	}
 	return s
-}
-
-// dataURI returns an SVG as a data URI (RFC 2397). It is in base64, so no character has a meaning
-// in HTML, CSS or JavaScript.
-func dataURI(svg string) string {
-	return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(svg))
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/client"
 )
 
 // TestHTTP: the server rejects requests other than calls of this machine's own clients (C22).
@@ -20,7 +22,7 @@ func TestHTTP(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- Run(ctx, Config{Listener: ln, API: a.URL, Token: goodToken}) }()
+	go func() { done <- Run(ctx, Config{Config: client.Config{API: a.URL, Token: goodToken}, Listener: ln}) }()
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
 	for _, row := range []struct {
 		about, method, path, kind, body string
@@ -77,7 +79,7 @@ func TestOpen(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var log bytes.Buffer
-		if err := Run(ctx, Config{Listener: ln, Log: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
+		if err := Run(ctx, Config{Config: client.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, Listener: ln}); err != nil {
 			t.Error(err)
 		}
 		if strings.Contains(log.String(), "level=WARN") != warned {
@@ -93,12 +95,12 @@ func TestValidate(t *testing.T) {
 		want  string
 	}{
 		{"defaults", Config{}, ""},
-		{"a path", Config{API: "https://x.example/icons/", CDN: "http://[::1]:8080"}, ""},
-		{"no scheme", Config{API: "x.example"}, "--api"},
-		{"another scheme", Config{CDN: "file:///etc"}, "--cdn"},
-		{"a query", Config{API: "http://x.example?a=b"}, "--api"},
-		{"somebody's password", Config{API: "http://u:secret@x.example"}, "--api"},
-		{"a path with two slashes", Config{API: "http://x.example//a"}, "--api"},
+		{"a path", Config{Config: client.Config{API: "https://x.example/icons/", CDN: "http://[::1]:8080"}}, ""},
+		{"no scheme", Config{Config: client.Config{API: "x.example"}}, "--api"},
+		{"another scheme", Config{Config: client.Config{CDN: "file:///etc"}}, "--cdn"},
+		{"a query", Config{Config: client.Config{API: "http://x.example?a=b"}}, "--api"},
+		{"somebody's password", Config{Config: client.Config{API: "http://u:secret@x.example"}}, "--api"},
+		{"a path with two slashes", Config{Config: client.Config{API: "http://x.example//a"}}, "--api"},
 		{"no port", Config{HTTP: "localhost"}, "--http"},
 	} {
 		err := row.cfg.Validate()

@@ -1,15 +1,16 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/iconedge/iconedge/client"
 )
 
 const (
@@ -23,8 +24,9 @@ const (
 // A gate lets calls through while the API says that the token is valid. It remembers a positive
 // answer; after any other answer, the next call verifies again.
 type gate struct {
-	upstream *upstream
-	fetches  singleflight.Group
+	client  *client.Client
+	token   string
+	fetches singleflight.Group
 
 	mu   sync.Mutex
 	good time.Time // when the API last confirmed the token
@@ -32,7 +34,7 @@ type gate struct {
 
 // open returns nil, or a refusal that explains the problem with the licence.
 func (g *gate) open(ctx context.Context) error {
-	token := g.upstream.token
+	token := g.token
 	if token == "" {
 		return refusef("A license token is needed: set ICONEDGE_LICENSE_TOKEN in the environment of this server.")
 	}
@@ -43,9 +45,9 @@ func (g *gate) open(ctx context.Context) error {
 	if age := g.age(time.Now()); age < goodFor {
 		return nil
 	}
-	_, err := collapse(ctx, &g.fetches, "", func(ctx context.Context) (any, error) { return nil, g.confirm(ctx) })
+	_, err := client.Collapse(ctx, &g.fetches, "", client.CallTimeout, func(ctx context.Context) (any, error) { return nil, g.confirm(ctx) })
 	if ctx.Err() != nil && err != nil {
-		return &refusal{unsureFix + ".", err}
+		return &client.Error{Sentence: unsureFix + ".", Err: err}
 	}
 	return err
 }
@@ -72,14 +74,14 @@ func (g *gate) confirm(ctx context.Context) error {
 // verify asks the API about the token. If the API cannot answer, a token that was valid within the
 // last day, and not rejected since, stays valid.
 func (g *gate) verify(ctx context.Context) error {
-	answer, err := g.ask(ctx)
+	answer, err := g.client.Verify(ctx)
 	now := time.Now()
 	switch {
 	case err != nil && g.age(now) < graceFor:
 		return nil
 	case err != nil:
-		return err
-	case !*answer.Valid:
+		return unsure(err)
+	case !answer.Valid:
 		g.remember(time.Time{})
 		return refusef("The license token in ICONEDGE_LICENSE_TOKEN is not valid.")
 	case answer.Plan != plan:
@@ -97,29 +99,14 @@ func (g *gate) remember(good time.Time) {
 	g.good = good
 }
 
-// A verdict is the API's answer about a token. Valid is nil if the answer does not say.
-type verdict struct {
-	Valid *bool
-	Plan  string
-}
-
-func (g *gate) ask(ctx context.Context) (verdict, error) {
-	body := marshal(map[string]string{"token": g.upstream.token})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.upstream.base+"/auth/verify", bytes.NewReader(body))
-	if err != nil {
-		return verdict{}, &refusal{unsureFix + ".", err}
+// unsure returns the error of a token that the API gave no verdict about.
+func unsure(err error) error {
+	e, ok := errors.AsType[*client.Error](err)
+	switch {
+	case !ok:
+		return &client.Error{Sentence: unsureFix + ".", Err: err}
+	case e.Status == http.StatusTooManyRequests:
+		return refusef("%s in %.0f seconds: the rate limit is reached.", unsureFix, e.Wait.Seconds())
 	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, data, err := g.upstream.do(req)
-	if err != nil {
-		return verdict{}, &refusal{unsureFix + ": " + strings.ToLower(err.Error()[:1]) + err.Error()[1:], err}
-	}
-	if resp.StatusCode == http.StatusTooManyRequests {
-		return verdict{}, refusef("%s %s: the rate limit is reached.", unsureFix, wait(resp.Header))
-	}
-	var v verdict
-	if resp.StatusCode != http.StatusOK || json.Unmarshal(data, &v) != nil || v.Valid == nil {
-		return verdict{}, refusef("%s: the icon service gave no valid answer (status %d).", unsureFix, resp.StatusCode)
-	}
-	return v, nil
+	return &client.Error{Sentence: unsureFix + ": " + strings.ToLower(e.Sentence[:1]) + e.Sentence[1:], Err: err}
 }

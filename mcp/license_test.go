@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/iconedge/iconedge/client"
 )
 
 // TestLicense: until the API confirms the token for the lifetime plan, it gets no other request,
@@ -36,7 +38,7 @@ func TestLicense(t *testing.T) {
 	} {
 		a := newFakeAPI(t)
 		a.answer("/api/v1/auth/verify", row.verify)
-		s := dial(t, "stdio", Config{API: a.URL, Token: row.token})
+		s := dial(t, "stdio", Config{Config: client.Config{API: a.URL, Token: row.token}})
 		for tool, args := range map[string]map[string]any{"get_icon": {"pack": "mdi", "name": "home", "format": "url"}, "search_icons": {"query": "home"}, "list_packs": {}, "get_pack": {"pack": "mdi"}} {
 			got := call(t, s, tool, args)
 			if !got.refused || !strings.Contains(got.texts[0], row.want) || strings.Contains(row.want, "verified") && strings.Contains(got.texts[0], "not valid") {
@@ -75,12 +77,10 @@ func TestVerifyRequest(t *testing.T) {
 func TestGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, answer := 0, `{"valid":true,"plan":"lifetime"}`
-		u := newUpstream(Config{API: "http://api.example", Token: goodToken}.filled())
-		u.http.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+		g := newLibrary(with(roundTrip(func(*http.Request) (*http.Response, error) {
 			asked++
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}, nil
-		})
-		g := &gate{upstream: u}
+		}))).gate
 		for _, step := range []struct {
 			about, answer string
 			after         time.Duration
@@ -108,9 +108,8 @@ func TestGood(t *testing.T) {
 // TestConfirmedMeanwhile: a call that is too late for the collapsed request of the others does not
 // verify the token again.
 func TestConfirmedMeanwhile(t *testing.T) {
-	l := newLibrary(Config{API: "http://api.example", Token: goodToken}.filled())
 	asked := &silent{}
-	l.upstream.http.Transport = asked
+	l := newLibrary(with(asked))
 	l.gate.good = time.Now()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // a request would fail at once

@@ -7,7 +7,7 @@
 // the plan "lifetime"; until then the package makes no other request. It sends the token to the API
 // only, and never logs or returns it.
 //
-// The file tools.json defines the arguments and results of each tool. Package mcp/react writes
+// The file tools.json defines the arguments and results of each tool. Package client/react writes
 // React components.
 package mcp
 

@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/iconedge/iconedge/client"
 )
 
 const goodToken = "iel_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -165,7 +167,7 @@ func dial(t *testing.T, transport string, cfg Config) *sdk.ClientSession {
 
 // session connects a client over stdio, with an API and a valid token.
 func session(t *testing.T, a *fakeAPI) *sdk.ClientSession {
-	return dial(t, "stdio", Config{API: a.URL + "/", CDN: a.URL + "//", Token: goodToken, Version: "1.2"})
+	return dial(t, "stdio", Config{Config: client.Config{API: a.URL + "/", CDN: a.URL + "//", Token: goodToken}, Version: "1.2"})
 }
 
 // A toolAnswer is the result of a call as a client sees it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/iconedge/iconedge/client"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -20,25 +21,25 @@ type listedPack struct {
 	Pack  string `json:"pack"`
 	Name  string `json:"name"`
 	Count int    `json:"count"`
-	credit
+	client.Credit
 }
 
 // packsPage is the number of characters on one page of packs, text and structured form together.
 // With its envelope a page stays below maxContent. The real library fits on one page.
 const packsPage = maxContent - 1000
 
-func listPacks(l *library, args arguments) (func(context.Context) (output, error), error) {
+func listPacks(l *library, args arguments) (func(context.Context) (result, error), error) {
 	after, given, err := args.text("cursor")
 	if err != nil || given && !icon.ValidKey(after) {
 		return nil, refusef("cursor must be the nextCursor of an earlier result; omit it to start from the beginning.")
 	}
-	return func(ctx context.Context) (output, error) {
-		a, err := l.upstream.packs(ctx)
+	return func(ctx context.Context) (result, error) {
+		a, err := l.client.Packs(ctx)
 		if err != nil {
-			return output{}, err
+			return result{}, err
 		}
 		list, words := page(a.Packs, after)
-		return output{[]string{words}, list}, nil
+		return result{[]string{words}, list}, nil
 	}, nil
 }
 
@@ -49,8 +50,8 @@ func page(packs []icon.Pack, after string) (listed, string) {
 	fmt.Fprintf(&b, "%d icon packs, each with its license and attribution:\n", len(packs))
 	size := 0
 	for i, p := range from(packs, after) {
-		one := listedPack{p.Key, line(p.Name), p.Count, creditOf(p.License, p.Attribution, p.CommercialUse)}
-		words := fmt.Sprintf("- %s (%d icons): %s\n", p.Key, p.Count, one.credit)
+		one := listedPack{p.Key, client.Line(p.Name), p.Count, client.CreditOf(p.License, p.Attribution, p.CommercialUse)}
+		words := fmt.Sprintf("- %s (%d icons): %s\n", p.Key, p.Count, one.Credit)
 		if size += len(words) + len(marshal(one)) + 1; i > 0 && size > packsPage {
 			list.NextCursor = list.Packs[len(list.Packs)-1].Pack
 			fmt.Fprintf(&b, "There are more: call again with cursor %s.\n", list.NextCursor)
@@ -81,7 +82,7 @@ type packInfo struct {
 	Categories []icon.Category `json:"categories"`
 	Samples    []string        `json:"samples"`
 	Monochrome bool            `json:"monochrome"`
-	credit
+	client.Credit
 	LicenseTitle string `json:"license_title"`
 	LicenseURL   string `json:"license_url"`
 	Author       string `json:"author"`
@@ -89,36 +90,36 @@ type packInfo struct {
 	Version      string `json:"version"`
 }
 
-func getPack(l *library, args arguments) (func(context.Context) (output, error), error) {
+func getPack(l *library, args arguments) (func(context.Context) (result, error), error) {
 	key, err := args.key("pack", "lucide")
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (output, error) {
-		a, err := l.upstream.pack(ctx, key)
+	return func(ctx context.Context) (result, error) {
+		a, err := l.client.Pack(ctx, key)
 		if err != nil {
-			return output{}, err
+			return result{}, err
 		}
-		p := packInfo{a.Pack.Key, line(a.Name), a.Count, append([]icon.Category{}, a.Categories...), append([]string{}, a.Samples...), a.Monochrome,
-			creditOf(a.License, a.Attribution, a.CommercialUse), line(a.LicenseTitle), line(a.LicenseURL), line(a.Author), line(a.AuthorURL), line(a.Version)}
-		return output{[]string{p.words()}, p}, nil
+		p := packInfo{a.Pack.Key, client.Line(a.Name), a.Count, append([]icon.Category{}, a.Categories...), append([]string{}, a.Samples...), a.Monochrome,
+			client.CreditOf(a.License, a.Attribution, a.CommercialUse), client.Line(a.LicenseTitle), client.Line(a.LicenseURL), client.Line(a.Author), client.Line(a.AuthorURL), client.Line(a.Version)}
+		return result{[]string{p.words()}, p}, nil
 	}, nil
 }
 
 func (p packInfo) words() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s), %d icons, version %s, by %s %s\n%s\nLicense text: %s %s\n", p.Pack, p.Name, p.Count, orUnknown(p.Version), orUnknown(p.Author), p.AuthorURL,
-		p.credit, p.LicenseTitle, p.LicenseURL)
+		p.Credit, p.LicenseTitle, p.LicenseURL)
 	if p.Monochrome {
 		b.WriteString("Every icon can be colored.\n")
 	}
 	if len(p.Samples) > 0 {
-		b.WriteString("Samples: " + line(strings.Join(p.Samples, ", ")) + "\n")
+		b.WriteString("Samples: " + client.Line(strings.Join(p.Samples, ", ")) + "\n")
 	}
 	if len(p.Categories) > 0 {
 		b.WriteString("Categories:")
 		for _, c := range p.Categories {
-			fmt.Fprintf(&b, " %s (%d);", line(c.Name), c.Count)
+			fmt.Fprintf(&b, " %s (%d);", client.Line(c.Name), c.Count)
 		}
 	}
 	return b.String()

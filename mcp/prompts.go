@@ -6,6 +6,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/iconedge/iconedge/client"
 )
 
 // addPrompts adds one prompt, which leads from a wish to a credited icon.
@@ -19,8 +21,8 @@ func addPrompts(s *sdk.Server) {
 			{Name: "color", Title: "Color", Description: "Hex color, such as #ff0000"},
 		},
 	}, func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		if line(req.Params.Arguments["what"]) == "" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "what is required: what the icon shows or means, such as: trash can"}
+		if client.Line(req.Params.Arguments["what"]) == "" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the argument \"what\" is required: what the icon shows or means, such as: trash can"}
 		}
 		return &sdk.GetPromptResult{Description: "Find, use and credit an icon",
 			Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: wish(req.Params.Arguments)}}}}, nil
@@ -29,16 +31,16 @@ func addPrompts(s *sdk.Server) {
 
 func wish(args map[string]string) string {
 	var b strings.Builder
-	b.WriteString("Find an icon for: " + line(args["what"]) + ".\n1. Call search_icons")
-	if pack := line(args["pack"]); pack != "" {
+	b.WriteString("Find an icon for: " + client.Line(args["what"]) + ".\n1. Call search_icons")
+	if pack := client.Line(args["pack"]); pack != "" {
 		b.WriteString(" with pack " + pack)
 	}
 	b.WriteString(" and choose the hit that fits best.\n2. Call get_icon with its pack and name, in the format that the code needs (react for React)")
-	if color := line(args["color"]); color != "" {
+	if color := client.Line(args["color"]); color != "" {
 		b.WriteString(", color " + color)
 	}
 	b.WriteString(".\n3. Put the output")
-	if where := line(args["where"]); where != "" {
+	if where := client.Line(args["where"]); where != "" {
 		b.WriteString(" into " + where)
 	} else {
 		b.WriteString(" where it belongs")

@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/iconedge/iconedge/client"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -35,20 +36,20 @@ func addResources(s *sdk.Server, l *library) {
 }
 
 func (l *library) readPacks(ctx context.Context) (*sdk.ReadResourceResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, client.CallTimeout)
 	defer cancel()
 	if err := l.gate.open(ctx); err != nil {
 		return nil, l.failed(err)
 	}
-	a, err := l.upstream.packs(ctx)
+	a, err := l.client.Packs(ctx)
 	if err != nil {
 		return nil, l.failed(err)
 	}
-	return contents(&sdk.ResourceContents{URI: packsURI, MIMEType: typeJSON, Text: l.redact(string(marshal(a)))}), nil
+	return contents(&sdk.ResourceContents{URI: packsURI, MIMEType: typeJSON, Text: l.client.Redact(string(marshal(a)))}), nil
 }
 
 func (l *library) readIcon(ctx context.Context, uri string) (*sdk.ReadResourceResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, client.CallTimeout)
 	defer cancel()
 	ref, err := icon.ParseRef(strings.TrimPrefix(uri, scheme))
 	if err != nil {
@@ -62,8 +63,8 @@ func (l *library) readIcon(ctx context.Context, uri string) (*sdk.ReadResourceRe
 		return nil, l.failed(err)
 	}
 	return contents(
-		&sdk.ResourceContents{URI: uri, MIMEType: typeSVG, Text: l.redact(out.texts[0])},
-		&sdk.ResourceContents{URI: uri, MIMEType: typePlain, Text: l.redact(out.texts[1])}), nil
+		&sdk.ResourceContents{URI: uri, MIMEType: typeSVG, Text: l.client.Redact(out.texts[0])},
+		&sdk.ResourceContents{URI: uri, MIMEType: typePlain, Text: l.client.Redact(out.texts[1])}), nil
 }
 
 func contents(c ...*sdk.ResourceContents) *sdk.ReadResourceResult {

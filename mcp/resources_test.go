@@ -7,6 +7,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/iconedge/iconedge/client"
 )
 
 // TestResources: the listed resources can be read, behind the same gate; an address that is not an
@@ -39,7 +41,7 @@ func TestResources(t *testing.T) {
 	if _, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "icon://mdi/no"}); err == nil || !strings.Contains(err.Error(), "mdi/no was not found") {
 		t.Errorf("%v", err)
 	}
-	locked := dial(t, "stdio", Config{API: a.URL})
+	locked := dial(t, "stdio", Config{Config: client.Config{API: a.URL}})
 	for _, uri := range []string{"icon://packs", "icon://mdi/home"} {
 		if _, err := locked.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "ICONEDGE_LICENSE_TOKEN") {
 			t.Errorf("%s without a token: %v", uri, err)

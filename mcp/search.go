@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/iconedge/iconedge/client"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -20,13 +21,13 @@ type searched struct {
 type hit struct {
 	Pack string `json:"pack"`
 	Name string `json:"name"`
-	credit
+	client.Credit
 	Monochrome bool `json:"monochrome"`
 }
 
 const eachResult = "see each result"
 
-func searchIcons(l *library, args arguments) (func(context.Context) (output, error), error) {
+func searchIcons(l *library, args arguments) (func(context.Context) (result, error), error) {
 	query, err := args.query()
 	if err != nil {
 		return nil, err
@@ -41,20 +42,20 @@ func searchIcons(l *library, args arguments) (func(context.Context) (output, err
 			return nil, err
 		}
 	}
-	return func(ctx context.Context) (output, error) {
-		a, err := l.upstream.search(ctx, query, limit, pack)
+	return func(ctx context.Context) (result, error) {
+		a, err := l.client.Search(ctx, client.Query{Text: query, Limit: limit, Pack: pack})
 		if err != nil {
-			return output{}, err
+			return result{}, err
 		}
 		found := searchedOf(a, query, limit)
-		return output{[]string{found.words()}, found}, nil
+		return result{[]string{found.words()}, found}, nil
 	}, nil
 }
 
 func searchedOf(a *icon.SearchAnswer, query string, limit int) searched {
 	s := searched{Query: query, Total: a.Total, Results: []hit{}, Suggestions: append([]string{}, a.Suggestions...), License: eachResult, Attribution: eachResult}
 	for _, r := range a.Results[:min(limit, len(a.Results))] {
-		s.Results = append(s.Results, hit{r.Pack, r.Name, creditOf(r.License, r.Attribution, r.CommercialUse), r.Monochrome})
+		s.Results = append(s.Results, hit{r.Pack, r.Name, client.CreditOf(r.License, r.Attribution, r.CommercialUse), r.Monochrome})
 	}
 	return s
 }
@@ -65,17 +66,17 @@ func (s searched) words() string {
 	if len(s.Results) == 0 {
 		b.WriteString("No icons found; nothing to license. Try other words, or leave the pack out.")
 		if len(s.Suggestions) > 0 {
-			b.WriteString(" Near: " + line(strings.Join(s.Suggestions, ", ")) + ".")
+			b.WriteString(" Near: " + client.Line(strings.Join(s.Suggestions, ", ")) + ".")
 		}
 		return b.String()
 	}
 	fmt.Fprintf(&b, "%d of %d icons, best first:\n", len(s.Results), max(s.Total, len(s.Results)))
 	said := map[string]bool{}
 	for _, r := range s.Results {
-		fmt.Fprintf(&b, "- %s/%s\n", line(r.Pack), line(r.Name))
+		fmt.Fprintf(&b, "- %s/%s\n", client.Line(r.Pack), client.Line(r.Name))
 		if !said[r.Pack] {
 			said[r.Pack] = true
-			fmt.Fprintf(&credits, "- %s: %s\n", line(r.Pack), r.credit)
+			fmt.Fprintf(&credits, "- %s: %s\n", client.Line(r.Pack), r.Credit)
 		}
 	}
 	return b.String() + "License and attribution, by pack:\n" + credits.String()

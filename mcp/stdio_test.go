@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/iconedge/iconedge/client"
 )
 
 // raw runs a session of plain lines to its end. It returns the answers by id.
@@ -54,7 +56,7 @@ func TestVersions(t *testing.T) {
 func TestStateless(t *testing.T) {
 	a := newFakeAPI(t)
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}}`
-	answers := raw(t, Config{API: a.URL, Token: goodToken}, `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+meta+`}}
+	answers := raw(t, Config{Config: client.Config{API: a.URL, Token: goodToken}}, `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+meta+`}}
 {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{`+meta+`}}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get_icon","arguments":{"pack":"mdi","name":"home"},`+meta+`}}
 `)
@@ -94,7 +96,7 @@ func TestParting(t *testing.T) {
 	ask := func(id, name string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"get_icon","arguments":{"pack":"mdi","name":"` + name + `"}}}` + "\n"
 	}
-	answers := raw(t, Config{API: a.URL, Token: goodToken}, initialize("2025-11-25")+ask("1", "slow")+ask("2", "home"))
+	answers := raw(t, Config{Config: client.Config{API: a.URL, Token: goodToken}}, initialize("2025-11-25")+ask("1", "slow")+ask("2", "home"))
 	if answers["1"] != nil || answers["2"]["result"] == nil {
 		t.Errorf("a slow call was waited for, or a quick one was not answered: %v", answers)
 	}

@@ -8,9 +8,10 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/iconedge/iconedge/client"
 )
 
 // toolsJSON describes each tool: its purpose, arguments and result, with schemas in JSON Schema
@@ -24,26 +25,25 @@ const maxContent = 100_000
 
 // A library is the API behind the gate. Tools, resources and prompts share it.
 type library struct {
-	upstream *upstream
-	gate     *gate
-	cdn      string
-	log      *slog.Logger
+	client *client.Client
+	gate   *gate
+	log    *slog.Logger
 }
 
 func newLibrary(cfg Config) *library {
-	u := newUpstream(cfg)
-	return &library{upstream: u, gate: &gate{upstream: u}, cdn: cfg.CDN, log: cfg.Log}
+	c := client.New(cfg.Config)
+	return &library{client: c, gate: &gate{client: c, token: cfg.Token}, log: cfg.Log}
 }
 
-// An output is the result of a tool, structured and as text.
-type output struct {
+// A result is the result of a tool, structured and as text.
+type result struct {
 	texts      []string
 	structured any
 }
 
 // A tool checks its arguments, and returns the function that calls the API. So wrong arguments
 // cause no request.
-type tool func(l *library, args arguments) (func(context.Context) (output, error), error)
+type tool func(l *library, args arguments) (func(context.Context) (result, error), error)
 
 var tools = map[string]struct {
 	run   tool
@@ -88,27 +88,27 @@ func inOrder(described []*sdk.Tool) sdk.Middleware {
 }
 
 // call runs one tool, within the time limit of a call.
-func (l *library) call(ctx context.Context, name string, raw json.RawMessage) (output, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+func (l *library) call(ctx context.Context, name string, raw json.RawMessage) (result, error) {
+	ctx, cancel := context.WithTimeout(ctx, client.CallTimeout)
 	defer cancel()
 	t := tools[name]
 	args, err := parseArguments(raw, name, t.takes...)
 	if err != nil {
-		return output{}, err
+		return result{}, err
 	}
 	find, err := t.run(l, args)
 	if err != nil {
-		return output{}, err
+		return result{}, err
 	}
 	if err := l.gate.open(ctx); err != nil {
-		return output{}, err
+		return result{}, err
 	}
 	return find(ctx)
 }
 
 // result makes the result of the protocol. An error is reported as a tool error, which the model
 // reads, not as a protocol error.
-func (l *library) result(out output, err error) *sdk.CallToolResult {
+func (l *library) result(out result, err error) *sdk.CallToolResult {
 	length := 0
 	for _, t := range out.texts {
 		length += len([]rune(t))
@@ -119,28 +119,20 @@ func (l *library) result(out output, err error) *sdk.CallToolResult {
 	if err != nil {
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: l.sentence(err)}}}
 	}
-	r := &sdk.CallToolResult{StructuredContent: json.RawMessage(l.redact(string(marshal(out.structured))))}
+	r := &sdk.CallToolResult{StructuredContent: json.RawMessage(l.client.Redact(string(marshal(out.structured))))}
 	for _, t := range out.texts {
-		r.Content = append(r.Content, &sdk.TextContent{Text: l.redact(t)})
+		r.Content = append(r.Content, &sdk.TextContent{Text: l.client.Redact(t)})
 	}
 	return r
 }
 
 // sentence returns the text of an error for the caller.
 func (l *library) sentence(err error) string {
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return l.redact(r.sentence)
+	if r, ok := errors.AsType[*client.Error](err); ok {
+		return l.client.Redact(r.Sentence)
 	}
-	l.log.Error("tool call failed", "error", l.redact(err.Error()))
+	l.log.Error("tool call failed", "error", l.client.Redact(err.Error()))
 	return "Something went wrong in this server; trying again may help."
-}
-
-// redact removes the licence token from a text: the API may send it back.
-func (l *library) redact(s string) string {
-	if token := l.upstream.token; len(token) >= 8 {
-		return strings.ReplaceAll(s, token, "…")
-	}
-	return s
 }
 
 // marshal encodes values of strings, numbers and the like. It does not escape markup, because the
@@ -153,9 +145,4 @@ func marshal(v any) []byte {
 		panic(err) // cannot happen with such values
 	}
 	return []byte(strings.TrimSuffix(b.String(), "\n"))
-}
-
-// line returns a text from the API as one line, without control characters.
-func line(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

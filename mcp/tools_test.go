@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/iconedge/iconedge/client"
 )
 
 // TestTransports: an agent's steps from a search to an icon in each format, with the SDK's client,
@@ -19,7 +21,7 @@ func TestTransports(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			a := newFakeAPI(t)
-			s := dial(t, transport, Config{API: a.URL, CDN: "https://cdn.example", Token: goodToken})
+			s := dial(t, transport, Config{Config: client.Config{API: a.URL, CDN: "https://cdn.example", Token: goodToken}})
 			found := call(t, s, "search_icons", map[string]any{"query": "home", "limit": 5})
 			first := found.fields["results"].([]any)[0].(map[string]any)
 			for format, begins := range map[string]string{"": "<svg", "svg": "<svg", "react": "// mdi/home", "url": "https://cdn.example/mdi/home.svg", "datauri": "data:"} {
@@ -185,7 +187,7 @@ func TestGetIcon(t *testing.T) {
 		{"an address in a colour", `{"pack":"mdi","name":"home","format":"url","color":"0f0"}`, a.URL + "/mdi/home.svg?color=%2300ff00", "license"},
 		{"an address of a palette has no colour that would do nothing", `{"pack":"fl","name":"apple","format":"url","color":"#0f0"}`, a.URL + "/fl/apple.svg", "color was not applied"},
 		{"pixels of text", `{"pack":"mdi","name":"home","format":"datauri"}`, "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(homeSVG)), "license"},
-		{"what may not be sold", `{"pack":"nc","name":"home"}`, homeSVG, "non-commercial"},
+		{"an icon that may not be sold", `{"pack":"nc","name":"home"}`, homeSVG, "non-commercial"},
 	} {
 		got := call(t, s, "get_icon", json.RawMessage(row.args))
 		if len(got.texts) != 2 || got.texts[0] != row.want || got.fields["content"] != row.want || !strings.Contains(got.texts[1], row.words) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,6 +27,7 @@ type metrics struct {
 	took     *prometheus.HistogramVec
 	store    *prometheus.HistogramVec
 	failures *prometheus.CounterVec // of the store
+	bound    sync.Map               // boundRoute by route and status
 }
 
 func newMetrics(version string) *metrics {
@@ -113,12 +115,34 @@ func (m *metrics) count(next http.Handler) http.Handler {
 		// The status stays 500 if next panics.
 		s := &countedWriter{ResponseWriter: w, status: http.StatusInternalServerError}
 		defer func() {
-			m.took.WithLabelValues(route).Observe(time.Since(began).Seconds())
-			m.requests.WithLabelValues(route, strconv.Itoa(s.status)).Inc()
-			m.bytes.WithLabelValues(route).Add(float64(s.bytes))
+			bound := m.boundTo(route, s.status)
+			bound.took.Observe(time.Since(began).Seconds())
+			bound.requests.Inc()
+			bound.bytes.Add(float64(s.bytes))
 		}()
 		next.ServeHTTP(s, r)
 	})
+}
+
+// A boundRoute has the series of one route and status.
+type boundRoute struct {
+	took            prometheus.Observer
+	requests, bytes prometheus.Counter
+}
+
+// boundTo returns the series of a route and status. Looking their labels up for every request would
+// cost more than the rest of count.
+func (m *metrics) boundTo(route string, status int) *boundRoute {
+	type labels struct {
+		route  string
+		status int
+	}
+	key := labels{route, status}
+	if b, ok := m.bound.Load(key); ok {
+		return b.(*boundRoute)
+	}
+	b, _ := m.bound.LoadOrStore(key, &boundRoute{m.took.WithLabelValues(route), m.requests.WithLabelValues(route, strconv.Itoa(status)), m.bytes.WithLabelValues(route)})
+	return b.(*boundRoute)
 }
 
 // A countedWriter records the status and the number of bytes of a response.

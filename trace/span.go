@@ -75,6 +75,7 @@ type Exchange struct {
 	Protocol             string // version of HTTP: 1.1, 2, 3
 	Status               int
 	Cache                string // the cache outcome, in this project's terms
+	Site                 string // of a configuration file
 	Err                  error  // the reason for a missing or failed answer
 }
 
@@ -99,6 +100,7 @@ func (s *Span) End(at time.Time, e Exchange) {
 	s.setAttribute(semconv.URLPathKey, e.Path)
 	s.setAttribute(semconv.NetworkProtocolVersionKey, e.Protocol)
 	s.setAttribute("iconedge.cache", e.Cache)
+	s.setAttribute("iconedge.site", e.Site)
 	s.setServer(e.Host)
 	s.setStatus(e)
 	s.span.End(api.WithTimestamp(at))

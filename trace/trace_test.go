@@ -37,7 +37,7 @@ func TestSpans(t *testing.T) {
 	done := served.Do("store open")
 	done.Done(errors.New("gone"))
 	asked.End(now, Exchange{Method: "GET", Path: "/mdi/home.svg", Host: "127.0.0.1:8081", Status: 404})
-	served.End(now, Exchange{Method: "GET", Scheme: "https", Path: "/mdi/home.svg", Host: "cdn.example.org", Route: "/{pack}/{file}", Protocol: "2", Status: 404, Cache: "miss"})
+	served.End(now, Exchange{Method: "GET", Scheme: "https", Path: "/mdi/home.svg", Host: "cdn.example.org", Route: "/{pack}/{file}", Protocol: "2", Status: 404, Cache: "miss", Site: "shop"})
 	hostile := tr.Serve(Parent{}, now)
 	hostile.End(now, Exchange{Method: "X\xff", Path: "/\xff" + strings.Repeat("x", 5000), Status: 503, Err: errors.New("\xfe")})
 	tr.Close()
@@ -49,7 +49,7 @@ func TestSpans(t *testing.T) {
 		t.Errorf("server span: %+v", s)
 	}
 	for name, want := range map[string]string{"http.request.method": "GET", "url.scheme": "https", "server.address": "cdn.example.org", "http.route": "/{pack}/{file}",
-		"network.protocol.version": "2", "http.response.status_code": "404", "iconedge.cache": "miss", "error.type": ""} {
+		"network.protocol.version": "2", "http.response.status_code": "404", "iconedge.cache": "miss", "iconedge.site": "shop", "error.type": ""} {
 		if s.Attributes[name] != want {
 			t.Errorf("%s is %q, want %q", name, s.Attributes[name], want)
 		}

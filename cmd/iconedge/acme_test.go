@@ -22,7 +22,7 @@ const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": 
 
 // TestACME: an edge gets a certificate for its name by TLS-ALPN on its own TLS port, from Let's
 // Encrypt's authority for tests. After a restart it serves the stored certificate without a new
-// order.
+// order. Names below a wildcard get certificates of their own, beside certificates from files.
 func TestACME(t *testing.T) {
 	home := t.TempDir()
 	cert, key := certstest.Pair(t, home, "authority", "authority", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
@@ -33,42 +33,58 @@ func TestACME(t *testing.T) {
 		t.Fatal(err)
 	}
 	pebble := startPebble(t, conf)
-	edge := func() *harness.Server {
-		cmd := harness.Program(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", secured, "--origin", "http://127.0.0.1:1",
-			"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(home, "acme"), "--acme-directory", "https://"+directory+"/dir")
+	edge := func(flags ...string) *harness.Server {
+		cmd := harness.Program(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", secured, "--origin", "http://127.0.0.1:1",
+			"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(home, "acme"), "--acme-directory", "https://" + directory + "/dir"}, flags...)...)
 		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+cert)
 		s := harness.StartCommand(t, cmd)
 		s.Address("tls")
 		return s
 	}
 	first := edge()
-	serial := certificateSerial(t, secured)
+	serial := certificateSerial(t, secured, "cdn.edge.test")
 	if c, err := tls.Dial("tcp", secured, &tls.Config{ServerName: "other.test", InsecureSkipVerify: true}); err == nil {
 		c.Close()
 		t.Error("the edge serves a name that is not in --acme-host")
 	}
 	first.Stop()
+	own, ownKey := certstest.Pair(t, home, "own", "own.test", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
+	second := edge("--acme-host", "*.wild.test", "--tls-cert", own, "--tls-key", ownKey)
+	if a, b := certificateSerial(t, secured, "a.wild.test"), certificateSerial(t, secured, "b.c.wild.test"); a == b {
+		t.Errorf("two names below a wildcard have the same certificate %s", a)
+	}
+	for _, name := range []string{"own.test", "other.test", "wild.test"} {
+		c, err := tls.Dial("tcp", secured, &tls.Config{ServerName: name, InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		if leaf := c.ConnectionState().PeerCertificates[0]; leaf.Subject.CommonName != "own.test" {
+			t.Errorf("%s gets the certificate of %q, want the one of the file", name, leaf.Subject.CommonName)
+		}
+	}
+	second.Stop()
 	pebble.Kill()
 	edge()
-	if again := certificateSerial(t, secured); again != serial {
+	if again := certificateSerial(t, secured, "cdn.edge.test"); again != serial {
 		t.Errorf("after a restart without the authority: certificate %s, want %s", again, serial)
 	}
 }
 
 // certificateSerial completes a TLS handshake with an edge, and returns the serial number of its
-// certificate.
-func certificateSerial(t *testing.T, address string) string {
+// certificate for a name.
+func certificateSerial(t *testing.T, address, name string) string {
 	t.Helper()
 	var c *tls.Conn
 	// a handshake waits for the first certificate, but no longer than any handshake may take
 	harness.Eventually(t, "the edge serves its certificate", func() bool {
 		var err error
-		c, err = tls.Dial("tcp", address, &tls.Config{ServerName: "cdn.edge.test", InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		c, err = tls.Dial("tcp", address, &tls.Config{ServerName: name, InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 		return err == nil
 	})
 	defer c.Close()
 	leaf := c.ConnectionState().PeerCertificates[0]
-	if !regexp.MustCompile(`^Pebble `).MatchString(leaf.Issuer.CommonName) || leaf.VerifyHostname("cdn.edge.test") != nil || c.ConnectionState().NegotiatedProtocol != "h2" {
+	if !regexp.MustCompile(`^Pebble `).MatchString(leaf.Issuer.CommonName) || leaf.VerifyHostname(name) != nil || c.ConnectionState().NegotiatedProtocol != "h2" {
 		t.Errorf("a certificate of %q for %v, over %q", leaf.Issuer.CommonName, leaf.DNSNames, c.ConnectionState().NegotiatedProtocol)
 	}
 	return leaf.SerialNumber.String()

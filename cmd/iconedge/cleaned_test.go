@@ -48,11 +48,11 @@ var bomb = regexp.MustCompile(`^bomb-|laughs|loop|self|quadratic`)
 
 // TestHostileSVGs opens each hostile SVG that survives the cleaner in a browser: no script
 // runs, and no request leaves. The same browser also opens the raw SVGs, and sees many of them do
-// both, which shows that it would notice. With -short it opens every third SVG.
+// both, which shows that it would notice. With -short it opens every sixth SVG.
 func TestHostileSVGs(t *testing.T) {
 	part, fewScripts, fewRequests := 1, 70, 120
 	if testing.Short() {
-		part, fewScripts, fewRequests = 3, 20, 35
+		part, fewScripts, fewRequests = 6, 10, 17
 	}
 	browser := chromium(t)
 	var raw, clean []sample
@@ -142,6 +142,8 @@ func TestConformanceSVGs(t *testing.T) {
 	most, pattern := 150, filepath.Join(harness.NPM(t, "@iconify-json"), "*", "icons.json")
 	if folder := os.Getenv("ICONEDGE_LIBRARY"); folder != "" {
 		most, pattern = 2000, filepath.Join(folder, "json", "*.json")
+	} else if testing.Short() {
+		most = 60
 	}
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {

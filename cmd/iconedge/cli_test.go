@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/edge"
 	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
@@ -84,7 +85,7 @@ func TestCalls(t *testing.T) {
 			t.Errorf("iconedge %s: status %d, want %d; stdout %q; stderr %q, want one line with %q", row.args, status, row.status, stdout, stderr, row.stderr)
 		}
 	}
-	for _, c := range commands {
+	for _, c := range allCommands() {
 		if c.Name == "version" {
 			continue
 		}
@@ -130,7 +131,7 @@ func TestEnvironment(t *testing.T) {
 // TestConfigDocs: docs/reference/config.md lists every flag of the servers.
 func TestConfigDocs(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("# Configuration\n\nEvery flag has an environment variable; the flag takes precedence. A variable separates the values of a repeatable flag by spaces.\n`make golden` writes this page from the flags. `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` lists all its flags. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n")
+	b.WriteString("# Configuration\n\nEvery flag has an environment variable; the flag takes precedence. A variable separates the values of a repeatable flag by spaces.\n`make golden` writes this page from the flags. `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` lists all its flags. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n`iconedge edge --config FILE` reads a [configuration file](config-file.md), where each flag of the edge has the place that the table shows; what `defaults` has, a site may have too.\n")
 	var e edge.Config
 	var o origin.Config
 	var m mcp.Config
@@ -140,14 +141,20 @@ func TestConfigDocs(t *testing.T) {
 	}{{"iconedge edge", e.Flags}, {"iconedge origin", o.Flags}, {"iconedge mcp", m.Flags}} {
 		fs := flag.NewFlagSet(part.title, flag.ContinueOnError)
 		part.flags(fs)
-		fmt.Fprintf(&b, "\n## `%s`\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n", part.title)
+		inFile := func(string) string { return "" }
+		place, rule := "", ""
+		if part.title == "iconedge edge" {
+			place, rule = " in a file |", "---|"
+			inFile = func(name string) string { return " `" + flags.Place(name) + "` |" }
+		}
+		fmt.Fprintf(&b, "\n## `%s`\n\n| flag | variable |%s default | meaning |\n|---|---|%s---|---|\n", part.title, place, rule)
 		fs.VisitAll(func(f *flag.Flag) {
 			_, text := flag.UnquoteUsage(f)
 			def := f.DefValue
 			if def != "" {
 				def = "`" + def + "`"
 			}
-			fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, iconedge.Variable(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
+			fmt.Fprintf(&b, "| `--%s` | `%s` |%s %s | %s |\n", f.Name, iconedge.Variable(f.Name), inFile(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
 		})
 	}
 	golden.Check(t, filepath.Join("..", "..", "docs", "reference", "config.md"), b.Bytes())
@@ -182,11 +189,10 @@ func TestCertificatesAtStart(t *testing.T) {
 		{"two that are wrong", append(pair(old, oldKey), pair(home+"/nowhere.crt", key)[2:]...), []string{old, "nowhere.crt"}},
 		{"more certificates than keys", append(pair(good, key), "--tls-cert", old), []string{"2 --tls-cert and 1 --tls-key"}},
 		{"more keys than certificates", append(pair(good, key), "--tls-key", oldKey), []string{"1 --tls-cert and 2 --tls-key"}},
-		{"no certificate at all", []string{"--tls-listen", "127.0.0.1:0"}, []string{"requires either --tls-cert"}},
+		{"no certificate at all", []string{"--tls-listen", "127.0.0.1:0"}, []string{"requires --tls-cert"}},
 		{"nowhere to listen", pair(good, key)[2:], []string{"require --tls-listen"}},
 		{"a redirect to nowhere", []string{"--tls-redirect"}, []string{"require --tls-listen"}},
 		{"a wrong address", append([]string{"--tls-listen", "nonsense"}, pair(good, key)[2:]...), []string{"--tls-listen must be HOST:PORT"}},
-		{"files and an authority", append(pair(good, key), "--acme-host", "edge.test", "--acme-dir", home), []string{"or --acme-host"}},
 		{"an authority without a folder", []string{"--tls-listen", "127.0.0.1:0", "--acme-host", "edge.test"}, []string{"--acme-dir"}},
 	} {
 		stdout, stderr, status := harness.Call(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args...)...)

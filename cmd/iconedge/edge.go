@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/edge"
 	"github.com/iconedge/iconedge/internal/cli"
 )
@@ -26,8 +27,14 @@ func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 	cfg := edge.Config{Version: buildVersion()}
 	cfg.Flags(fs.FlagSet)
 	logger := logFlags(fs, std)
+	file := fs.String(flags.File, "", "`file` with sites, origins and rules in YAML; flags and variables that are given beside it take precedence; read again on SIGHUP (default none)")
 	if err := fs.Parse(std, args); err != nil {
 		return err
+	}
+	if *file != "" {
+		if err := useFile(std, fs, &cfg, *file); err != nil {
+			return err
+		}
 	}
 	if err := inheritEdge(&cfg); err != nil {
 		return err

@@ -75,7 +75,7 @@ func TestConformanceIconify(t *testing.T) {
 	d.ours = startPublished(t, library)
 	d.read(library)
 	d.data()
-	d.drawings()
+	d.svgs()
 	d.stylesheets()
 	d.lists()
 	d.searches()
@@ -319,12 +319,12 @@ func (d *apiComparison) sameData(target, prefix, theirBody, ourBody string) {
 		if box != has || want.Hidden != got.Hidden {
 			d.Errorf("%s: %s has the box %v, want %v", target, name, has, box)
 		}
-		d.sameDrawing(target+" "+name, want.Body, got.Body, box)
+		d.sameContent(target+" "+name, want.Body, got.Body, box)
 	}
 }
 
-// sameDrawing compares the content of two SVGs after cleaning, which gives equal ones equal bytes.
-func (d *apiComparison) sameDrawing(what, theirs, ours string, box svg.Box) {
+// sameContent compares the content of two SVGs after cleaning, which gives equal ones equal bytes.
+func (d *apiComparison) sameContent(what, theirs, ours string, box svg.Box) {
 	want, err := svg.Clean([]byte(theirs), box)
 	if err != nil {
 		d.Errorf("%s: Iconify's SVG is not clean: %v", what, err)
@@ -361,10 +361,10 @@ func (d *apiComparison) sameSVG(what, theirs, ours string) {
 	if a, b := attributes(got[1]), attributes(want[1]); !reflect.DeepEqual(a, b) {
 		d.Errorf("%s: the root has %v, want %v", what, a, b)
 	}
-	d.sameDrawing(what, want[2], got[2], svg.Box{Width: 24, Height: 24})
+	d.sameContent(what, want[2], got[2], svg.Box{Width: 24, Height: 24})
 }
 
-func (d *apiComparison) drawings() {
+func (d *apiComparison) svgs() {
 	values := map[string][]string{
 		"width": {"", "24", "2em", "1.5rem", "auto", "none", "unset", "0.75em", "100%"}, "height": {"", "24", "48", "1em", "auto", "none", "2.5em"},
 		"rotate": {"", "1", "2", "3", "5", "-1", "90deg", "180deg", "45deg", "25%", "30%", "abc", "90"},

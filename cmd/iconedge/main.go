@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
+	"slices"
 	"syscall"
 
+	"github.com/iconedge/iconedge/client/commands"
 	"github.com/iconedge/iconedge/internal/cli"
 )
 
@@ -25,18 +26,30 @@ var iconedge = &cli.Program{
 	Env:  "ICONEDGE",
 }
 
-// commands lists the commands. Servers need longer than prompt allows, because they drain before
-// they end, and so call endBy themselves.
-var commands = []cli.Command{
+// ownCommands lists the commands of operators and agents. Servers need longer than prompt allows,
+// because they drain before they end, and so call endBy themselves.
+var ownCommands = []cli.Command{
 	{Name: "run", Does: "run origin and edge in one process over a folder: the whole service", Run: runAll},
 	{Name: "publish", Does: "build a release of an icon library and make it current", Run: prompt(publishRelease)},
 	{Name: "withdraw", Does: "withdraw an icon or a pack everywhere, at once", Run: prompt(withdraw)},
 	{Name: "origin", Does: "serve a release from an object store: the origin service", Run: runOrigin},
 	{Name: "edge", Does: "serve clients as a caching reverse proxy in front of an origin", Run: runEdge},
+	{Name: "config", Does: "check, describe and explain the configuration file of an edge", Run: prompt(configure)},
 	{Name: "token", Does: "issue, revoke and list licence tokens", Run: prompt(tokens)},
 	{Name: "mcp", Does: "serve icons to agents over the Model Context Protocol", Run: prompt(runMCP)},
 	{Name: "health", Does: "check the health of a server, for containers", Run: prompt(health)},
 	{Name: "version", Does: "print the version", Run: prompt(printVersion)},
+}
+
+// allCommands returns the commands of operators, then those of people who use icons.
+func allCommands() []cli.Command {
+	clients := commands.Set{Program: iconedge, Version: buildVersion()}
+	all := slices.Clone(ownCommands)
+	for _, c := range clients.All() {
+		c.Run = prompt(c.Run)
+		all = append(all, c)
+	}
+	return all
 }
 
 func main() {
@@ -44,7 +57,7 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	reloads()                    // SIGHUP ends no command, even one without files to read again
-	os.Exit(iconedge.Run(ctx, commands, cli.Streams{Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
+	os.Exit(iconedge.Run(ctx, allCommands(), cli.Streams{Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
 }
 
 func printVersion(_ context.Context, std cli.Streams, _ []string) error {
@@ -52,23 +65,4 @@ func printVersion(_ context.Context, std cli.Streams, _ []string) error {
 	return err
 }
 
-// buildVersion returns the version of the release, of the module, or of the commit that the program
-// was built from.
-func buildVersion() string {
-	if version != "" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "devel"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return "devel-" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	return "devel"
-}
+func buildVersion() string { return cli.BuildVersion(version) }

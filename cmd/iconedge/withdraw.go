@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -31,16 +30,11 @@ func withdraw(ctx context.Context, std cli.Streams, args []string) error {
 	by := fs.String("by", "", "`name` of the person for the record (default the user and the machine)")
 	undo := fs.Bool("undo", false, "end the withdrawal")
 	listed := fs.Bool("list", false, "list all withdrawals, those that were undone too")
-	target := "" // flags may follow it, as they do in the examples
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		target, args = args[0], args[1:]
-	}
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
-	if target == "" && fs.NArg() == 1 {
-		target = fs.Arg(0)
-	} else if fs.NArg() > 0 {
+	target := fs.Arg(0)
+	if fs.NArg() > 1 {
 		return cli.Usage("iconedge withdraw takes one icon or pack; see iconedge withdraw --help")
 	}
 	if (target == "") != *listed || *listed && *undo {

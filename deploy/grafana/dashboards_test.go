@@ -73,6 +73,33 @@ func TestPanels(t *testing.T) {
 	}
 }
 
+// TestVariables: each variable that an expression uses can be selected on its board.
+func TestVariables(t *testing.T) {
+	used := regexp.MustCompile(`\$(\w+)`)
+	with := map[string]bool{} // the boards with a selection of sites
+	for _, b := range boards {
+		known := map[string]bool{"__rate_interval": true}
+		for _, v := range b.variables() {
+			known[v.(object)["name"].(string)] = true
+		}
+		with[b.name] = known["site"]
+		for _, r := range b.rows {
+			for _, p := range r.panels {
+				for _, q := range p.queries {
+					for _, m := range used.FindAllStringSubmatch(q.expr, -1) {
+						if !known[m[1]] {
+							t.Errorf("%s / %s: no variable %s", b.name, p.title, m[1])
+						}
+					}
+				}
+			}
+		}
+	}
+	if !with["sites"] || with["fleet"] {
+		t.Errorf("a selection of sites is on %v", with)
+	}
+}
+
 // TestGrid: panels do not overlap or exceed the width, and ids are unique in a board.
 func TestGrid(t *testing.T) {
 	for _, b := range boards {

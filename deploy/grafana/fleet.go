@@ -27,7 +27,7 @@ var fleetBoard = board{"fleet", "Fleet", "The users' view by region. Start here;
 		lines("p99 of icons", seconds, "This shows the cost of a miss: the network to the shield or the origin.", q(quantile(".99", ofEdges, icons, "region"), "{{region}}")).above(.05, .25),
 		lines("Sent", traffic, "Bodies of answers.", q(`sum by (region) (rate(iconedge_edge_response_bytes_total{@edge}@rate))`, "{{region}}")),
 	}},
-	{"What is asked, and how it is answered", []panel{
+	{"Requests, and how they are answered", []panel{
 		lines("By route", perSecond, "Requests by endpoint.", q(`sum by (route) (rate(iconedge_edge_requests_total{@edge}@rate))`, "{{route}}")).stack(),
 		lines("By protocol", perSecond, "h1, h2 and h3.", q(`sum by (protocol) (rate(iconedge_edge_requests_total{@edge}@rate))`, "{{protocol}}")).stack(),
 		lines("By status", perSecond, "Classes of statuses; 429 is among the 4xx.", q(`sum by (code) (rate(iconedge_edge_requests_total{@edge}@rate))`, "{{code}}")).stack(),

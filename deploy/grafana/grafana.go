@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // runbooks is the address of the runbooks. Each has the name of its alert; the rules' runbook_url
@@ -35,7 +36,7 @@ func (b board) model() object {
 		"uid": "iconedge-" + b.name, "title": "Iconedge / " + b.title, "description": b.about, "tags": []string{"iconedge"},
 		"schemaVersion": schema, "editable": true, "graphTooltip": 1, "timezone": "browser", "refresh": "30s",
 		"time": object{"from": "now-1h", "to": "now"}, "timepicker": object{},
-		"links": b.links(), "templating": object{"list": variables}, "annotations": object{"list": []any{switches}},
+		"links": b.links(), "templating": object{"list": b.variables()}, "annotations": object{"list": []any{switches}},
 		"panels": b.panels(),
 	}
 }
@@ -53,7 +54,20 @@ func (b board) links() []any {
 		"includeVars": false, "keepTime": false, "targetBlank": true, "asDropdown": false, "icon": "doc", "tags": []string{}})
 }
 
-// variables are the selections on each board: Prometheus, regions, nodes.
+// variables returns the selections on a board: Prometheus, regions, nodes, and sites if an
+// expression uses them.
+func (b board) variables() []any {
+	for _, r := range b.rows {
+		for _, p := range r.panels {
+			if slices.ContainsFunc(p.queries, func(q query) bool { return strings.Contains(q.expr, "$site") }) {
+				return append(slices.Clone(variables), choice("site", `label_values(iconedge_edge_site_responses_total{job="iconedge-edge",region=~"$region"}, site)`))
+			}
+		}
+	}
+	return variables
+}
+
+// variables are the selections on every board.
 var variables = []any{
 	object{"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus", "refresh": 1, "hide": 0, "options": []any{}, "current": object{}},
 	choice("region", `label_values(up{job=~"iconedge-.+"}, region)`),

@@ -1,7 +1,7 @@
 // Command grafana writes the dashboards of a fleet to dashboards/*.json, for Grafana's
 // provisioning, from the tables in this folder. Each board has a file: fleet, node, cache, origin,
-// limits, release, slo. Change a table, run `go run ./deploy/grafana`, and review both in the diff;
-// a test compares them.
+// sites, limits, release, slo. Change a table, run `go run ./deploy/grafana`, and review both in
+// the diff; a test compares them.
 //
 // Expressions are PromQL with a few abbreviations (panel.go). Queries use only classic histograms,
 // and use the results of the recording rules (deploy/prometheus/rules) where there are any.
@@ -14,7 +14,7 @@ import (
 )
 
 // boards are all boards in the order of their links, from the whole to the parts.
-var boards = []board{fleetBoard, sloBoard, nodeBoard, cacheBoard, originBoard, limitsBoard, releaseBoard}
+var boards = []board{fleetBoard, sloBoard, nodeBoard, cacheBoard, originBoard, sitesBoard, limitsBoard, releaseBoard}
 
 func main() {
 	if err := write(filepath.Join("deploy", "grafana", "dashboards")); err != nil {

@@ -23,6 +23,8 @@ var originBoard = board{"origin", "Origin and store", "The path from an edge to 
 		lines("Failures, by origin", events, "No connection, lost, or too late.", q(`sum by (origin) (rate(iconedge_edge_origin_failures_total{@node}@rate))`, "{{origin}}")),
 		lines("Given up", events, "Times that a breaker opened.", q(`sum by (origin) (rate(iconedge_edge_origin_breaker_opened_total{@node}@rate))`, "{{origin}}")),
 		lines("Too late, and once more", events, "Timeouts, and requests that were sent a second time.", q(`sum(rate(iconedge_edge_origin_timeouts_total{@node}@rate))`, "timeouts"), q(`sum(rate(iconedge_edge_origin_retries_total{@node}@rate))`, "retries")),
+		lines("Broken off", events, "Responses that an origin broke off after their fields, or in which it paused for too long.", q(`sum by (region) (rate(iconedge_edge_origin_broken_total{@node}@rate))`, "{{region}}")),
+		lines("Without a complete response", perSecond, "Requests for which no origin gave a complete response: none at all, or one that broke off.", q(`sum by (region) (rate(iconedge_edge_origin_requests_failed_total{@node}@rate))`, "{{region}}")),
 		lines("Connections", whole, "Open to origins.", q(`sum by (instance) (iconedge_edge_origin_connections{@node})`, "{{instance}}")),
 	}},
 	{"Origins", []panel{

@@ -1,7 +1,7 @@
 package main
 
 // releaseBoard shows the roll-out of a release of the library, or of the program.
-var releaseBoard = board{"release", "Releases", "A roll-out of the library, or of the program: who has it, since when, and what it did.", []row{
+var releaseBoard = board{"release", "Releases", "A roll-out of the library, or of the program: the nodes that have it, since when, and its effects.", []row{
 	{"Now", []panel{
 		stat("Releases at the edges", whole, "One, but for the five seconds of a switch.", `count(count by (release) (iconedge_edge_release_info{@node}))`).above(2, 3),
 		stat("Nodes behind", whole, "Edges and shields whose release no origin serves; for two minutes: ReleaseStuck.", `count(iconedge_edge_release_info{@node} unless on (release) iconedge_origin_release_info) or vector(0)`).above(1, 2),
@@ -17,7 +17,7 @@ var releaseBoard = board{"release", "Releases", "A roll-out of the library, or o
 		lines("From the cache", share, "A release that changes much costs hits for a while.", q(`region:iconedge_edge_hits_per_lookups:ratio_rate5m{@region}`, "{{region}}")).below(.9, .8),
 		lines("Refused by origins", events, "[runbook]("+runbooks+"ReleaseStuck.md)", q(`sum by (instance) (rate(iconedge_origin_release_refused_total{@origin}@rate))`, "{{instance}}")),
 		lines("Names", number, "Packs and icons that each node knows of; 0: it asks for every name.", q(`iconedge_edge_names{@node}`, "{{instance}}")),
-		table("Who has which", "Nodes and the release that they show.", []column{
+		table("Release of each node", "Nodes and the release that they show.", []column{
 			{"instance", "Node", "", ""}, {"region", "Region", "", ""}, {"job", "Job", "", ""}, {"release", "Release", "", ""}, {valueOf(1), "Made at", "dateTimeAsIso", ""},
 		}, q(`max by (job, region, instance, release) (iconedge_edge_release_info{@node} or iconedge_origin_release_info{@origin})`, ""),
 			q(`1000 * max by (job, region, instance) (iconedge_edge_release_created_timestamp_seconds{@node} or iconedge_origin_release_created_timestamp_seconds{@origin})`, "")),

@@ -13,7 +13,7 @@ var sloBoard = board{"slo", "Objectives", "Two promises over 30 days: 99.95 % of
 	}},
 	{"Availability: how fast the budget burns, by region", burns("failures_per_requests", "EdgeAvailabilityBurn")},
 	{"Latency: how fast the budget burns, by region", burns("slow_per_icons", "EdgeLatencyBurn")},
-	{"What fails", []panel{
+	{"Failures", []panel{
 		lines("Answered 5xx, by route", perSecond, "Which kind of calls fails.", q(`sum by (route) (rate(iconedge_edge_requests_total{@edge,code="5xx"}@rate))`, "{{route}}")).stack(),
 		lines("Answered 5xx, by node", perSecond, "One node, or all: the node, or what is behind it.", q(`sum by (instance) (rate(iconedge_edge_requests_total{@edge,code="5xx"}@rate))`, "{{instance}}")).stack(),
 		lines("p99, by route", seconds, "Searches are slower than icons; they have no objective.", q(quantile(".99", ofEdges, "@edge", "route"), "{{route}}")),

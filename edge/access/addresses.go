@@ -6,6 +6,8 @@ import (
 	"net/netip"
 
 	"go4.org/netipx"
+
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // addresses is a set of addresses, in sorted ranges. The zero value is empty.
@@ -21,7 +23,7 @@ func parseAddresses(text []byte) (*addresses, error) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		p, err := ParsePrefix(string(line))
+		p, err := hostport.ParsePrefix(string(line))
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}

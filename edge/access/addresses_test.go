@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/hostport"
 )
 
 func TestAddresses(t *testing.T) {
@@ -67,7 +69,7 @@ func FuzzAddresses(f *testing.F) {
 		var networks []netip.Prefix
 		for line := range strings.Lines(string(text)) {
 			line, _, _ = strings.Cut(line, "#")
-			if p, err := ParsePrefix(strings.TrimSpace(line)); err == nil {
+			if p, err := hostport.ParsePrefix(strings.TrimSpace(line)); err == nil {
 				networks = append(networks, p)
 			}
 		}

@@ -108,19 +108,3 @@ func newLimit(of ratelimit.Limit, name string, share func(name string, own *rate
 	}
 	return limit{own, share(name, own)}
 }
-
-// ParsePrefix parses a CIDR or a single address.
-func ParsePrefix(s string) (netip.Prefix, error) {
-	prefix, err := netip.ParsePrefix(s)
-	if err != nil {
-		addr, err := netip.ParseAddr(s)
-		if err != nil || addr.Zone() != "" {
-			return netip.Prefix{}, errors.New("must be an address or a network, such as 10.0.0.0/8")
-		}
-		prefix = netip.PrefixFrom(addr, addr.BitLen())
-	}
-	if prefix.Addr().Is4In6() {
-		return netip.Prefix{}, errors.New("an IPv4 network must be in IPv4 form, such as 10.0.0.0/8")
-	}
-	return prefix.Masked(), nil
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 	"github.com/iconedge/iconedge/edge/cache/memory"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 func newTest(t *testing.T, maxBytes int64) *Cache {
@@ -59,12 +60,13 @@ func TestNewerReplacesOlder(t *testing.T) {
 }
 
 func TestCeilingHolds(t *testing.T) {
+	sequential.Test(t)
 	const ceiling = 4 << 20
 	c := newTest(t, ceiling)
 	body := strings.Repeat("<path d='M0 0h24v24z'/>", 200)
 	for i := range 3000 {
 		e := entrytest.New(fmt.Sprint("/", i), body[:len(body)-i])
-		e.AddCodings()
+		entrytest.WithCodings(e)
 		c.Put(e, c.Generation())
 		if s := c.Stats(); s.Bytes > ceiling {
 			t.Fatalf("after %d stores the cache has %d bytes, above its ceiling of %d", i+1, s.Bytes, ceiling)

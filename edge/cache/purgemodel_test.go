@@ -12,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entrytest"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // text returns a short string of few letters, so that many strings have a common prefix.
@@ -42,6 +43,7 @@ func applies(p *invalidation.Purge, key string, tags []string) bool {
 // disk, the cache finds the same entries as a simple model, with the same freshness, and purges
 // count the same number of entries.
 func TestPurgeModel(t *testing.T) {
+	sequential.Test(t)
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("memory ", seed), func(t *testing.T) { purgeModel(t, newTest(t, 16<<20), seed, false) })
 		if seed > 1 { // a disk is slow

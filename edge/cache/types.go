@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"strings"
+
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
@@ -25,3 +27,7 @@ type (
 // TargetTag returns the surrogate key that all entries with a target have whose keys begin with a
 // scheme and a host.
 func TargetTag(target string) string { return hashes.TargetTag(target) }
+
+// AddressTag returns the surrogate key of responses for a host and a target whose keys have more
+// than that. No response can name it, because surrogate keys have no spaces.
+func AddressTag(host, target string) string { return " " + strings.ToLower(host) + " " + target }

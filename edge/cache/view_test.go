@@ -23,15 +23,17 @@ func TestView(t *testing.T) {
 	varies.Secondary, varies.Vary = "en", []string{"Accept-Language"}
 	soft, dropped := entrytest.Own("/soft", body), entrytest.Own("/dropped", body)
 	dropped.Tags = []string{"dropped"}
+	unusable, undated := entrytest.Own("/unusable", body), entrytest.Own("/undated", body)
+	unusable.Policy.NoCache, undated.Policy.Stored = true, time.Time{}
 	for _, e := range []*entry.Entry{
-		entrytest.WithCodings(entrytest.Own("/mdi/home.svg", body)), entrytest.Own("/short", "x"), entrytest.Own("/large", strings.Repeat("x", 1<<20)), soft, dropped, varies, entrytest.New("/forwarded", body),
+		entrytest.WithCodings(entrytest.Own("/mdi/home.svg", body)), entrytest.Own("/short", "x"), entrytest.Own("/large", strings.Repeat("x", 1<<20)), soft, dropped, varies, entrytest.New("/forwarded", body), unusable, undated,
 	} {
 		c.Put(e, c.Generation())
 	}
 	c.Purge(invalidation.Purge{Keys: []string{"/soft"}, Soft: true}, t0.Add(time.Minute))
 	c.Invalidate("dropped")
 	for key, want := range map[string]bool{
-		"/mdi/home.svg": true, "/short": true, "/large": true, "/soft": true, "/dropped": false, "/varies": false, "/forwarded": false, "/none": false,
+		"/mdi/home.svg": true, "/short": true, "/large": true, "/soft": true, "/dropped": false, "/varies": false, "/forwarded": false, "/none": false, "/unusable": true, "/undated": true,
 	} {
 		var v View
 		if got := c.View(key, &v); got != want {
@@ -44,10 +46,19 @@ func TestView(t *testing.T) {
 	consistent(t, c)
 }
 
+// freshAt returns the results of fresh before, when and after a response was stored.
+func freshAt(fresh func(time.Time) (age, ttl time.Duration, ok bool)) string {
+	var all strings.Builder
+	for _, after := range []time.Duration{-time.Hour, 0, time.Nanosecond, 90 * time.Second, 1000 * time.Hour} {
+		fmt.Fprintln(&all, fmt.Sprint(fresh(t0.Add(after))))
+	}
+	return all.String()
+}
+
 // shows compares a view with the entry that Get returns, and releases the view.
 func shows(t *testing.T, v *View, c *Cache, key string) {
 	t.Helper()
-	freshness, head, hits := v.Freshness(), *v.Head(), v.Hit()
+	freshness, head, hits := freshAt(v.Fresh), *v.Head(), v.Hit()
 	var bodies, tags [3]string
 	for coding := range entry.Brotli + 1 {
 		if v.Has(coding) {
@@ -57,8 +68,10 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 	head.Own, head.OwnBody = []byte(string(head.Own)), []byte(string(head.OwnBody))
 	v.Release()
 	e := c.Get(key)
-	if freshness != e.Freshness() || !entrytest.SameHead(&entry.Entry{Head: &head}, e) || e.Hit() != hits+1 {
-		t.Errorf("the view of %s shows freshness %+v, head %+v, %d hits", key, freshness, head, hits)
+	p := e.Freshness()
+	want := freshAt(func(now time.Time) (age, ttl time.Duration, ok bool) { return p.AgeAt(now), p.TTL(now), p.Fresh(now) })
+	if freshness != want || !entrytest.SameHead(&entry.Entry{Head: &head}, e) || e.Hit() != hits+1 {
+		t.Errorf("the view of %s shows freshness %s, head %+v, %d hits", key, freshness, head, hits)
 	}
 	for coding := range entry.Brotli + 1 {
 		if w := e.Variant(coding); w == nil && tags[coding] != "" || w != nil && (string(w.Body) != bodies[coding] || w.ETag != tags[coding]) {
@@ -109,7 +122,7 @@ func TestViewDoesNotAllocate(t *testing.T) {
 		if !c.View(codec.AsString(key), &v) {
 			t.Fatal("the entry is not found")
 		}
-		if v.Freshness().Fresh(t0) {
+		if _, _, ok := v.Fresh(t0); ok {
 			out = append(append(append(out[:0], v.Head().Own...), v.ETag(entry.Brotli)...), v.Body(entry.Brotli)...)
 		}
 		v.Hit()

@@ -22,7 +22,9 @@ import (
 )
 
 const (
-	maxPending      = 1 << 8   // codings to be made
+	// maxPending is the number of codings to be made: as many as a warm cache has popular icons,
+	// because one that finds no place waits until its icon has twice as many hits.
+	maxPending      = 1 << 14
 	maxPendingBytes = 32 << 20 // of the bodies that wait for their codings
 	worthPart       = 8        // a coding must save at least 1/worthPart of the body
 )
@@ -55,7 +57,9 @@ type job struct {
 
 type work struct {
 	job
-	entry *cache.Entry
+	entry  *cache.Entry
+	atMost int           // bytes of a coding that is worth storing
+	encode func() []byte // nil: entry.Encode
 }
 
 // New returns a compressor for the entries of a cache.
@@ -63,18 +67,49 @@ func New(c *cache.Cache, log *slog.Logger) *Compressor {
 	return &Compressor{cache: c, log: log, most: max(1, runtime.GOMAXPROCS(0)/4), pending: map[job]bool{}}
 }
 
-// Want makes the coding of a stored response in the background, unless it is being made, or has
-// proved useless. It does nothing if too many others wait: a later request will want the coding
-// again.
+// Want makes the coding of a stored response in the background, if it saves enough, unless it is
+// being made, or has proved useless. It does nothing if too many others wait: a later request will
+// want the coding again.
 func (c *Compressor) Want(e *cache.Entry, coding entry.Coding) {
-	id := e.Identity()
-	w := work{job{e.ID, coding}, e}
-	if e.ID == 0 || id == nil || !fits(int64(len(id.Body))) || c.isUseless(w.job) {
+	if id := e.Identity(); id != nil && fits(int64(len(id.Body))) {
+		c.want(e, coding, len(id.Body)-len(id.Body)/worthPart)
+	}
+}
+
+// WantSmaller is Want for a response on the edge's own routes: a coding is stored if it is smaller
+// than the bodies that the entry has.
+func (c *Compressor) WantSmaller(e *cache.Entry, coding entry.Coding) {
+	if !e.MayAdd(coding) || len(e.Identity().Body) > maxBody {
+		return
+	}
+	smallest := len(e.Identity().Body)
+	for _, v := range e.Variants {
+		if v != nil {
+			smallest = min(smallest, len(v.Body))
+		}
+	}
+	c.want(e, coding, smallest-1)
+}
+
+// WantAs is Want for an entry that is a part of responses: encode returns its body in a form of its
+// own, which is stored as the coding if it is not longer.
+func (c *Compressor) WantAs(e *cache.Entry, coding entry.Coding, encode func() []byte) {
+	c.add(work{job{e.ID, coding}, e, len(e.Identity().Body), encode})
+}
+
+func (c *Compressor) want(e *cache.Entry, coding entry.Coding, atMost int) {
+	c.add(work{job{e.ID, coding}, e, atMost, nil})
+}
+
+// add queues a coding, unless it is useless or there already.
+func (c *Compressor) add(w work) {
+	e := w.entry
+	if e.ID == 0 || c.isUseless(w.job) {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	size := int64(len(id.Body))
+	size := int64(len(e.Identity().Body))
 	switch {
 	case c.pending[w.job]:
 		return
@@ -127,7 +162,7 @@ func (c *Compressor) done(w work) {
 	c.bytes -= int64(len(w.entry.Identity().Body))
 }
 
-// code makes a coding and stores it, if it saves enough.
+// code makes a coding and stores it, if it is short enough.
 func (c *Compressor) code(w work) {
 	defer func() {
 		if p := recover(); p != nil { // of an encoder: the response stays as it is
@@ -136,8 +171,13 @@ func (c *Compressor) code(w work) {
 		}
 	}()
 	body := w.entry.Identity().Body
-	coded := entry.Encode(w.coding, body)
-	if len(coded) > len(body)-len(body)/worthPart {
+	var coded []byte
+	if w.encode != nil {
+		coded = w.encode()
+	} else {
+		coded = entry.Encode(w.coding, body)
+	}
+	if len(coded) > w.atMost {
 		c.setUseless(w.job)
 		c.rejected.Add(1)
 		return

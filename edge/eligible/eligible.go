@@ -23,6 +23,10 @@ type Request struct {
 	Now            time.Time
 	Fields         Fields // all fields received
 	Sampled        bool   // sampled for a trace, so the pipeline must handle the request
+
+	// TakesBody says that a long body may be left in Body instead of being copied behind the head.
+	TakesBody bool
+	Body      []byte // the response's body, which is never modified; nil: it is behind the head
 }
 
 // Fields gives access to fields that the response does not depend on, such as those of the access
@@ -42,22 +46,18 @@ const (
 )
 
 // MaxTarget limits the target of an eligible request, in bytes.
-const MaxTarget = 512
+const MaxTarget = 1 << 10
 
-// Reset resets the fields of the previous request. Secure, Tier, Client, Now and Fields stay.
+// Reset resets the fields of the previous request. Secure, Tier, Client, Now, Fields and TakesBody
+// stay.
 func (r *Request) Reset() {
-	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.Sampled = nil, nil, nil, nil, false, false
+	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.Sampled, r.Body = nil, nil, nil, nil, false, false, nil
 }
 
 // SetTarget accepts a target that is a path of visible ASCII without a fragment.
 func (r *Request) SetTarget(target []byte) State {
-	if len(target) == 0 || target[0] != '/' || len(target) > MaxTarget {
+	if len(target) == 0 || target[0] != '/' || len(target) > MaxTarget || !isPath(target) {
 		return Ineligible
-	}
-	for _, c := range target {
-		if c <= ' ' || c >= 0x7f || c == '#' {
-			return Ineligible
-		}
 	}
 	r.Target = target
 	return Eligible

@@ -2,6 +2,7 @@ package eligible
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"strings"
 )
 
@@ -14,36 +15,79 @@ var Token = func() (t [256]bool) {
 }()
 
 // IsToken reports whether a name is a token (RFC 9110, section 5.6.2).
-func IsToken(name []byte) bool {
-	for _, c := range name {
+func IsToken(name []byte) bool { return len(name) > 0 && EndOfToken(name) == len(name) }
+
+// EndOfToken returns the length of the longest token that b begins with; 0 if there is none.
+func EndOfToken(b []byte) int {
+	for i, c := range b {
 		if !Token[c] {
-			return false
+			return i
 		}
 	}
-	return len(name) > 0
+	return len(b)
 }
 
 // Controls reports whether a value or a line has a control byte other than a tab (RFC 9110, section
-// 5.5). It checks eight bytes at a time.
-func Controls(b []byte) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; len(b) >= 8; b = b[8:] {
-		w := binary.LittleEndian.Uint64(b)
-		del := w ^ 0x7f*ones
-		if (w-0x20*ones)&^w&highs|(del-ones)&^del&highs != 0 && anyControl(b[:8]) {
-			// anyControl decides, because the arithmetic borrows and may report a byte that is no
-			// control.
-			return true
+// 5.5).
+func Controls(b []byte) bool { return Control(b) < len(b) }
+
+// Control returns the position of the first control byte other than a tab, or the length of b if
+// there is none.
+func Control(b []byte) int {
+	if len(b) < 8 {
+		for i, c := range b {
+			if c < ' ' && c != '\t' || c == 0x7f {
+				return i
+			}
+		}
+		return len(b)
+	}
+	for i := 0; i < len(b); i += 8 {
+		at := min(i, len(b)-8)
+		if w := binary.LittleEndian.Uint64(b[at:]); outside(w, ' ') != 0 {
+			if found := outside(w, ' ') &^ equal(w, '\t'); found != 0 {
+				return at + bits.TrailingZeros64(found)/8
+			}
 		}
 	}
-	return anyControl(b)
+	return len(b)
 }
 
-func anyControl(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return true
+// isPath reports whether all bytes of a target are visible ASCII, and none begins a fragment.
+func isPath(b []byte) bool {
+	if len(b) < 8 {
+		for _, c := range b {
+			if c <= ' ' || c >= 0x7f || c == '#' {
+				return false
+			}
+		}
+		return true
+	}
+	for i := 0; i < len(b); i += 8 {
+		if w := binary.LittleEndian.Uint64(b[min(i, len(b)-8):]); outside(w, '!')|w&highs|equal(w, '#') != 0 {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+// The functions below look at eight bytes at a time. A result is the highest bit of its byte. No
+// sum exceeds 255, so no byte affects its neighbour. The last eight bytes of a text are examined
+// even if some of them were before.
+const (
+	ones  = 0x0101010101010101
+	lows  = 0x7f * ones
+	highs = 0x80 * ones
+)
+
+// outside marks the bytes of ASCII that are below least, which is at most 0x7f, or DEL.
+func outside(w uint64, least byte) uint64 {
+	low := w & lows
+	return (^(low + uint64(0x80-least)*ones) | (low + ones)) &^ w & highs
+}
+
+// equal marks the bytes that equal c, which is at most 0x7f.
+func equal(w uint64, c byte) uint64 {
+	w ^= uint64(c) * ones
+	return ^(w&lows + lows | w) & highs
 }

@@ -1,7 +1,7 @@
 package eligible
 
 import (
-	"bytes"
+	"slices"
 	"testing"
 
 	"golang.org/x/net/http/httpguts"
@@ -20,13 +20,21 @@ func TestToken(t *testing.T) {
 
 // Checking eight bytes at a time gives the result of checking each byte, wherever a control byte
 // is.
-func FuzzControls(f *testing.F) {
-	for _, s := range []string{"", "plain text", "a\tb", "\x00", "seven77\x1f", "eight888\x7f", "\x80\xff caf\u00e9 \u00a0", "\x20\x1f\x20\x1f\x20\x1f\x20\x1f\x20"} {
+func FuzzControl(f *testing.F) {
+	for _, s := range []string{"", "plain text", "a\tb", "\x00", "seven77\x1f", "eight888\x7f", "\x80\xff caf\u00e9 \u00a0", "\x20\x1f\x20\x1f\x20\x1f\x20\x1f\x20",
+		"/mdi/home.svg", "/a#b", "/nine9999#", "/\x7f\x80\x81\xfe\xff\x01\x02", "tab\tand\rCR"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if got, want := Controls(b), bytes.ContainsFunc(bytes.ReplaceAll(b, []byte{'\t'}, nil), func(r rune) bool { return r < ' ' || r == 0x7f }); got != want {
-			t.Fatalf("Controls(%q) = %v", b, got)
+		want := slices.IndexFunc(b, func(c byte) bool { return c < ' ' && c != '\t' || c == 0x7f })
+		if want < 0 {
+			want = len(b)
+		}
+		if got := Control(b); got != want || Controls(b) != (want < len(b)) {
+			t.Fatalf("Control(%q) = %d, want %d; Controls is %v", b, got, want, Controls(b))
+		}
+		if got, want := isPath(b), !slices.ContainsFunc(b, func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '#' }); got != want {
+			t.Fatalf("isPath(%q) = %v", b, got)
 		}
 	})
 }

@@ -60,6 +60,13 @@ func (r *Response) Set(name, value string) {
 	r.Lines = append(r.Lines, rest...)
 }
 
+// Remove removes all fields of a name.
+func (r *Response) Remove(name string) {
+	for start, end := find(r.Lines, name); start >= 0; start, end = find(r.Lines, name) {
+		r.Lines = append(r.Lines[:start], r.Lines[end:]...)
+	}
+}
+
 // Get returns the value of the first field of a name, or nil.
 func (r *Response) Get(name string) []byte {
 	start, end := find(r.Lines, name)

@@ -98,7 +98,7 @@ func TestRedisFails(t *testing.T) {
 				t.Errorf("%+v, want it down, after 2 checks in Redis and 23 here", got)
 			}
 			row.mends(t, s)
-			eventually(t, "redis is back", func() bool { return f.Stats().Up })
+			eventually(t, "redis is back, and the log says so", func() bool { return f.Stats().Up && strings.Contains(log.String(), "level=INFO") })
 			w.Allow(alice, time.Now())
 			if got := f.Stats(); got.Shared != 3 {
 				t.Errorf("Redis decided %d checks, want 3", got.Shared)

@@ -27,7 +27,7 @@ func uploading(t *testing.T, sent string) (client net.Conn, conn *Conn, head str
 	client, server := net.Pipe()
 	l := limits
 	l.Uploads = true
-	conn = NewConn(server, hits{}, l)
+	conn = NewConn(server, hits{}, &l)
 	t.Cleanup(func() { client.Close(); conn.Close() })
 	go io.WriteString(client, sent)
 	p := make([]byte, 16<<10)
@@ -148,7 +148,7 @@ func TestBodies(t *testing.T) {
 		l.Uploads, l.Bodies = true, &bodies.Budget{Max: uploadCosts}
 		post := func(sent string) (*Conn, chan error) {
 			client, server := net.Pipe()
-			conn, end := NewConn(server, hits{}, l), make(chan error, 1)
+			conn, end := NewConn(server, hits{}, &l), make(chan error, 1)
 			go io.WriteString(client, sent)
 			go func() {
 				p := make([]byte, 16<<10)

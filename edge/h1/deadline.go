@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -63,15 +64,15 @@ func (r *outgoing) add(n int, waited time.Duration) {
 }
 
 // A renewal says when to move a deadline: only once per renewInterval, because setting a timer
-// costs more than a hit. Its value is when the deadline was last set; zero: it must be set.
+// costs more than a hit. Its value is until when the deadline stays; zero: it must be set.
 type renewal time.Time
 
 // due reports whether the deadline has to be moved now.
 func (r *renewal) due(now time.Time) bool {
-	if now.Sub(time.Time(*r)) <= renewInterval {
+	if !now.After(time.Time(*r)) {
 		return false
 	}
-	*r = renewal(now)
+	*r = renewal(now.Add(renewInterval))
 	return true
 }
 
@@ -117,8 +118,16 @@ func (c *Conn) startRequest(now time.Time) {
 }
 
 // readFirst reads the first bytes of a request. A silent connection has ended, but not while its
-// client is still taking the last response.
+// client is still taking the last response. One of an event loop does not wait: for the server it
+// has ended too.
 func (c *Conn) readFirst(p []byte) (int, error) {
+	if c.socket != nil && c.begun {
+		n, err := c.socket.TryRead(p)
+		if err == syscall.EAGAIN {
+			c.rests, err = true, io.EOF
+		}
+		return n, err
+	}
 	for {
 		n, err := c.Conn.Read(p)
 		if n > 0 || !timedOut(err) {

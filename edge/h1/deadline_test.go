@@ -54,7 +54,7 @@ var limits = Limits{Idle: 20 * time.Second, Request: 20 * time.Second, Answer: 3
 // synctest bubble.
 func pair(t *testing.T, answer int) (net.Conn, *Conn) {
 	client, server := net.Pipe()
-	conn := NewConn(server, hits{}, limits)
+	conn := NewConn(server, hits{}, &limits)
 	t.Cleanup(func() { client.Close() })
 	go func() {
 		defer conn.Close()
@@ -219,7 +219,7 @@ func take(c net.Conn, step int, pause time.Duration, all int) (got int, err erro
 func TestAnswerInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
-		conn, done := NewConn(server, hits{}, limits), make(chan struct{})
+		conn, done := NewConn(server, hits{}, &limits), make(chan struct{})
 		go func() {
 			defer close(done)
 			for p := make([]byte, 1); ; time.Sleep(7 * time.Second) {
@@ -245,7 +245,7 @@ func TestAnswerInParts(t *testing.T) {
 func TestSlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
-		conn := NewConn(server, hits{}, limits)
+		conn := NewConn(server, hits{}, &limits)
 		go io.Copy(io.Discard, client)
 		defer client.Close()
 		for range 10 {

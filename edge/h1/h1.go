@@ -62,8 +62,9 @@ func (r *request) Line(name string, nth int) []byte {
 
 // An Answerer returns ready responses.
 type Answerer interface {
-	// Answer appends the whole response to dst: status line, fields, body. If it returns false, dst
-	// is unchanged and the server must answer.
+	// Answer appends the whole response to dst: status line, fields, body. If r.TakesBody is set,
+	// it may leave the body in r.Body instead. If it returns false, dst is unchanged and the
+	// server must answer.
 	Answer(dst []byte, r *eligible.Request) (out []byte, ok bool)
 }
 
@@ -76,43 +77,66 @@ type Limits struct {
 	MaxBody int64          // bytes of a body that the server accepts
 	Uploads bool           // handlers read longer bodies, and those of unknown length (upload.go)
 	Bodies  *bodies.Budget // of all connections together; nil: no bound
-	Client  netip.Prefix   // its share of Bodies pays for the connection; zero: no client's
 	Overdue *atomic.Int64  // counts clients that do not take responses in time; may be nil
 }
 
 // A Conn answers eligible requests in its Read, and returns the first request that is not eligible.
+// On an event loop it answers them in its Turn (turn.go), and is only read from while a goroutine
+// serves it.
 type Conn struct {
 	net.Conn
+	socket   Socket // of an event loop; nil: a goroutine serves the connection until it ends
 	answerer Answerer
-	limits   Limits
+	limits   *Limits
 	client   netip.Addr
-	takeover takeover
-
-	request  request
-	buffered surplus
-	current  current
 	share    bodies.Share // of Limits.Bodies, for the current request
-
-	reading, writing renewal // of the deadlines
-	in               incoming
-	out              outgoing
-	delivery         delivery
-	phase            activity
+	reading  renewal      // of the deadline for the next request
+	delivery delivery
+	phase    activity
+	backlog  *backlog // on an event loop: bytes that wait until the client reads; nil: none
+	*serving          // nil: the connection rests on its loop
 
 	mu      sync.Mutex // held while responses are written
 	closing atomic.Bool
+	begun   bool // bytes have arrived
+	ending  bool // on an event loop: the client will send nothing more
+}
+
+// A serving is the state of a connection that only a goroutine needs.
+type serving struct {
+	request  request
+	takeover takeover
+	buffered surplus
+	current  current
+	writing  renewal // of the deadline for responses
+	in       incoming
+	out      outgoing
+	fresh    bool // it began with the first bytes of the connection
+	rests    bool // the connection can return to its loop
+	declined bool // the Answerer has left the first request to the server
+	sampled  bool // because it is sampled
 }
 
 // NewConn returns a connection that answers requests with the ready responses of a.
-func NewConn(c net.Conn, a Answerer, l Limits) *Conn {
-	w := &Conn{Conn: c, answerer: a, limits: l, share: bodies.Share{Client: l.Client}}
+func NewConn(c net.Conn, a Answerer, l *Limits) *Conn {
+	w := &Conn{Conn: c, answerer: a, limits: l}
 	w.delivery.unacked = unacked
-	_, w.request.Secure = c.(*tls.Conn)
-	w.request.Fields = &w.request
+	w.serve()
 	limitUnsent(c)
 	w.expectRequest(time.Now()) // if it fails, the first Read fails too
 	return w
 }
+
+// serve makes the state for a goroutine.
+func (c *Conn) serve() {
+	c.serving = &serving{}
+	_, c.request.Secure = c.Conn.(*tls.Conn)
+	c.request.Fields = &c.request
+}
+
+// SetClient records the client whose share of Limits.Bodies pays for the connection. It must be
+// called before the first Read.
+func (c *Conn) SetClient(client netip.Prefix) { c.share.Client = client }
 
 // SetTier records that the client is another edge of our own. It must be called before the first
 // Read.
@@ -149,6 +173,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			if n, err = c.readFirst(p); err != nil || n == 0 {
 				return n, err
 			}
+			c.begun = true
 		}
 		if c.takeover.preface != "" {
 			var err error
@@ -305,6 +330,10 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 		if next = parse(b[answered:], r); next.state != forFastPath {
 			break
 		}
+		if c.declined { // in a turn; the answer might be another now
+			c.declined, r.Sampled, next.state = false, c.sampled, other
+			break
+		}
 		more, ok := c.answerer.Answer(out, &r.Request)
 		if !ok {
 			next.state = other
@@ -368,6 +397,9 @@ func (c *Conn) CloseIdle() bool {
 		return false
 	}
 	defer c.mu.Unlock()
+	if c.backlog != nil {
+		return false
+	}
 	if _, secure := c.Conn.(*tls.Conn); secure {
 		go c.Conn.Close()
 	} else {

@@ -2,7 +2,9 @@ package h1
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -161,7 +163,22 @@ func (hits) Answer(dst []byte, r *eligible.Request) ([]byte, bool) {
 	if !strings.HasPrefix(string(r.Target), "/hit") {
 		return dst, false
 	}
+	if body, ok := longBodies[string(r.Target)]; ok {
+		dst = fmt.Appendf(dst, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(body))
+		if r.TakesBody {
+			r.Body = body
+			return dst, true
+		}
+		return append(dst, body...), true
+	}
 	return append(append(dst, hitHead...), r.Target[len(r.Target)-3:]...), true
+}
+
+// longBodies are the bodies that an event loop writes itself.
+var longBodies = map[string][]byte{
+	"/hit/long":   bytes.Repeat([]byte("0123456789abcdef"), maxJoined/16),
+	"/hit/longer": bytes.Repeat([]byte("fedcba987654321"), 5000),
+	"/hit/short":  []byte("short"),
 }
 
 // newServer runs a server behind a Conn, which reads whole requests and answers "srv".
@@ -177,7 +194,7 @@ func newServer(t *testing.T) (client net.Conn, conn *Conn) {
 	if client, err = net.Dial("tcp", ln.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
-	conn = NewConn(<-accepted, hits{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
+	conn = NewConn(<-accepted, hits{}, &Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
 	t.Cleanup(func() { client.Close(); conn.Close() })
 	go func() {
 		defer conn.Close()
@@ -254,7 +271,7 @@ func TestStrict(t *testing.T) {
 		"POST /a HTTP/1.1\r\nHost: a\r\nX: a\nContent-Length: 2\r\n\r\nab":                      false,
 	} {
 		client, server := net.Pipe()
-		conn := NewConn(server, hits{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
+		conn := NewConn(server, hits{}, &Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
 		go func() { io.WriteString(client, sent); client.Close() }()
 		got := make([]byte, len(sent))
 		if _, err := io.ReadFull(conn, got); err != nil || string(got) != sent {
@@ -278,7 +295,7 @@ func TestMalformedIsRefusedAtOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			client, server := net.Pipe()
 			defer client.Close()
-			conn := NewConn(server, hits{}, Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
+			conn := NewConn(server, hits{}, &Limits{Idle: time.Minute, Request: time.Minute, Answer: time.Minute})
 			defer conn.Close()
 			began := time.Now()
 			go io.WriteString(client, sent)
@@ -357,7 +374,7 @@ func (*longTarget) Close() error                     { return nil }
 // BenchmarkHit measures a request on a connection without the network and the Answerer.
 func BenchmarkHit(b *testing.B) {
 	e := &longTarget{request: []byte("GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n"), left: b.N}
-	conn := NewConn(e, hits{}, Limits{Idle: 20 * time.Second, Request: 20 * time.Second, Answer: 30 * time.Second})
+	conn := NewConn(e, hits{}, &Limits{Idle: 20 * time.Second, Request: 20 * time.Second, Answer: 30 * time.Second})
 	p := make([]byte, 16<<10)
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -43,33 +43,31 @@ func parse(b []byte, r *request) verdict {
 	if !eligible.Token[b[0]] {
 		return verdict{state: malformed}
 	}
-	end := bytes.Index(b, endOfHead)
-	if end < 0 {
-		if bareLF(b) || lacksVersion(b) {
-			return verdict{state: malformed}
-		}
-		return verdict{state: partial}
-	}
-	v := verdict{state: forFastPath, size: end + len(endOfHead)}
-	line, head, ok := cutLine(b[:end+2])
+	line, rest, ok := cutLine(b)
 	if !ok {
-		return verdict{state: malformed}
+		return unfinished(b)
 	}
+	head := len(line) + len("\r\n")
 	r.Reset()
-	r.head, r.length, r.hasLength, r.expects, r.chunked = head, 0, false, false, false
-	v.state = requestLine(line, r)
+	r.length, r.hasLength, r.expects, r.chunked = 0, false, false, false
+	v := verdict{state: requestLine(line, r)}
 	old := v.state == other && bytes.HasSuffix(line, []byte("HTTP/1.0"))
-	for lines := 0; len(head) > 0; lines++ {
+	for lines := 0; ; lines++ {
+		if line, rest, ok = cutLine(rest); !ok {
+			return unfinished(b)
+		}
+		if len(line) == 0 {
+			break
+		}
 		if lines == maxFields {
 			v.state = max(v.state, other)
 		}
-		if line, head, ok = cutLine(head); !ok {
-			return verdict{state: malformed}
-		}
 		if v.state = max(v.state, field(line, r)); v.state == malformed {
-			return v
+			return unfinished(b)
 		}
 	}
+	v.size = len(b) - len(rest)
+	r.head = b[head : v.size-len("\r\n")]
 	if r.Host == nil {
 		v.state = max(v.state, other)
 	}
@@ -77,6 +75,15 @@ func parse(b []byte, r *request) verdict {
 		v.state = max(v.state, opaque) // a request may be hidden in it (RFC 9112, section 6.1)
 	}
 	return v
+}
+
+// unfinished returns the verdict on a head with a line that is malformed or has no end yet. A
+// malformed line of an incomplete head is judged when the rest has arrived.
+func unfinished(b []byte) verdict {
+	if bytes.Contains(b, endOfHead) || bareLF(b) || lacksVersion(b) {
+		return verdict{state: malformed}
+	}
+	return verdict{state: partial}
 }
 
 // parseAfterBlanks parses a request with empty lines before it.
@@ -98,13 +105,13 @@ func parseAfterBlanks(b []byte, r *request) verdict {
 }
 
 // cutLine cuts off the first line, without its CR LF. It is not ok if the line has a control
-// character other than a tab.
+// character other than a tab, or no end.
 func cutLine(b []byte) (line, rest []byte, ok bool) {
-	i := bytes.IndexByte(b, '\n')
-	if i < 1 || b[i-1] != '\r' || eligible.Controls(b[:i-1]) {
+	i := eligible.Control(b)
+	if i+1 >= len(b) || b[i] != '\r' || b[i+1] != '\n' {
 		return nil, nil, false
 	}
-	return b[:i-1], b[i+1:], true
+	return b[:i], b[i+2:], true
 }
 
 // bareLF reports whether some line ends without a CR.
@@ -157,8 +164,8 @@ func stateOf(s eligible.State) state {
 
 // field parses one line. A field that no hit depends on may have any value.
 func field(line []byte, r *request) state {
-	colon := bytes.IndexByte(line, ':')
-	if colon < 0 || !eligible.IsToken(line[:colon]) {
+	colon := eligible.EndOfToken(line)
+	if colon == 0 || colon == len(line) || line[colon] != ':' {
 		return malformed
 	}
 	name, value := line[:colon], line[colon+1:]

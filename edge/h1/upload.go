@@ -140,7 +140,12 @@ func (u *Upload) prefetch() error {
 }
 
 // Upload returns the body of the server's current request; nil: the server has it, or it has none.
-func (c *Conn) Upload() *Upload { return c.current.upload }
+func (c *Conn) Upload() *Upload {
+	if c.serving == nil {
+		return nil
+	}
+	return c.current.upload
+}
 
 // Length returns the length of the body as announced; -1: it comes in chunks.
 func (u *Upload) Length() int64 { return u.length }

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"sync"
 
-	"golang.org/x/net/http2/hpack"
-
 	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/h2/huffman"
 )
 
 // errCompression is a connection error, because the tables of both sides differ from then on (RFC
@@ -184,19 +183,10 @@ func (d *decoder) string(b []byte) (s, rest []byte, err error) {
 		return s, rest, nil
 	}
 	at := len(d.text)
-	if _, err := hpack.HuffmanDecode((*appender)(&d.text), s); err != nil {
+	if d.text, err = huffman.Append(d.text, s); err != nil {
 		return nil, nil, errCompression
 	}
 	return d.text[at:len(d.text):len(d.text)], rest, nil
-}
-
-// An appender appends writes to a slice. When the slice grows, earlier subslices keep the old
-// array.
-type appender []byte
-
-func (a *appender) Write(p []byte) (int, error) {
-	*a = append(*a, p...)
-	return len(p), nil
 }
 
 // readInt reads an integer with a prefix of so many bits (section 5.1). It accepts at most four

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // oracle decodes with x/net's decoder.
@@ -69,6 +71,7 @@ func FuzzDecode(f *testing.F) {
 // The decoder follows any encoder's table: fields of all sizes, over many blocks, while the table
 // changes its size.
 func TestDecodeFollowsTable(t *testing.T) {
+	sequential.Test(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var buf bytes.Buffer
 	enc := hpack.NewEncoder(&buf)

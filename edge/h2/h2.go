@@ -9,8 +9,8 @@
 // buffered bodies, responses that wait for a window, frames without content, and the time for each
 // whole request and response (flood.go, deadline.go).
 //
-// The package knows nothing of caches. From x/net it imports HPACK's Huffman code and static table,
-// and the names of frames and errors.
+// The package knows nothing of caches. From x/net it imports HPACK's static table, and the names of
+// frames and errors.
 package h2
 
 import (

@@ -721,12 +721,16 @@ func (q *queue) Write(p []byte) (int, error) {
 
 // piped runs f with a client on a pipe, in a bubble in which time passes at once.
 func piped(t *testing.T, a app, f func(t *testing.T, p *peer)) {
+	pipedWith(t, Config{}, a, f)
+}
+
+func pipedWith(t *testing.T, config Config, a app, f func(t *testing.T, p *peer)) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		done := make(chan struct{})
 		go func() {
 			link := NewLink(ours, false, nil)
-			New(a, a, Config{}).NewConn(link, link, netip.Addr{}).Serve()
+			New(a, a, config).NewConn(link, link, netip.Addr{}).Serve()
 			close(done)
 		}()
 		q := newQueue(theirs)

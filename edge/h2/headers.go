@@ -111,14 +111,16 @@ func (c *Conn) headerBlock(stream uint32, payload []byte, ends bool) error {
 // trailers ends a request's body. The handler gets trailer fields only if it gets any body, because
 // no other route uses them.
 func (c *Conn) trailers(stream uint32, ends bool) error {
-	s := c.streams.open[stream]
+	s, late := c.streams.open[stream], c.streams.resets.has(stream)
 	switch {
-	case s == nil && c.streams.resets.has(stream):
+	case late && c.streams.resets.unread(stream) == nil:
 		return nil
-	case s == nil || s.whole:
+	case !late && (s == nil || s.whole):
 		return connectionError(http2.ErrCodeStreamClosed, "HEADERS on a stream that has ended")
 	case !ends, slices.ContainsFunc(c.decoder.fields, func(f Field) bool { return f.invalid || f.Name[0] == ':' }):
 		return reset(stream, http2.ErrCodeProtocol)
+	case late:
+		return c.discard(stream, 0, true)
 	case c.decoder.truncated || !c.addTrailer(s):
 		return reset(stream, http2.ErrCodeEnhanceYourCalm)
 	}

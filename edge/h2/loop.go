@@ -88,15 +88,21 @@ func (c *Conn) ping(f frame) error {
 
 // priority checks a PRIORITY frame, which has no effect (RFC 9113, section 5.3).
 func (c *Conn) priority(f frame) error {
+	code, why := http2.ErrCodeNo, ""
 	switch {
 	case f.stream == 0:
 		return connectionError(http2.ErrCodeProtocol, "PRIORITY without a stream")
 	case len(f.payload) != 5:
-		return reset(f.stream, http2.ErrCodeFrameSize)
+		code, why = http2.ErrCodeFrameSize, "PRIORITY must have 5 bytes"
 	case binary.BigEndian.Uint32(f.payload)&maxWindow == f.stream:
-		return reset(f.stream, http2.ErrCodeProtocol)
+		code, why = http2.ErrCodeProtocol, "a stream depends on itself"
+	default:
+		return nil
 	}
-	return nil
+	if c.streams.idle(f.stream) {
+		return connectionError(code, why) // an idle stream can't be reset (section 6.4)
+	}
+	return reset(f.stream, code)
 }
 
 func (c *Conn) rstStream(f frame) error {
@@ -110,6 +116,7 @@ func (c *Conn) rstStream(f frame) error {
 		c.remove(s)
 		c.flood.waste(abandonedCost)
 	}
+	c.streams.resets.remove(f.stream)
 	return nil
 }
 

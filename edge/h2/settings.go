@@ -102,9 +102,15 @@ func (c *Conn) windowUpdate(f frame) error {
 	}
 	s := c.streams.open[f.stream]
 	if s == nil {
-		return nil // the stream has ended meanwhile
+		s = c.streams.resets.unread(f.stream)
 	}
-	if by == 0 {
+	switch {
+	case s == nil && by == 0:
+		// A closed stream can't be reset, and no sound client sends this.
+		return connectionError(http2.ErrCodeProtocol, "WINDOW_UPDATE by 0 on a closed stream")
+	case s == nil:
+		return nil // the stream has ended meanwhile
+	case by == 0:
 		return reset(f.stream, http2.ErrCodeProtocol)
 	}
 	if s.window += by; s.window > maxWindow {

@@ -207,7 +207,7 @@ func (c *Conn) data(f frame) error {
 	if s == nil || s.whole {
 		c.returnWindow(0, size)
 		if s == nil && c.streams.ignored(f.stream) {
-			return nil
+			return c.discard(f.stream, len(f.payload), f.flags.Has(http2.FlagDataEndStream))
 		}
 		return reset(f.stream, http2.ErrCodeStreamClosed)
 	}
@@ -446,29 +446,71 @@ func (t *streams) wake() {
 // open at once.
 const maxResets = MaxStreams
 
-// resets remembers streams that this side has reset. Frames that the client sent on such a stream
-// before it received the reset are ignored (RFC 9113, section 5.1); on a stream that ended
-// otherwise they are an error.
-type resets struct {
-	streams []uint32 // nil: none
-	next    int      // the index that is overwritten next, once all are used
+// resets remembers streams that this side has reset, the oldest first. Frames that the client sent
+// on such a stream before it received the reset are ignored (RFC 9113, section 5.1); on a stream
+// that ended otherwise they are an error. resets also has the streams that this side will reset,
+// because their responses are complete and their requests are not. The client's frames on those
+// are checked.
+type resets []endedStream
+
+// An endedStream is a stream that this side has reset or will reset.
+type endedStream struct {
+	id     uint32
+	unread *stream // the stream, if it is not reset yet; nil: it was
 }
 
-func (r *resets) add(stream uint32) {
-	switch {
-	case r.has(stream):
-	case len(r.streams) < maxResets:
-		r.streams = append(r.streams, stream)
-	default:
-		r.streams[r.next] = stream
-		r.next = (r.next + 1) % maxResets
+func (r resets) index(id uint32) int {
+	return slices.IndexFunc(r, func(one endedStream) bool { return one.id == id })
+}
+
+// add remembers a stream. A nil unread means that the stream was reset.
+func (r *resets) add(id uint32, unread *stream) {
+	r.remove(id)
+	if len(*r) == maxResets {
+		*r = slices.Delete(*r, 0, 1)
+	}
+	*r = append(*r, endedStream{id, unread})
+}
+
+// remove forgets a stream, because its client has ended it too. No reset is sent on it any more.
+func (r *resets) remove(id uint32) {
+	if i := r.index(id); i >= 0 {
+		if s := (*r)[i].unread; s != nil {
+			s.whole = true
+		}
+		*r = slices.Delete(*r, i, i+1)
 	}
 }
 
-func (r *resets) has(stream uint32) bool { return slices.Contains(r.streams, stream) }
+func (r resets) has(id uint32) bool { return r.index(id) >= 0 }
+
+// unread returns a stream that this side will reset; nil: there is none.
+func (r resets) unread(id uint32) *stream {
+	if i := r.index(id); i >= 0 {
+		return r[i].unread
+	}
+	return nil
+}
+
+// discard drops n bytes of a request's body that arrive after the end of the response, or after a
+// reset. ends means that they are the last ones.
+func (c *Conn) discard(id uint32, n int, ends bool) error {
+	s := c.streams.resets.unread(id)
+	if s == nil {
+		return nil
+	}
+	s.received += int64(n)
+	if s.length >= 0 && (s.received > s.length || ends && s.received < s.length) {
+		return reset(id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
+	}
+	if ends {
+		c.streams.resets.remove(id)
+	}
+	return nil
+}
 
 // sendReset tells the client that a stream has ended.
 func (c *Conn) sendReset(stream uint32, code http2.ErrCode) {
-	c.streams.resets.add(stream)
+	c.streams.resets.add(stream, nil)
 	c.out.append(appendCode(nil, http2.FrameRSTStream, stream, uint32(code)))
 }

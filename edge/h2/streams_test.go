@@ -1,8 +1,11 @@
 package h2
 
 import (
+	"encoding/binary"
+	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -73,14 +76,134 @@ func TestLateTrailersOfAnEndedStream(t *testing.T) {
 	}
 }
 
+// What a client sends on a stream after the end of the response is checked as before it, so that no
+// result depends on which of the two is first.
+func TestFramesAfterTheResponse(t *testing.T) {
+	window := func(p *peer, id uint32, by ...uint32) {
+		for _, n := range by {
+			p.WriteRawFrame(http2.FrameWindowUpdate, 0, id, binary.BigEndian.AppendUint32(nil, n))
+		}
+	}
+	trailers := func(p *peer, id uint32, name string, ends bool) {
+		p.block.Reset()
+		p.enc.WriteField(hpack.HeaderField{Name: name, Value: "late"})
+		p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.block.Bytes(), EndHeaders: true, EndStream: ends})
+	}
+	goAway := func(code http2.ErrCode) string { return "GOAWAY " + code.String() }
+	rst := func(code http2.ErrCode) string { return "RST_STREAM " + code.String() }
+	protocol, closed, flow := http2.ErrCodeProtocol, http2.ErrCodeStreamClosed, http2.ErrCodeFlowControl
+	for name, tt := range map[string]struct {
+		send  func(p *peer, id uint32)
+		soon  string // what the client gets if the stream is not yet reset; empty: nothing
+		later string // and if it is
+	}{
+		"nothing":                             {func(*peer, uint32) {}, rst(http2.ErrCodeNo), ""},
+		"a window by 0":                       {func(p *peer, id uint32) { window(p, id, 0) }, rst(protocol), goAway(protocol)},
+		"a larger window":                     {func(p *peer, id uint32) { window(p, id, 5) }, rst(http2.ErrCodeNo), ""},
+		"a window too large":                  {func(p *peer, id uint32) { window(p, id, maxWindow) }, rst(flow), ""},
+		"windows that are too large together": {func(p *peer, id uint32) { window(p, id, maxWindow-ourWindow, 1) }, rst(flow), ""},
+		"a window by 0 after the end": {func(p *peer, id uint32) {
+			p.WriteData(id, true, []byte("four"))
+			window(p, id, 0)
+		}, goAway(protocol), goAway(protocol)},
+		"the rest": {func(p *peer, id uint32) { p.WriteData(id, true, []byte("four")) }, "", ""},
+		"the rest, and trailers": {func(p *peer, id uint32) {
+			p.WriteData(id, false, []byte("four"))
+			trailers(p, id, "x-trailer", true)
+		}, "", ""},
+		"too much":                {func(p *peer, id uint32) { p.WriteData(id, false, []byte("seven..")) }, rst(protocol), ""},
+		"too little":              {func(p *peer, id uint32) { p.WriteData(id, true, []byte("one")) }, rst(protocol), ""},
+		"too little, by trailers": {func(p *peer, id uint32) { trailers(p, id, "x-trailer", true) }, rst(protocol), ""},
+		"trailers without an end": {func(p *peer, id uint32) { trailers(p, id, "x-trailer", false) }, rst(protocol), ""},
+		"malformed trailers":      {func(p *peer, id uint32) { trailers(p, id, ":path", true) }, rst(protocol), ""},
+		"DATA after the end": {func(p *peer, id uint32) {
+			p.WriteData(id, true, []byte("four"))
+			p.WriteData(id, true, []byte("four"))
+		}, rst(closed), ""},
+		"trailers after the end": {func(p *peer, id uint32) {
+			p.WriteData(id, true, []byte("four"))
+			trailers(p, id, "x-trailer", true)
+		}, goAway(closed), ""},
+		"a reset": {func(p *peer, id uint32) { p.WriteRSTStream(id, http2.ErrCodeCancel) }, "", ""},
+		"DATA after a reset": {func(p *peer, id uint32) {
+			p.WriteRSTStream(id, http2.ErrCodeCancel)
+			p.WriteData(id, true, []byte("four"))
+		}, rst(closed), rst(closed)},
+		"trailers after a reset": {func(p *peer, id uint32) {
+			p.WriteRSTStream(id, http2.ErrCodeCancel)
+			trailers(p, id, "x-trailer", true)
+		}, goAway(closed), goAway(closed)},
+		"PRIORITY on itself": {func(p *peer, id uint32) {
+			p.WritePriority(id, http2.PriorityParam{StreamDep: id})
+		}, rst(protocol), rst(protocol)},
+		"PRIORITY of an idle stream on itself": {func(p *peer, id uint32) {
+			p.WritePriority(id+2, http2.PriorityParam{StreamDep: id + 2})
+		}, goAway(protocol), goAway(protocol)},
+		"short PRIORITY": {func(p *peer, id uint32) {
+			p.WriteRawFrame(http2.FramePriority, 0, id, nil)
+		}, rst(http2.ErrCodeFrameSize), rst(http2.ErrCodeFrameSize)},
+		"short PRIORITY of an idle stream": {func(p *peer, id uint32) {
+			p.WriteRawFrame(http2.FramePriority, 0, id+2, nil)
+		}, goAway(http2.ErrCodeFrameSize), goAway(http2.ErrCodeFrameSize)},
+	} {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, late %v", name, late), func(t *testing.T) {
+				pipedWith(t, Config{Uploads: true}, app{}, func(t *testing.T, p *peer) {
+					id := p.openStream(http.MethodPost, "/hello", false, "expect", "100-continue", "content-length", "4")
+					p.until(func(f http2.Frame) bool {
+						h, ok := f.(*http2.MetaHeadersFrame)
+						return ok && h.StreamEnded()
+					})
+					want := tt.soon
+					if late {
+						want = tt.later
+						p.until(func(f http2.Frame) bool {
+							r, ok := f.(*http2.RSTStreamFrame)
+							return ok && r.ErrCode == http2.ErrCodeNo
+						})
+					}
+					tt.send(p, id)
+					if got := p.outcome(); got != want {
+						t.Errorf("the client gets %q; want %q", got, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// outcome returns the first GOAWAY or RST_STREAM within a minute, or nothing if there is neither.
+func (p *peer) outcome() string {
+	go func() {
+		time.Sleep(10 * time.Second)
+		p.WritePing(false, [8]byte{1})
+	}()
+	f := p.until(func(f http2.Frame) bool {
+		switch f := f.(type) {
+		case *http2.GoAwayFrame, *http2.RSTStreamFrame:
+			return true
+		case *http2.PingFrame:
+			return f.IsAck()
+		}
+		return false
+	})
+	switch f := f.(type) {
+	case *http2.GoAwayFrame:
+		return "GOAWAY " + f.ErrCode.String()
+	case *http2.RSTStreamFrame:
+		return "RST_STREAM " + f.ErrCode.String()
+	}
+	return ""
+}
+
 // A connection remembers a bounded number of resets.
 func TestResetsAreBounded(t *testing.T) {
 	var r resets
 	for i := range uint32(1000) {
-		r.add(2*i + 1)
-		r.add(2*i + 1)
+		r.add(2*i+1, nil)
+		r.add(2*i+1, nil)
 	}
-	if len(r.streams) != maxResets || r.has(1) || !r.has(1999) || !r.has(2001-2*maxResets) || r.has(1999-2*maxResets) {
-		t.Errorf("%d resets remembered: %v", len(r.streams), r.streams)
+	if len(r) != maxResets || r.has(1) || !r.has(1999) || !r.has(2001-2*maxResets) || r.has(1999-2*maxResets) {
+		t.Errorf("%d resets remembered: %v", len(r), r)
 	}
 }

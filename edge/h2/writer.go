@@ -157,7 +157,7 @@ func (w *Writer) end() error {
 	switch {
 	case w.s.whole:
 	case w.s.upload != nil:
-		c.resetLater(w.s.id)
+		c.resetLater(w.s)
 	default:
 		c.sendReset(w.s.id, http2.ErrCodeNo)
 	}
@@ -173,13 +173,14 @@ func (w *Writer) end() error {
 
 // resetLater drops what the client still sends on a stream, and resets it when the client has had
 // time to read the response: some clients drop a response that a reset follows at once.
-func (c *Conn) resetLater(stream uint32) {
-	c.streams.resets.add(stream)
+func (c *Conn) resetLater(s *stream) {
+	s.takers = takers{} // drops the buffer
+	c.streams.resets.add(s.id, s)
 	time.AfterFunc(resetAfter, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.phase.dead == nil {
-			c.sendReset(stream, http2.ErrCodeNo)
+		if c.phase.dead == nil && !s.whole {
+			c.sendReset(s.id, http2.ErrCodeNo)
 			c.flush()
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"reflect"
@@ -22,6 +23,14 @@ func tree(t testing.TB, s []byte) (v any) {
 		t.Fatalf("%v: %.300s", err, s)
 	}
 	return v
+}
+
+// prepare prepares the pieces of a, without compression.
+func (a *Answer) prepare() {
+	for _, p := range a.Pieces {
+		prepared := p.Prepare(nil)
+		a.Prepared = append(a.Prepared, &prepared)
+	}
 }
 
 func unzipped(t testing.TB, b []byte) []byte {
@@ -42,6 +51,7 @@ func TestSplitAndJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.prepare()
 	got := a.Join(nil)
 	if !reflect.DeepEqual(tree(t, got), tree(t, []byte(example))) || len(got) != a.Len() {
 		t.Errorf("joined: %s", got)
@@ -50,7 +60,7 @@ func TestSplitAndJoin(t *testing.T) {
 		t.Errorf("the order of members: %s", got)
 	}
 	for _, p := range a.Pieces {
-		if again, err := Stored(p.Name, p.Body()); err != nil || !reflect.DeepEqual(again, p) {
+		if again, err := Stored(p.Name, p.Body()); err != nil || !reflect.DeepEqual(&again, p) {
 			t.Errorf("stored and read: %+v, %v; want %+v", again, err, p)
 		}
 	}
@@ -94,7 +104,7 @@ func TestJoinIsJSON(t *testing.T) {
 	for range 500 {
 		icons, aliases, a := map[string]any{}, map[string]any{}, Answer{Head: []byte(`"prefix":"p"`)}
 		for i := range random.IntN(40) {
-			p, value := Piece{Name: fmt.Sprintf("n%02d", i)}, map[string]any{"body": text()}
+			p, value := &Piece{Name: fmt.Sprintf("n%02d", i)}, map[string]any{"body": text()}
 			if into := icons; random.IntN(3) == 0 {
 				p.Parent, value = "n00", map[string]any{"parent": "n00"}
 				into = aliases
@@ -107,10 +117,14 @@ func TestJoinIsJSON(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Member = appendMember(nil, p.Name, encoded)
-			if random.IntN(4) > 0 {
-				p.Deflated = Deflate(p.Member)
+			prepared := p.Prepare(nil)
+			if random.IntN(5) > 0 {
+				prepared = p.Prepare(Deflate(p.Member))
 			}
-			a.Pieces = append(a.Pieces, p)
+			if string(prepared.Name()) != p.Name || !bytes.Equal(prepared.Member(), p.Member) {
+				t.Fatalf("%s %s: %s", prepared.Name(), prepared.Member(), p.Member)
+			}
+			a.Prepared = append(a.Prepared, &prepared)
 		}
 		want := map[string]any{"prefix": "p", "icons": icons, "aliases": aliases}
 		for range random.IntN(3) {
@@ -127,14 +141,34 @@ func TestJoinIsJSON(t *testing.T) {
 		if !reflect.DeepEqual(tree(t, got), tree(t, encoded)) || len(got) != a.Len() {
 			t.Fatalf("got %.500s, want %.500s", got, encoded)
 		}
-		if content := unzipped(t, a.JoinGzip(nil)); !bytes.Equal(content, got) {
+		zipped := a.JoinGzip(nil)
+		if content := unzipped(t, zipped); !bytes.Equal(content, got) || len(zipped) != a.GzipLen() {
 			t.Fatalf("gzip: %.500s, want %.500s", content, got)
+		}
+	}
+}
+
+// The checksum of a join follows from those of its parts.
+func TestChecksum(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, length := range []int{0, 1, 2, 15, 16, 255, 256, 4097, 1 << 17} {
+		before, after := make([]byte, random.IntN(100)), make([]byte, length)
+		for i := range before {
+			before[i] = byte(random.Uint32())
+		}
+		for i := range after {
+			after[i] = byte(random.Uint32())
+		}
+		c := newChecksum(after)
+		if got, want := c.after(crc32.ChecksumIEEE(before)), crc32.ChecksumIEEE(append(before, after...)); got != want {
+			t.Errorf("%d bytes after %d: %08x, want %08x", length, len(before), got, want)
 		}
 	}
 }
 
 func FuzzSplit(f *testing.F) {
 	f.Add([]byte(example))
+	f.Add([]byte(`{ "prefix" : "a", "icons" : { "x\"y" : [ 1, {"z":"]}\\\\" }, null ], "b": -1e5, "c": "\\\"", "c": {} } }`))
 	f.Add([]byte(`{"prefix":"a","icons":{"a":{"body":1}},"aliases":{"b":{"parent":"a"}},"not_found":[],"info":{}}`))
 	f.Fuzz(func(t *testing.T, response []byte) {
 		a, err := Split(response)
@@ -144,10 +178,16 @@ func FuzzSplit(f *testing.F) {
 			}
 			return
 		}
+		a.prepare()
 		joined := a.Join(nil)
 		again, err := Split(joined)
+		again.prepare()
 		if err != nil || !bytes.Equal(again.Join(nil), joined) {
 			t.Fatalf("%q: %v", joined, err)
+		}
+		was, is := tree(t, response).(map[string]any), tree(t, joined).(map[string]any)
+		if !reflect.DeepEqual(was["icons"], is["icons"]) || was["aliases"] != nil && !reflect.DeepEqual(was["aliases"], is["aliases"]) || was["prefix"] != is["prefix"] {
+			t.Fatalf("%q becomes %q", response, joined)
 		}
 	})
 }
@@ -155,9 +195,9 @@ func FuzzSplit(f *testing.F) {
 func BenchmarkJoin(b *testing.B) {
 	a := Answer{Head: []byte(`"prefix":"mdi","lastModified":1719000000,"width":24,"height":24`)}
 	for i := range 30 {
-		p := Piece{Name: fmt.Sprint("icon", i), Member: fmt.Appendf(nil, `"icon%d":{"body":"<path fill=\"currentColor\" d=\"M%d 4c%s\"/>"}`, i, i, strings.Repeat("1.5-2.25 ", 20))}
-		p.Deflated = Deflate(p.Member)
-		a.Pieces = append(a.Pieces, p)
+		p := &Piece{Name: fmt.Sprint("icon", i), Member: fmt.Appendf(nil, `"icon%d":{"body":"<path fill=\"currentColor\" d=\"M%d 4c%s\"/>"}`, i, i, strings.Repeat("1.5-2.25 ", 20))}
+		prepared := p.Prepare(Deflate(p.Member))
+		a.Prepared = append(a.Prepared, &prepared)
 	}
 	buffer := make([]byte, 0, 64<<10)
 	for name, join := range map[string]func([]byte) []byte{"identity": a.Join, "gzip": a.JoinGzip} {

@@ -12,6 +12,81 @@ import (
 // Body returns a piece as the body of a cache entry. No name has a NUL.
 func (p *Piece) Body() []byte { return append(append([]byte(p.Parent), 0), p.Member...) }
 
+// A Prepared is a piece in the form in which it is joined. It has no pointers but one, because a
+// join of pieces that were not used lately takes most of its time to wait for the memory.
+type Prepared struct {
+	data  []byte // the member with a comma before it, then both deflated, if they are
+	plain uint32 // length of the former
+	name  uint16 // length of the name
+	alias bool
+	sum   checksum // of the member with the comma
+}
+
+// Prepare returns the piece in the form in which it is joined. deflated is its member as Deflate
+// returns it; nil: a response in gzip has the member without compression.
+func (p *Piece) Prepare(deflated []byte) Prepared {
+	size := 1 + len(p.Member)
+	if deflated != nil {
+		size += len(storedComma) + len(deflated)
+	}
+	data := append(append(make([]byte, 0, size), ','), p.Member...)
+	q := Prepared{plain: uint32(len(data)), name: uint16(len(p.Name)), alias: p.Parent != "", sum: newChecksum(data)}
+	if deflated != nil {
+		data = append(append(data, storedComma...), deflated...)
+	}
+	q.data = data
+	return q
+}
+
+// storedComma is the comma between members, as a block of deflate.
+var storedComma = appendStored(nil, []byte{','})
+
+// IsDeflated reports whether a response in gzip has the piece with compression.
+func (p *Prepared) IsDeflated() bool { return len(p.data) > int(p.plain) }
+
+// Read reads the memory of the first bytes of the piece, at most so many, in the form in which a
+// join copies it. Its result depends on all that it has read.
+func (p *Prepared) Read(deflated bool, most int) (x uint64) {
+	form := p.data[:min(p.plain, uint32(len(p.data)))]
+	if deflated {
+		form = p.data[len(form):]
+	}
+	form = form[:min(most, len(form))]
+	for i := 0; i < len(form); i += 64 {
+		x ^= uint64(form[i])
+	}
+	return x
+}
+
+// IsAlias reports whether the piece is an alias.
+func (p *Prepared) IsAlias() bool { return p.alias }
+
+// Size returns the length of all forms of the piece, in bytes.
+func (p *Prepared) Size() int { return len(p.data) }
+
+// Name returns the name of the piece, which is its JSON form too. It shares the memory of the
+// piece.
+func (p *Prepared) Name() []byte { return p.data[len(`,"`) : len(`,"`)+int(p.name)] }
+
+// Member returns the member without the comma. It shares the memory of the piece.
+func (p *Prepared) Member() []byte { return p.data[1:p.plain] }
+
+// part returns the part of a response that the piece is: the first member of its object, or a later
+// one.
+func (p *Prepared) part(first bool) part {
+	q := part{plain: p.data[:p.plain], sum: &p.sum}
+	if p.IsDeflated() {
+		q.deflated = p.data[p.plain:]
+	}
+	if first {
+		q.plain, q.sum = q.plain[1:], nil
+		if q.deflated != nil {
+			q.deflated = q.deflated[len(storedComma):]
+		}
+	}
+	return q
+}
+
 // Stored reads a piece from the body of a cache entry, whose memory it shares.
 func Stored(name string, body []byte) (Piece, error) {
 	parent, member, ok := bytes.Cut(body, []byte{0})
@@ -19,6 +94,22 @@ func Stored(name string, body []byte) (Piece, error) {
 		return Piece{}, fmt.Errorf("%w: the stored piece of %q", ErrForm, name)
 	}
 	return Piece{Name: name, Parent: string(parent), Member: member}, nil
+}
+
+// HeadBody returns what a response says about the pack as the body of a cache entry.
+func (a *Answer) HeadBody() []byte { return append(append(bytes.Clone(a.Info), 0), a.Head...) }
+
+// StoredHead reads what HeadBody returned into a, which shares its memory.
+func (a *Answer) StoredHead(body []byte) error {
+	info, head, ok := bytes.Cut(body, []byte{0})
+	if !ok {
+		return fmt.Errorf("%w: the stored head of a pack", ErrForm)
+	}
+	a.Head, a.Info = head, nil
+	if len(info) > 0 {
+		a.Info = info
+	}
+	return nil
 }
 
 var deflaters = sync.Pool{New: func() any {

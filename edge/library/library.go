@@ -20,6 +20,7 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/problem"
 )
 
 const (
@@ -85,6 +86,7 @@ type Library struct {
 	release  atomic.Pointer[string] // last known state of the origin's release; nil: none
 	// withdrawn has the icons and packs that the operator has withdrawn; nil: unknown, or none.
 	withdrawn atomic.Pointer[map[string]bool]
+	foreign   atomic.Bool
 	names     atomic.Pointer[nameList] // names of that release; nil: no list, or not yet
 	hints     ratelimit.PerSecond
 
@@ -93,11 +95,17 @@ type Library struct {
 	Since           time.Time     // of the first failure
 	unreachedLogged bool          // the warning that no origin was reached has been logged
 	skewed          bool          // the warning that the clocks differ has been logged
+	identifying     sync.Mutex    // held while requests wait for a poll
+	unidentified    time.Time     // end of the last poll for which a request waited
+	identifyErr     error         // its result
 	sum             string        // checksum of the release's list of names; empty: it has none
 	NamesDue        chan struct{} // receives when the list has to be fetched
 }
 
-var ErrNoReleases = errors.New("the origin has no releases")
+var (
+	ErrNoReleases  = errors.New("the origin has no releases")
+	errUnpublished = errors.New("the origin has published no release yet")
+)
 
 // newLibrary returns a library that knows the release of the entries on disk, if there are any.
 func New(o Options) *Library {
@@ -211,6 +219,9 @@ func (l *Library) update() error {
 		key += "?since=" + known
 	}
 	told, a, err := l.RequestRelease(key, http.Header{"Accept-Encoding": {"identity"}})
+	if err == nil || errors.Is(err, ErrNoReleases) { // other failures say nothing about the origin
+		l.foreign.Store(err != nil && known == "")
+	}
 	if err != nil {
 		return err
 	}
@@ -277,6 +288,34 @@ func (l *Library) Known() string {
 	return ""
 }
 
+// IsForeign reports whether the origin is other software: it has no releases, and had none before.
+func (l *Library) IsForeign() bool { return l.foreign.Load() }
+
+// Identify makes sure that the edge knows whether its origin has releases, because addresses of
+// Iconify's API differ at an origin of other software. It polls the origin if nothing is known yet,
+// and returns the error of a poll that failed. Requests that wait for a poll share its result.
+func (l *Library) Identify() error {
+	if l.Known() != "" || l.IsForeign() || l.NoIcons {
+		return nil
+	}
+	l.identifying.Lock()
+	defer l.identifying.Unlock()
+	if l.Known() != "" || l.IsForeign() {
+		return nil
+	}
+	if now := time.Now(); now.Sub(l.unidentified) >= watchFirst {
+		l.identifyErr = l.Poll()
+		l.unidentified = time.Now()
+	}
+	if l.identifyErr == nil || errors.Is(l.identifyErr, ErrNoReleases) || errors.Is(l.identifyErr, errUnpublished) {
+		return nil
+	}
+	if p, ok := errors.AsType[*problem.Problem](l.identifyErr); ok {
+		return p
+	}
+	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").With("Retry-After", "1").Because(l.identifyErr)
+}
+
 // setOf returns a set of targets.
 func setOf(targets []string) *map[string]bool {
 	set := make(map[string]bool, len(targets))
@@ -305,6 +344,8 @@ func (l *Library) RequestRelease(key string, header http.Header) (told icon.Rele
 		return told, nil, err
 	case a.Status == http.StatusNotFound:
 		return told, a, ErrNoReleases
+	case a.Status == http.StatusServiceUnavailable && WithoutRelease(a.Response):
+		return told, a, fmt.Errorf("%w: asking for the release: the origin answered %d", errUnpublished, a.Status)
 	case a.Status != http.StatusOK:
 		return told, a, fmt.Errorf("asking for the release: the origin answered %d", a.Status)
 	}

@@ -85,10 +85,19 @@ func (l *Library) Lacks(pack, name string) bool {
 	return !has
 }
 
-// isCharacter reports whether a name may be a character's number in hexadecimal digits.
+// isCharacter reports whether a name may be the numbers of characters in hexadecimal digits, with
+// hyphens between them, such as those of an emoji with a skin tone.
 func isCharacter(name string) bool {
-	return len(name) <= 6 && strings.Trim(name, "0123456789abcdef") == ""
+	for number := range strings.SplitSeq(name, "-") {
+		if len(number) > 6 || strings.Trim(number, "0123456789abcdef") != "" {
+			return false
+		}
+	}
+	return len(name) <= maxCharacter
 }
+
+// maxCharacter is the length of the longest name of characters, in bytes: ten in a sequence.
+const maxCharacter = 64
 
 // close returns the names in the pack that resemble an unknown name; if the pack is unknown, the
 // packs that resemble it.

@@ -22,6 +22,9 @@ type Capacity struct {
 	MaxConnectionsPerClient int
 	MaxWaiting              int // requests that wait for the origin at a time
 
+	// Loop says whether event loops serve HTTP/1.1 without TLS.
+	Loop Loop
+
 	// Limits without flags; 0: the default.
 	MaxBodies   int64 // bytes of long request bodies in memory at a time
 	ClientBytes int64 // bytes of memory that one client may hold
@@ -35,6 +38,7 @@ const (
 	defaultRequest = 20 * time.Second
 	defaultAnswer  = 30 * time.Second
 	defaultWaiting = 2000
+	defaultLoop    = LoopOn // where the system has loops
 
 	mostConnections = 16384 // by default: each takes up to about 70 kB
 	// Of the process's descriptors one in otherDescriptors is left for the origin, the disk, the
@@ -52,7 +56,29 @@ func (c *Capacity) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.AnswerTimeout, "answer-timeout", defaultAnswer, "`time` that a client has to take a whole response; each further MiB of a response longer than 1 MiB adds as much again")
 	fs.IntVar(&c.MaxConnections, "max-connections", 0, "`number` of connections at a time; beyond it the edge closes an idle or slow connection of the client that holds most (default three quarters of the descriptors that the process may open, less if those are fewer than 1280, at most 16384)")
 	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less)")
+	fs.Var(&c.Loop, "loop", "on Linux, `on|off`: whether connections of HTTP/1.1 without TLS rest on event loops, which needs less memory and processor time than a goroutine for each (default "+string(defaultLoop)+")")
 	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; beyond it the edge answers 503 at once unless the cache has the response")
+}
+
+// A Loop says whether event loops serve connections: on, off, or empty for the default of the
+// system.
+type Loop string
+
+// The values of Loop.
+const (
+	LoopOn  Loop = "on"
+	LoopOff Loop = "off"
+)
+
+// String implements flag.Value.
+func (l *Loop) String() string { return string(*l) }
+
+// Set implements flag.Value.
+func (l *Loop) Set(s string) error {
+	if *l = Loop(s); *l != LoopOn && *l != LoopOff {
+		return errors.New("must be on or off")
+	}
+	return nil
 }
 
 func (c *Capacity) Validate() error {
@@ -79,6 +105,7 @@ func (c Capacity) Filled() Capacity {
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
 	c.MaxConnectionsPerClient = cmp.Or(c.MaxConnectionsPerClient, halfOf(min(c.MaxConnections, places)))
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, defaultWaiting)
+	c.Loop = cmp.Or(c.Loop, defaultLoop)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

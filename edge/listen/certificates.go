@@ -4,54 +4,106 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
+	"golang.org/x/time/rate"
 
 	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/files"
 )
 
-// A secureSource provides the TLS certificates, from files or from an ACME authority.
+// A secureSource provides the TLS certificates, from files, from an ACME authority, or from both.
 type secureSource struct {
-	files *certs.Store // nil: the certificates come from acme
-	acme  *autocert.Manager
-	log   *slog.Logger
-	m     Observer
+	current atomic.Pointer[certificates]
+	manager autocert.Manager // of all certificates from the authority, so that each is renewed once
+	log     *slog.Logger
+	m       Observer
+}
+
+// certificates are those in use at one time.
+type certificates struct {
+	files *certs.Store // nil: all certificates come from the authority
+	hosts *acmeHosts   // nil: all certificates come from files
 }
 
 func newSecureSource(c Secure, log *slog.Logger, m Observer, now time.Time) (*secureSource, error) {
 	s := &secureSource{log: log, m: m}
-	if len(c.ACMEHosts) == 0 {
-		var err error
-		if s.files, err = certs.Open(c.pairs(), x509.ExtKeyUsageServerAuth, now); err == nil {
-			m.Certificates(s.files.Ends(), true)
-		}
-		return s, err
-	}
-	s.acme = &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(c.ACMEDir), HostPolicy: autocert.HostWhitelist(c.ACMEHosts...), Email: c.ACMEEmail}
+	s.manager = autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(c.ACMEDir), HostPolicy: s.policy, Email: c.ACMEEmail}
 	if c.ACMEDirectory != "" {
-		s.acme.Client = &acme.Client{DirectoryURL: c.ACMEDirectory}
+		s.manager.Client = &acme.Client{DirectoryURL: c.ACMEDirectory}
 	}
-	return s, nil
+	return s, s.use(c, now)
 }
+
+// use replaces the certificates by those of c. If a file can't be used, the previous ones stay.
+func (s *secureSource) use(c Secure, now time.Time) error {
+	next := &certificates{}
+	if len(c.TLSCerts) > 0 {
+		var err error
+		if next.files, err = certs.Open(c.pairs(), x509.ExtKeyUsageServerAuth, now); err != nil {
+			return err
+		}
+		s.m.Certificates(next.files.Ends(), true)
+	}
+	if len(c.ACMEHosts) > 0 {
+		next.hosts = newACMEHosts(c.ACMEHosts)
+		if before := s.current.Load(); before != nil && before.hosts != nil {
+			next.hosts.orders = before.hosts.orders
+		}
+	}
+	s.current.Store(next)
+	return nil
+}
+
+// policy is an autocert.HostPolicy.
+func (s *secureSource) policy(ctx context.Context, name string) error {
+	if hosts := s.current.Load().hosts; hosts != nil {
+		return hosts.policy(ctx, name)
+	}
+	return errNoACME
+}
+
+var errNoACME = errors.New("no host has a certificate by ACME")
 
 // run reads the files again when they change, or at once on a signal. Files that can't be used
 // change nothing: run logs an error, and the previous certificates stay in use.
 func (s *secureSource) run(ctx context.Context, told <-chan os.Signal) {
-	if s.files == nil {
+	tick := time.NewTicker(files.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-told:
+			if of := s.current.Load().files; of != nil {
+				s.report(of, of.Reload(time.Now()))
+			}
+		case <-tick.C:
+			if of := s.current.Load().files; of != nil {
+				if did, err := of.Check(time.Now()); did {
+					s.report(of, err)
+				}
+			}
+		}
+	}
+}
+
+func (s *secureSource) report(of *certs.Store, err error) {
+	s.m.Certificates(of.Ends(), err == nil)
+	if err != nil {
+		s.log.Error("unreadable certificates; the previous ones stay in use", "err", err)
 		return
 	}
-	s.files.Run(ctx, told, func(err error) {
-		s.m.Certificates(s.files.Ends(), err == nil)
-		if err != nil {
-			s.log.Error("unreadable certificates; the previous ones stay in use", "err", err)
-			return
-		}
-		s.log.Info("certificates read", "end", s.files.Ends())
-	})
+	s.log.Info("certificates read", "end", of.Ends())
 }
 
 // config returns the TLS configuration for TCP: TLS 1.2 with ciphers that have no known weakness,
@@ -59,7 +111,7 @@ func (s *secureSource) run(ctx context.Context, told <-chan os.Signal) {
 func (s *secureSource) config() *tls.Config {
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		NextProtos: []string{"h2", "http/1.1"},
+		NextProtos: []string{"h2", "http/1.1", acme.ALPNProto}, // the last one is for the authority
 		// Responses are short: small records would cost calls and save nothing.
 		DynamicRecordSizingDisabled: true,
 		CipherSuites: []uint16{ // for TLS 1.2; crypto/tls chooses those of TLS 1.3 itself
@@ -68,11 +120,68 @@ func (s *secureSource) config() *tls.Config {
 			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 		},
 	}
-	if s.files != nil {
-		c.GetCertificate = s.files.Certificate
-		return c
-	}
-	c.GetCertificate = s.acme.GetCertificate
-	c.NextProtos = append(c.NextProtos, acme.ALPNProto)
+	c.GetCertificate = s.certificate
 	return c
+}
+
+// certificate selects the certificate for a client: that of a host that ACME names exactly, then
+// one of the files for the server name, then that of a host below a wildcard of ACME, then the
+// first of the files.
+func (s *secureSource) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c, name := s.current.Load(), strings.ToLower(hello.ServerName)
+	switch {
+	case c.hosts == nil:
+		return c.files.Certificate(hello)
+	case c.files == nil, c.hosts.exact[name], slices.Contains(hello.SupportedProtos, acme.ALPNProto):
+		return s.manager.GetCertificate(hello)
+	case c.hosts.below(name) && !c.files.Names(name):
+		return s.manager.GetCertificate(hello)
+	}
+	return c.files.Certificate(hello)
+}
+
+// acmeHosts are the hosts whose certificates come from an ACME authority. An authority that checks
+// a TLS connection (RFC 8737) grants no certificate for a wildcard, so each name below
+// *.example.org gets a certificate of its own at its first handshake.
+type acmeHosts struct {
+	exact map[string]bool
+	zones []string // .example.org
+	// orders limits the certificates for names below wildcards, because clients choose these names,
+	// and Let's Encrypt grants 50 certificates a week for a registered domain.
+	orders *rate.Limiter
+}
+
+func newACMEHosts(names []string) *acmeHosts {
+	h := &acmeHosts{exact: map[string]bool{}, orders: rate.NewLimiter(rate.Every(4*time.Hour), 8)}
+	for _, name := range names {
+		if zone, wild := strings.CutPrefix(name, "*."); wild {
+			h.zones = append(h.zones, "."+zone)
+		} else {
+			h.exact[name] = true
+		}
+	}
+	return h
+}
+
+// below reports whether a name is below a wildcard, at any depth.
+func (h *acmeHosts) below(name string) bool {
+	for _, zone := range h.zones {
+		if rest, ok := strings.CutSuffix(name, zone); ok && rest != "" && !strings.HasPrefix(rest, ".") {
+			return true
+		}
+	}
+	return false
+}
+
+// policy decides about a new certificate. autocert does not call it for names that have one.
+func (h *acmeHosts) policy(_ context.Context, name string) error {
+	switch {
+	case h.exact[name]:
+		return nil
+	case !h.below(name):
+		return fmt.Errorf("host %q is not one of the hosts of ACME", name)
+	case !h.orders.Allow():
+		return fmt.Errorf("host %q: too many new names below wildcards; the next certificate is possible in some hours", name)
+	}
+	return nil
 }

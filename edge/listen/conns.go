@@ -16,6 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/netloop"
 )
 
 const (
@@ -112,26 +113,25 @@ func (s *conns) admit(raw net.Conn, serve *Server, config *tls.Config) *lingerin
 	}
 	c := &lingeringConn{client: client}
 	c.share.Client = client
-	conn, limits := proxied(s.clients, raw), s.limits
-	limits.Client = client
-	if config != nil {
+	conn := proxied(s.clients, raw)
+	socket, looped := raw.(*netloop.Conn)
+	switch {
+	case config != nil:
 		c.handshaking.Store(true)
 		c.link = h2.NewLink(below(conn), true, nil)
-		c.Conn = h1.NewConn(tls.Server(c.link, config), serve.Handler, limits)
-	} else {
-		plainly := h1.NewConn(conn, serve.Handler, limits)
-		plainly.TakeOver(h2.Preface, func(already []byte) {
-			c.taken.Store(true)
-			// A new goroutine lets fasthttp's end, whose buffers would stay for as long as the
-			// connection.
-			go func() {
-				link := h2.NewLink(below(conn), false, already)
-				c.serveStreams(serve, link, link)
-				c.end()
-			}()
-		})
-		c.Conn = plainly
+		c.Conn = h1.NewConn(tls.Server(c.link, config), serve.Handler, &s.limits)
+	case looped:
+		var address netip.Addr // unknown before the header of a proxy
+		if conn == raw {
+			address = exchange.Address(raw.RemoteAddr())
+		}
+		c.socket = socket
+		c.Conn = h1.NewLooped(conn, socket, serve.Handler, &s.limits, address)
+	default:
+		c.Conn = h1.NewConn(conn, serve.Handler, &s.limits)
+		c.takeOver(serve)
 	}
+	c.http1().SetClient(client)
 	c.ended = func() { s.leave(c) }
 	if why, ok := s.enter(c); !ok {
 		s.refused[why].Add(1)
@@ -175,7 +175,7 @@ func (s *conns) places(client netip.Prefix) int {
 
 // cut closes a connection at once, with a reset where it is TCP.
 func cut(raw net.Conn) {
-	if tcp, ok := raw.(*net.TCPConn); ok {
+	if tcp, ok := raw.(tcpConn); ok {
 		tcp.SetLinger(0)
 	}
 	raw.Close()

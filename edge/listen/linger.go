@@ -12,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/netloop"
 )
 
 const (
@@ -65,6 +66,10 @@ type lingeringConn struct {
 	tier    bool                    // the client is an edge behind this one, by its certificate
 	link    *h2.Link                // below TLS; nil: without TLS
 	streams atomic.Pointer[h2.Conn] // serves its streams; nil: it does not speak HTTP/2
+
+	socket  *netloop.Conn // on an event loop; nil: a goroutine serves it until it ends
+	loops   *looped
+	scratch *h1.Scratch // of its loop
 }
 
 // phase returns the activity of c, and since when.
@@ -143,7 +148,7 @@ func (c *lingeringConn) refuse() { c.refused.Store(true) }
 // Close announces the end of the response to the client, and closes the connection when the client
 // needs no more time.
 func (c *lingeringConn) Close() error {
-	if c.taken.Load() || c.closing.Swap(true) {
+	if c.taken.Load() || c.rest() || c.closing.Swap(true) {
 		return nil
 	}
 	slow := c.unread() > lingerUnread

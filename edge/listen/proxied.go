@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 
 	"github.com/pires/go-proxyproto"
 
@@ -19,13 +20,21 @@ import (
 // the PROXY protocol, version 1 or 2 (HAProxy's proxy-protocol.txt), which names the client;
 // otherwise it begins with HTTP or TLS. The edge looks for such a header on no other connection.
 type proxiedConn struct {
-	*net.TCPConn
+	tcpConn
 	in proxyReader
+}
+
+// A tcpConn is a TCP connection: a *net.TCPConn, or a *netloop.Conn.
+type tcpConn interface {
+	net.Conn
+	syscall.Conn
+	CloseWrite() error
+	SetLinger(seconds int) error
 }
 
 // proxied returns conn as a proxiedConn, if its peer is a trusted proxy; otherwise conn itself.
 func proxied(c access.Clients, conn net.Conn) net.Conn {
-	tcp, ok := conn.(*net.TCPConn)
+	tcp, ok := conn.(tcpConn)
 	if !ok || len(c.Trusted) == 0 || !c.Trusts(exchange.Address(conn.RemoteAddr())) {
 		return conn
 	}
@@ -38,7 +47,7 @@ func (c *proxiedConn) RemoteAddr() net.Addr {
 	if c.in.client != nil {
 		return c.in.client
 	}
-	return c.TCPConn.RemoteAddr()
+	return c.tcpConn.RemoteAddr()
 }
 
 // Read reads the bytes after the header. The header itself is subject to the read deadline of the

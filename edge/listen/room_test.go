@@ -94,7 +94,7 @@ func TestLastPlaces(t *testing.T) {
 	enter := func(address string) bool {
 		ours, theirs := net.Pipe()
 		t.Cleanup(func() { ours.Close(); theirs.Close() })
-		_, ok := s.enter(&lingeringConn{Conn: h1.NewConn(ours, nil, s.limits), client: netip.MustParsePrefix(address)})
+		_, ok := s.enter(&lingeringConn{Conn: h1.NewConn(ours, nil, &s.limits), client: netip.MustParsePrefix(address)})
 		return ok
 	}
 	held := 0

@@ -23,7 +23,7 @@ type Secure struct {
 	TLSCerts      []string // PEM files of certificates
 	TLSKeys       []string // PEM files of their keys, in the same order
 	TLSRedirect   bool     // the plain listener redirects clients to https
-	ACMEHosts     []string // names whose certificates come from an ACME authority, not from files
+	ACMEHosts     []string // names whose certificates come from an ACME authority; also *.NAME
 	ACMEDir       string   // folder that stores these certificates
 	ACMEDirectory string   // URL of the authority's directory; empty: Let's Encrypt
 	ACMEEmail     string   // contact address for the authority
@@ -39,7 +39,7 @@ func (c *Secure) Flags(fs *flag.FlagSet) {
 	fs.Var(repeated.Flag(&c.TLSCerts, repeated.AsWritten), "tls-cert", "`file` of a certificate (PEM: the certificate first, then its intermediates); may be repeated; read again when it changes")
 	fs.Var(repeated.Flag(&c.TLSKeys, repeated.AsWritten), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
 	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "redirect requests on the plain listener to https, except health checks and CORS preflight requests")
-	fs.Var(repeated.Flag(&c.ACMEHosts, repeated.InLowerCase), "acme-host", "host `NAME` for which the edge gets a certificate from an authority (ACME, TLS-ALPN challenge), instead of --tls-cert; may be repeated")
+	fs.Var(repeated.Flag(&c.ACMEHosts, repeated.InLowerCase), "acme-host", "host `NAME` for which the edge gets a certificate from an authority (ACME, TLS-ALPN challenge); below *.NAME each host gets one at its first handshake, about 50 a week; may be repeated")
 	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that stores these certificates")
 	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
 	fs.StringVar(&c.ACMEEmail, "acme-email", "", "contact email `address` for the authority")
@@ -62,14 +62,14 @@ func (c *Secure) Validate(now time.Time) error {
 	if c.TLSListen != "" && !hostport.Valid(c.TLSListen) {
 		errs = append(errs, errors.New("--tls-listen must be HOST:PORT"))
 	}
-	switch acme := len(c.ACMEHosts) > 0; {
+	switch {
 	case len(c.TLSCerts) != len(c.TLSKeys):
 		errs = append(errs, fmt.Errorf("there are %d --tls-cert and %d --tls-key: each certificate needs its key", len(c.TLSCerts), len(c.TLSKeys)))
-	case acme == (len(c.TLSCerts) > 0):
-		errs = append(errs, errors.New("--tls-listen requires either --tls-cert and --tls-key, or --acme-host"))
-	case acme && c.ACMEDir == "":
+	case len(c.ACMEHosts)+len(c.TLSCerts) == 0:
+		errs = append(errs, errors.New("--tls-listen requires --tls-cert and --tls-key, or --acme-host"))
+	case len(c.ACMEHosts) > 0 && c.ACMEDir == "":
 		errs = append(errs, errors.New("--acme-host requires --acme-dir: authorities limit the certificates per week"))
-	case !acme:
+	case len(c.TLSCerts) > 0:
 		_, err := certs.Open(c.pairs(), x509.ExtKeyUsageServerAuth, now)
 		errs = append(errs, err)
 	}

@@ -71,6 +71,7 @@ type Server struct {
 	streams   *h2.Server
 	reference *reference // serves HTTP/2 instead of streams; nil: streams does
 	http1     *fasthttp.Server
+	looped    *looped         // serves connections without TLS; nil: http1 does
 	source    *secureSource   // certificates; nil: no TLS
 	tls       *secureListener // nil: no TLS
 	quic      *quicServer     // nil: no HTTP/3
@@ -82,6 +83,9 @@ func New(o Options, sockets *Sockets, h Handler) (*Server, error) {
 	s.streams = h2.New(h, s, h2.Config{Idle: o.Capacity.IdleTimeout, Receive: o.Capacity.RequestTimeout, Send: o.Capacity.AnswerTimeout, MaxBody: o.MaxBody, Uploads: o.Uploads, MaxList: exchange.MaxHead, Tunnels: o.Tunnels, Bodies: s.conns.limits.Bodies})
 	s.reference = newReference(s)
 	s.http1 = newHTTP1(s)
+	if err := s.openLoops(); err != nil {
+		return nil, err
+	}
 	if sockets.TLS == nil {
 		return s, nil
 	}
@@ -110,7 +114,12 @@ func (s *Server) StreamStats() h2.Stats { return s.streams.Stats() }
 // three.
 func (s *Server) Serve(broken chan<- error) {
 	go returnMemory(s.options.Life, s.conns.limits.Bodies)
-	go func() { broken <- s.http1.Serve(listener{s.socks.Public, s, nil}) }()
+	if s.looped != nil {
+		go s.http1.Serve(&s.looped.waiting)
+		go func() { broken <- s.looped.serve() }()
+	} else {
+		go func() { broken <- s.http1.Serve(listener{s.socks.Public, s, nil}) }()
+	}
 	s.options.Log.Info("listening", "address", s.socks.Public.Addr().String(), "for", "public")
 	if s.tls != nil {
 		s.options.Log.Info("listening", "address", s.tls.Addr().String(), "for", "tls")
@@ -126,6 +135,19 @@ func (s *Server) Reload(ctx context.Context, signals <-chan os.Signal) {
 	if s.source != nil {
 		s.source.run(ctx, signals)
 	}
+}
+
+// Secured reports whether the server serves TLS.
+func (s *Server) Secured() bool { return s.source != nil }
+
+// Certify makes the certificates of c those of all handshakes from now on. It reads the files; if
+// one can't be used, nothing changes.
+func (s *Server) Certify(c Secure) error {
+	c.TLSListener = s.socks.TLS // is open, whatever its address
+	if err := c.Validate(time.Now()); err != nil {
+		return err
+	}
+	return s.source.use(c, time.Now())
 }
 
 // Close closes the listeners at once.

@@ -3,6 +3,8 @@ package observe
 import (
 	"net/http"
 	"runtime"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +19,9 @@ import (
 // origins' URLs, which the operator sets, and the origin's release, of which only the last has a
 // series. answers counts requests, because client_golang is too slow for hits.
 type Metrics struct {
+	config     sync.Once // of configOK
+	configOK   *prometheus.GaugeVec
+	bySite     *prometheus.CounterVec
 	Registry   *prometheus.Registry
 	answers    *tallies
 	decisions  [routes.Classes][2]prometheus.Counter // refused, accepted
@@ -196,4 +201,25 @@ func index(ok bool) int {
 		return 1
 	}
 	return 0
+}
+
+// ConfigReloaded records whether the configuration file could be used when it was last read.
+func (m *Metrics) ConfigReloaded(ok bool) {
+	m.config.Do(func() {
+		m.bySite = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_responses_total",
+			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status; without hits on the fast path of a site with icons."}, []string{"site", "cache", "status"})
+		m.Registry.MustRegister(m.bySite)
+		m.configOK = m.gauges("config_last_reload_successful", "Whether the configuration file could be used when it was last read, at the start or by a reload.")
+	})
+	value := 0.0
+	if ok {
+		value = 1
+	}
+	m.configOK.WithLabelValues().Set(value)
+}
+
+// SiteAnswered counts a response of the pipeline for a site of the configuration file, whose name
+// bounds the label.
+func (m *Metrics) SiteAnswered(site string, o exchange.Outcome, status int) {
+	m.bySite.WithLabelValues(site, exchange.OutcomeNames[o], strconv.Itoa(status/100)+"xx").Inc()
 }

@@ -86,6 +86,8 @@ func (m *Metrics) WatchOrigins(read func() upstream.Stats) {
 	type s = upstream.Stats
 	m.Registry.MustRegister(origins(read), component[s]{read, []watched[s]{
 		gauge("origin_connections", "Open connections to the origin.", func(o s) float64 { return float64(o.Open) }),
+		counter("origin_requests_failed_total", "Requests for which no origin gave a complete response: none at all, or one that broke off.", func(o s) float64 { return float64(o.Failures) }),
+		counter("origin_broken_total", "Responses that an origin broke off after their header fields, or in which it paused for too long (--idle).", func(o s) float64 { return float64(o.Broken) }),
 		counter("origin_timeouts_total", "Requests to the origin that timed out.", func(o s) float64 { return float64(o.Timeouts) }),
 		counter("origin_retries_total", "Requests to the origin that were sent again.", func(o s) float64 { return float64(o.Retries) }),
 	}})

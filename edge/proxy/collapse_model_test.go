@@ -14,6 +14,8 @@ import (
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // A chance gives a random field, with one of the values or none.
@@ -73,13 +75,14 @@ func (c chance) modelAnswer(at time.Time) *upstream.Response {
 // had it been stored first. The test tries thousands of random pairs. Besides, it may share a
 // failure that does not concern one client alone.
 func TestModelOfCollapsing(t *testing.T) {
+	sequential.Test(t)
 	store, err := cache.New(cache.Options{MaxBytes: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
 	lib := library.New(library.Options{Cache: store, CacheBytes: 64 << 20, State: &library.OriginState{}, ProxyAll: true})
-	e := New(Options{ProxyAll: true, Site: &sites.Site{Icons: true}, CacheBytes: 64 << 20, Cache: store, Library: lib, Log: slog.New(slog.DiscardHandler)})
+	e := New(Options{Sites: vhosts.Single(&vhosts.Site{Site: &sites.Site{Icons: true}, ProxyAll: true}, nil), CacheBytes: 64 << 20, Cache: store, Library: lib, Log: slog.New(slog.DiscardHandler)})
 	const pairs = 20_000
 	seed := rand.Uint64()
 	c := chance{rand.New(rand.NewPCG(seed, 1))}

@@ -14,12 +14,14 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -39,15 +41,29 @@ var passedWithPages = map[string]bool{"Content-Security-Policy": true, "Referrer
 	"Content-Disposition": true}
 
 // isPage reports whether the response for a cache key is a page or an archive of the site, which
-// only an origin of ours has.
+// only an origin of ours has. Pages that came through an edge without a tier secret are recognised
+// by their policy, because that edge removes the name of the release.
 func isPage(key string, h http.Header) bool {
 	kind := h.Get("Content-Type")
-	if h.Get(icon.FieldRelease) == "" || !strings.HasPrefix(kind, "text/html") && kind != "application/zip" {
+	if !strings.HasPrefix(kind, "text/html") && kind != "application/zip" ||
+		h.Get(icon.FieldRelease) == "" && !strings.HasPrefix(h.Get("Content-Security-Policy"), icon.PagePolicy) {
 		return false
 	}
+	return isSite(key)
+}
+
+// isSite reports whether a cache key is that of a page or another file of the site.
+func isSite(key string) bool {
 	path, _, _ := strings.Cut(key, "?")
 	route, ok := routes.FastRoute(path)
 	return ok && route == routes.Page
+}
+
+// isIconifyList reports whether a cache key is that of a list of Iconify's API, of all packs or of
+// the names of one. Pickers wait for it.
+func isIconifyList(key string) bool {
+	path, _, _ := strings.Cut(key, "?")
+	return path == iconify.Mount+"/collections" || path == iconify.Mount+"/collection"
 }
 
 // apart lists the fields that an entry stores elsewhere, or that the edge makes anew for each
@@ -72,14 +88,20 @@ func describes(name string, tagged bool) bool {
 
 // newOwn makes the entry for a response on our own routes. It has the fields as they will be
 // written, a strong entity tag of the content, and the policy that sets its freshness lifetime.
-func newOwn(key string, a *upstream.Response, body []byte) *cache.Entry {
+// coded is the body in gzip, if the origin sent it so; nil: it did not.
+func newOwn(key string, a *upstream.Response, body, coded []byte) *cache.Entry {
 	e := &cache.Entry{Key: key, Status: a.Status}
-	etag := ""
-	if a.Status == http.StatusOK {
-		etag = entityTag(a.Header.Get("Etag"), body)
+	switch {
+	case coded != nil:
+		e.SetIdentity(body, entityTag(identityTag(a.Header), body))
+		e.SetCoded(entry.Gzip, coded)
+	case a.Status == http.StatusOK:
+		// A clone has no spare capacity left by reading.
+		e.SetIdentity(bytes.Clone(body), entityTag(a.Header.Get("Etag"), body))
+	default:
+		e.SetIdentity(bytes.Clone(body), "")
 	}
-	e.SetIdentity(bytes.Clone(body), etag) // without the spare capacity left by reading
-	describe(e, a.Header, a, nil)
+	describe(e, a.Header, a, nil, cachepolicy.Policy{})
 	if e.Status >= http.StatusBadRequest {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+clientErrors)
 	}
@@ -90,8 +112,9 @@ func newOwn(key string, a *upstream.Response, body []byte) *cache.Entry {
 // caller sets its body.
 func newForwarded(q *fetchRequest, a *upstream.Response, h http.Header) *cache.Entry {
 	e := &cache.Entry{Key: q.key, Status: a.Status}
-	describe(e, h, a, q.site)
+	describe(e, h, a, q.site, q.policy.Policy)
 	q.vary(e, h)
+	q.tag(e)
 	return e
 }
 
@@ -107,10 +130,10 @@ func (q *fetchRequest) vary(e *cache.Entry, h http.Header) {
 // describe sets every part of an entry that follows from the header fields. site is that of a
 // forwarded request, and nil on our own routes, where clients receive only some of the fields. A
 // site without icons has no tiers, and passes even the fields between them on.
-func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.Site) {
-	own, tiers, policy := site == nil, site == nil || site.Icons, cachepolicy.Policy{}
-	if !own {
-		policy = site.Policy
+func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.Site, policy cachepolicy.Policy) {
+	own, tiers := site == nil, site == nil || site.Icons
+	if own {
+		policy = cachepolicy.Policy{}
 	}
 	e.Fields, e.FieldsWithBody = nil, nil
 	tagged := own || h.Get("Etag") != ""
@@ -133,7 +156,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.S
 		e.Fields = append(e.Fields, field("Cache-Status", before))
 	}
 	if path, _, _ := strings.Cut(e.Key, "?"); own && strings.HasSuffix(path, ".svg") {
-		e.FieldsWithBody = append(e.FieldsWithBody, drawingPolicy)
+		e.FieldsWithBody = append(e.FieldsWithBody, svgPolicy)
 	}
 	e.ContentType = []byte(h.Get("Content-Type"))
 	if t, ok := cachepolicy.ParseDate(h.Get("Last-Modified"), a.ResponseTime); ok {
@@ -211,7 +234,7 @@ func header(e *cache.Entry) http.Header {
 // they and the length of its body (negative: unknown) permit it. Every representation, coded or
 // not, then names Accept-Encoding in Vary, also before the first coding is made.
 func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
-	if q.site != nil && q.site.Compress && compress.Compressible(e.Status, h, length) {
+	if q.compresses() && compress.Compressible(e.Status, h, length) {
 		e.EnableCodings()
 		e.Fields = compress.AddVary(e.Fields, e.Vary)
 	}
@@ -223,7 +246,8 @@ func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) *cache
 	e := stale.CopyConfirmed()
 	monochrome, validator := e.Monochrome, e.Validator
 	h := cachepolicy.Freshened(header(stale), a.Header)
-	describe(e, h, a, q.site)
+	describe(e, h, a, q.site, q.policy.Policy)
+	q.tag(e)
 	e.Validator = validator // the body is still the one that the validator belongs to
 	if e.Monochrome == "" {
 		e.Monochrome = monochrome
@@ -239,8 +263,8 @@ func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) *cache
 // internal lists the fields that only an origin of ours and its edges exchange.
 var internal = map[string]bool{icon.FieldMonochrome: true, icon.FieldRelease: true, icon.FieldReady: true}
 
-// drawingPolicy prevents an SVG from running or loading anything if a client opens it as a page.
-var drawingPolicy = field("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+// svgPolicy prevents an SVG from running or loading anything if a client opens it as a page.
+var svgPolicy = field("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
 // clientError makes an origin's 4xx one of ours: a problem, stored for seconds, or not at all if it
 // concerns the caller. A page of the site stays one. clientError returns the body.
@@ -261,6 +285,17 @@ func clientError(a *upstream.Response, body []byte, page bool) []byte {
 		a.Header.Set("CDN-Cache-Control", "max-age=5")
 	}
 	return body
+}
+
+// identityTag returns the entity tag that the origin of a response in gzip gives to its identity.
+// An origin of ours, and an edge before it, make one from the other. "" means that it is unknown.
+func identityTag(h http.Header) string {
+	for _, suffix := range [...]string{`-gz"`, `-gzip"`} {
+		if stem, ok := strings.CutSuffix(h.Get("Etag"), suffix); ok && h.Get(icon.FieldRelease) != "" {
+			return stem + `"`
+		}
+	}
+	return ""
 }
 
 // entityTag returns the origin's entity tag if it is strong and well-formed, and otherwise a strong
@@ -305,9 +340,23 @@ func (d *doorkeeper) admits(key string, errorPage bool) bool {
 	if !errorPage && (!form || !isForm(path)) {
 		return true
 	}
+	return d.again(key)
+}
+
+// again reports whether a key was requested before, and records that it was requested.
+func (d *doorkeeper) again(key string) bool {
 	sum := maphash.String(d.seed, key) | 1 // an empty place is 0
 	return d.places[sum>>48].Swap(sum) == sum
 }
+
+// knows reports whether a key was requested before, and returns its hash for record.
+func (d *doorkeeper) knows(key []byte) (sum uint64, known bool) {
+	sum = maphash.Bytes(d.seed, key) | 1
+	return sum, d.places[sum>>48].Load() == sum
+}
+
+// record records that the key with this hash was requested.
+func (d *doorkeeper) record(sum uint64) { d.places[sum>>48].Store(sum) }
 
 // isForm reports whether the parameters of a path choose the form of an icon. The sprite of a bag
 // is no icon.

@@ -2,9 +2,11 @@ package proxy
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/valyala/fasthttp"
@@ -16,6 +18,8 @@ import (
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/icondata"
+	"github.com/iconedge/iconedge/edge/pieces"
 	"github.com/iconedge/iconedge/edge/recent"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
@@ -24,27 +28,35 @@ import (
 // maxPrebuilt is the length in bytes up to which a body is written in one piece with its head.
 const maxPrebuilt = 32 << 10
 
+// maxTaken is the length in bytes up to which an event loop writes a body itself, from the cache.
+const maxTaken = 256 << 10
+
 // A fastHit is a hit on the fast path: the fresh entry that answers a request, and the response,
 // which is a 200 with the whole body or a 304.
 type fastHit struct {
 	view   cache.View
 	target parsedTarget
-	policy cachepolicy.Entry
+	age    time.Duration
+	ttl    time.Duration // remaining freshness lifetime
 	status int
 	body   []byte
+	apart  bool // the body does not follow the head
 	coding entry.Coding
+	// lacksBrotli: the client would get brotli, if the entry had it.
+	lacksBrotli bool
 
 	count access.Count // the limit that counted the request
 }
 
 // lookupFast looks a request up on the fast path. Its response is, byte for byte, the one that the
 // pipeline in serve.go would give; lookupFast is not ok where it cannot be sure of that, and the
-// caller then uses the pipeline. If it is ok, the caller must release the view.
+// caller then uses the pipeline. If it is ok, the caller must release m.
 func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
-	if h.Options.Redirect != "" && !q.Secure || q.Tier || !h.Options.Site.Icons {
+	sites := h.current.Load()
+	if h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil {
 		return false
 	}
-	if m.target, ok = h.parsedTarget(q.Target); !ok || !h.seenHosts.has(q.Host) || m.target.route == routes.Page && !h.Options.Site.Pages {
+	if m.target, ok = h.parsedTarget(q.Target); !ok || !sites.seenHosts.has(q.Host) || m.target.route == routes.Page && !sites.Icons.Pages {
 		return false
 	}
 	if !h.Options.Cache.View(m.target.key, &m.view) {
@@ -52,7 +64,7 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	}
 	if h.choose(m, q) && (h.Options.Reports.Tracer == nil || !h.sampleTrace(q)) {
 		if m.count, ok = h.Options.Admission.AdmitFast(q, m.target.route.Class()); ok {
-			m.view.Hit()
+			m.lacksBrotli = mayGetBrotli(m.view.Hit()) && m.lacksBrotli
 			return true
 		}
 	}
@@ -64,12 +76,13 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 // false where the pipeline has to decide.
 func (h *Proxy) choose(m *fastHit, q *eligible.Request) bool {
 	v, color := &m.view, m.target.color
-	if m.policy = v.Freshness(); !m.policy.Fresh(q.Now) {
+	var fresh bool
+	if m.age, m.ttl, fresh = v.Fresh(q.Now); !fresh {
 		return false
 	}
 	m.coding = entry.Identity
 	if color == "" {
-		m.coding = h.codings.choose(v, q.AcceptEncoding)
+		m.coding, m.lacksBrotli = h.codings.choose(v, q.AcceptEncoding)
 	} else if v.Head().ColourUses < 0 {
 		return false
 	}
@@ -81,26 +94,34 @@ func (h *Proxy) choose(m *fastHit, q *eligible.Request) bool {
 		}
 		if same {
 			m.status = http.StatusNotModified
+		} else if m.coding == entry.Brotli && bytes.HasSuffix(q.IfNoneMatch, gzipTagEnd) {
+			return false // the client has gzip, from before brotli was made
 		}
 	}
-	return len(m.body) <= maxPrebuilt
+	// A longer body than a slot's has memory of its own, which stays valid after the View.
+	m.apart = len(m.body) > maxPrebuilt && m.status == http.StatusOK && color == "" && q.TakesBody
+	return len(m.body) <= maxPrebuilt || m.apart && len(m.body) <= maxTaken
 }
 
 // Answer appends the response to an HTTP/1.1 request on the fast path. It is not ok if the request
 // needs the pipeline.
 func (h *Proxy) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 	var m fastHit
-	if h.draining.Load() || !h.lookupFast(&m, q) {
+	if h.draining.Load() {
 		return dst, false
 	}
-	defer m.view.Release()
+	if !h.lookupFast(&m, q) {
+		return h.answerJoined(dst, q)
+	}
+	defer h.release(&m)
 	dst, body := h.appendAnswer(dst, &m, q)
 	h.Options.Metrics.Hit(exchange.H1, m.target.route, m.status, q.Now, body)
 	h.Options.Reports.LogHit(exchange.H1, m.target.route, m.status, q, body)
 	return dst, true
 }
 
-// appendAnswer appends the whole response and returns how many bytes its body has.
+// appendAnswer appends the whole response, without a body that is apart, and returns how many bytes
+// its body has.
 func (h *Proxy) appendAnswer(dst []byte, m *fastHit, q *eligible.Request) (out []byte, body int) {
 	status := "HTTP/1.1 200 OK\r\n"
 	if m.status != http.StatusOK {
@@ -108,6 +129,10 @@ func (h *Proxy) appendAnswer(dst []byte, m *fastHit, q *eligible.Request) (out [
 	}
 	w := headWriter{head: m.view.Head()}
 	dst = append(h.appendHead(append(dst, status...), &w, m, q), "\r\n"...)
+	if m.apart {
+		q.Body = m.body
+		return dst, len(m.body)
+	}
 	out = m.appendBody(dst)
 	return out, len(out) - len(dst)
 }
@@ -118,8 +143,8 @@ func (h *Proxy) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.Re
 	t.bodyless = m.status != http.StatusOK
 	t.coding, t.ranges = m.coding, m.coding == entry.Identity
 	t.etag, t.color = m.view.ETag(m.coding), m.target.color
-	t.aged, t.age = true, m.policy.AgeAt(q.Now)
-	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, m.policy.TTL(q.Now)
+	t.aged, t.age = true, m.age
+	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, m.ttl
 	t.count = &m.count
 	if !t.bodyless {
 		t.length = m.length()
@@ -129,6 +154,9 @@ func (h *Proxy) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.Re
 	}
 	return w.append(dst, &t)
 }
+
+// gzipTagEnd is the end of the entity tags of bodies in gzip.
+var gzipTagEnd = []byte("-" + cachepolicy.Gzip + `"`)
 
 // length returns the length of the body after any colouring.
 func (m *fastHit) length() int {
@@ -225,24 +253,46 @@ type choice struct {
 	of    [4]entry.Coding // by the stored codings besides identity: 1 gzip, 2 br
 }
 
-func (c *codings) choose(v *cache.View, field []byte) entry.Coding {
+// choose returns the coding that a client gets, and whether it would get brotli if that were made.
+func (c *codings) choose(v *cache.View, field []byte) (coding entry.Coding, wanted bool) {
 	if len(field) == 0 {
-		return entry.Identity
+		return entry.Identity, false
 	}
-	at := recent.Slot(c[:], field)
-	known := at.Load()
-	if known == nil || known.field != string(field) {
-		known = newChoice(string(field))
-		at.Store(known)
-	}
-	have := 0
+	known, have := c.of(field), 0
 	if v.Has(entry.Gzip) {
 		have |= 1
 	}
 	if v.Has(entry.Brotli) {
 		have |= 2
 	}
-	return known.of[have]
+	coding = known.of[have]
+	return coding, coding != entry.Brotli && known.of[3] == entry.Brotli
+}
+
+// of returns the choices of an Accept-Encoding.
+func (c *codings) of(field []byte) *choice {
+	at := recent.Slot(c[:], field)
+	known := at.Load()
+	if known == nil || known.field != string(field) {
+		known = newChoice(string(field))
+		at.Store(known)
+	}
+	return known
+}
+
+// mayGetBrotli reports whether the nth use of a response is one at which it may get brotli. Not
+// each use is, because brotli may not be smaller.
+func mayGetBrotli(n uint64) bool { return n >= brotliHits && n&(n-1) == 0 }
+
+// release ends the use of an entry, and has brotli made of it if that is due.
+func (h *Proxy) release(m *fastHit) {
+	m.view.Release()
+	if !m.lacksBrotli {
+		return
+	}
+	if e := h.Options.Cache.Get(m.target.key); e != nil {
+		h.compressor.WantSmaller(e, entry.Brotli)
+	}
 }
 
 func newChoice(field string) *choice {
@@ -292,9 +342,9 @@ func serialise(e *cache.Entry) {
 func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
 	var m fastHit
 	if !h.lookupFast(&m, q) {
-		return dst, 0, false
+		return h.answerJoinedH2(dst, q, known)
 	}
-	defer m.view.Release()
+	defer h.release(&m)
 	start := len(dst)
 	w := headWriter{head: m.view.Head(), block: h.blocks.of(m.view.Head()), table: known}
 	dst = h.appendHead(h2.AppendStatus(dst, m.status), &w, &m, q)
@@ -306,5 +356,168 @@ func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable)
 	dst = m.appendBody(dst)
 	h.Options.Metrics.Hit(exchange.H2, m.target.route, m.status, q.Now, len(dst)-body)
 	h.Options.Reports.LogHit(exchange.H2, m.target.route, m.status, q, len(dst)-body)
+	return dst, block, true
+}
+
+// A fastJoin is a response on the fast path that is joined from pieces of icon data, as the
+// pipeline in icondata.go does it.
+type fastJoin struct {
+	*pieces.Response
+	answer *icondata.Answer
+	oldest *pieces.Piece
+	etag   []byte
+	coding entry.Coding
+	length int
+	status int
+	count  access.Count
+}
+
+// joinFast finds the pieces of a response on the fast path. It is not ok if the request is another
+// one, or if one of them is missing, and the caller then uses the pipeline. If it is ok, the caller
+// must put the response back.
+func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request) (ok bool) {
+	sites := h.current.Load()
+	if !pieces.MayBeData(q.Target) || h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || h.Options.Library.Known() == "" {
+		return false
+	}
+	mounted := sites.seenMounts.has(q.Host)
+	if !mounted && !sites.seenHosts.has(q.Host) {
+		return false
+	}
+	sum, again := h.mayStoreWhole(q.Target)
+	if again {
+		return false
+	}
+	j.Response = pieces.Responses.Get().(*pieces.Response)
+	at := h.Options.Cache.Generation()
+	if h.pieces.Lookup(j.Response, q.Target, mounted, at, q.Now) && h.chooseJoined(j, q) && (h.Options.Reports.Tracer == nil || !h.sampleTrace(q)) {
+		if j.count, ok = h.Options.Admission.AdmitFast(q, routes.Iconify.Class()); ok {
+			h.noteJoined(j, sum)
+			return true
+		}
+	}
+	pieces.Responses.Put(j.Response)
+	return false
+}
+
+// chooseJoined selects the status, coding and body. It reports false where the pipeline has to
+// decide.
+func (h *Proxy) chooseJoined(j *fastJoin, q *eligible.Request) bool {
+	var err error
+	if j.answer, err = j.Answer(); err != nil {
+		return false
+	}
+	j.answer.Info = nil
+	j.oldest, j.etag = j.Oldest(), j.Tag("")
+	j.coding, j.status, j.length = entry.Identity, http.StatusOK, j.answer.Len()
+	if len(q.AcceptEncoding) > 0 && h.codings.of(q.AcceptEncoding).of[1] == entry.Gzip {
+		if n := j.answer.GzipLen(); n < j.length {
+			j.coding, j.length, j.etag = entry.Gzip, n, j.TagOf(entry.Gzip)
+		}
+	}
+	if q.IfNoneMatch != nil {
+		if same, sure := sameTag(q.IfNoneMatch, j.etag, ""); !sure || !same {
+			return false // the client may have another coding
+		}
+		j.status = http.StatusNotModified
+	}
+	return j.length <= maxPrebuilt
+}
+
+// mayStoreWhole reports whether the pipeline should answer a request, because it is a second one,
+// whose response it stores whole. If there was no room for that response, only some of the later
+// requests try again. It returns the hash of a first request for the doorkeeper; 0: it is not one.
+func (h *Proxy) mayStoreWhole(target []byte) (sum uint64, may bool) {
+	if known := recent.Slot(h.targets[:], target).Load(); known != nil && known.raw == string(target) {
+		return 0, rand.Uint32N(retryWhole) == 0
+	}
+	return h.doors.knows(target)
+}
+
+const retryWhole = 16
+
+// joinedSample is pieceSample on the fast path, where the look-ups would cost a tenth of the rest.
+const joinedSample = 4 * pieceSample
+
+// noteJoined records that a response was joined, and, for some, that its pieces were used.
+func (h *Proxy) noteJoined(j *fastJoin, sum uint64) {
+	if sum != 0 && len(j.Pieces) <= maxWhole {
+		h.doors.record(sum)
+	}
+	if rand.Uint32N(joinedSample) > 0 {
+		return
+	}
+	for _, p := range append(j.Pieces, j.Head) {
+		if e := h.Options.Cache.Get(p.Key()); e != nil {
+			e.Hit()
+		}
+	}
+}
+
+// appendJoinedHead appends the fields of the response.
+func (h *Proxy) appendJoinedHead(dst []byte, w *headWriter, j *fastJoin, q *eligible.Request) []byte {
+	var t head
+	t.bodyless, t.length = j.status != http.StatusOK, j.length
+	t.coding, t.ranges, t.etag = j.coding, j.coding == entry.Identity, j.etag
+	t.aged, t.age = true, j.oldest.Freshness.AgeAt(q.Now)
+	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, j.oldest.Freshness.TTL(q.Now)
+	t.count = &j.count
+	if q.Secure {
+		t.altSvc = h.Options.AltSvc
+	}
+	return w.append(dst, &t)
+}
+
+// appendJoinedBody appends the body, if the response has one, and puts the response back.
+func (j *fastJoin) appendJoinedBody(dst []byte) []byte {
+	if j.status == http.StatusOK {
+		j.Read(j.coding == entry.Gzip)
+		if j.coding == entry.Gzip {
+			dst = j.answer.JoinGzip(dst)
+		} else {
+			dst = j.answer.Join(dst)
+		}
+	}
+	pieces.Responses.Put(j.Response)
+	return dst
+}
+
+// answerJoined is Answer for a response that is joined from pieces.
+func (h *Proxy) answerJoined(dst []byte, q *eligible.Request) ([]byte, bool) {
+	var j fastJoin
+	if !h.joinFast(&j, q) {
+		return dst, false
+	}
+	status := "HTTP/1.1 200 OK\r\n"
+	if j.status != http.StatusOK {
+		status = "HTTP/1.1 304 Not Modified\r\n"
+	}
+	lines := j.Fields()
+	w := headWriter{head: &lines}
+	dst = append(h.appendJoinedHead(append(dst, status...), &w, &j, q), "\r\n"...)
+	start := len(dst)
+	dst = j.appendJoinedBody(dst)
+	h.Options.Metrics.Hit(exchange.H1, routes.Iconify, j.status, q.Now, len(dst)-start)
+	h.Options.Reports.LogHit(exchange.H1, routes.Iconify, j.status, q, len(dst)-start)
+	return dst, true
+}
+
+// answerJoinedH2 is AnswerH2 for such a response.
+func (h *Proxy) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
+	var j fastJoin
+	if !h.joinFast(&j, q) {
+		return dst, 0, false
+	}
+	start, lines := len(dst), j.Fields()
+	w := headWriter{head: &lines, block: h.blocks.of(&lines), table: known}
+	dst = h.appendJoinedHead(h2.AppendStatus(dst, j.status), &w, &j, q)
+	block = len(dst) - start
+	if j.status == http.StatusOK {
+		dst = append(dst, make([]byte, h2.Gap)...)
+	}
+	body := len(dst)
+	dst = j.appendJoinedBody(dst)
+	h.Options.Metrics.Hit(exchange.H2, routes.Iconify, j.status, q.Now, len(dst)-body)
+	h.Options.Reports.LogHit(exchange.H2, routes.Iconify, j.status, q, len(dst)-body)
 	return dst, block, true
 }

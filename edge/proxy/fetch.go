@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/collapse"
+	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
@@ -34,10 +36,10 @@ const (
 func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) collapse.Result {
 	// These are read before the request, so that a purge from here on applies to the response.
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
-	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(stale))
+	a, err := h.request(q, q.upstream(stale))
 	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
 		a.Body.Close() // the 304 confirms another response
-		a, err = h.Options.Origin.roundTrip(q.traced, q.upstream(nil))
+		a, err = h.request(q, q.upstream(nil))
 	}
 	switch {
 	case err != nil:
@@ -88,9 +90,13 @@ func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Gene
 	if a.Status >= http.StatusBadRequest {
 		body = clientError(a, body, isPage(q.key, a.Header))
 	}
+	coded, err := q.inflate(a, &body)
+	if err != nil {
+		return collapse.Result{Err: err}
+	}
 	there := h.Options.Cache.Get(q.key) != nil
 	sharing := cachepolicy.SharingOf(q.policy, a.Status, a.Header, a.ResponseTime)
-	e := newOwn(q.key, a, body)
+	e := newOwn(q.key, a, body, coded)
 	if a.UntilClose { // waiting requests may share it, by its own fields; no cache may store it
 		e = unstorable(e, a)
 	}
@@ -105,11 +111,25 @@ func (h *Proxy) storeOwn(q *fetchRequest, a *upstream.Response, asked cache.Gene
 	return l
 }
 
+// inflate inflates the body of a response in gzip, if the request has asked for it, and makes the
+// fields of the response those of its identity. coded is the body in gzip; nil: it is unchanged.
+func (q *fetchRequest) inflate(a *upstream.Response, body *[]byte) (coded []byte, err error) {
+	if a.Status != http.StatusOK || a.Header.Get("Content-Encoding") != cachepolicy.Gzip || q.header.Get("Accept-Encoding") != cachepolicy.Gzip {
+		return nil, nil
+	}
+	coded = bytes.Clone(*body) // without the spare capacity left by reading
+	if *body, err = entry.Inflate(coded, maxOwn); err != nil {
+		return nil, upstream.Malformed(err)
+	}
+	delete(a.Header, "Content-Encoding")
+	return coded, nil
+}
+
 // unstorable makes e an entry that no cache stores. It keeps the policy of the origin's own fields.
 func unstorable(e *cache.Entry, a *upstream.Response) *cache.Entry {
 	policy := e.Policy
 	forbidStoring(a.Header)
-	describe(e, a.Header, a, nil)
+	describe(e, a.Header, a, nil, cachepolicy.Policy{})
 	e.Policy = policy
 	return e
 }
@@ -148,6 +168,9 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 	}
 	var stored collapse.Result
 	spool := collapse.NewSpool(a.Body, bufferFor(a), a.Length, room)
+	if room == 0 && a.Status < http.StatusInternalServerError {
+		spool.ForOne() // of such responses, waiting requests share only failures
+	}
 	// The readers of the spool report its error.
 	go spool.RunAndStore(func(body []byte) { stored = f.store(body, asked) })
 	body, whole, err := spool.ReadAll(MaxWhole, h.holdFor(a))
@@ -240,7 +263,10 @@ func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Shari
 		e.Policy.StaleWhileRevalidate = 0
 	}
 	if q.own {
-		e.AddCodings()
+		e.AddCoding(entry.Gzip)
+		if isSite(e.Key) || isIconifyList(e.Key) { // people wait for each kB
+			e.AddCoding(entry.Brotli)
+		}
 		serialise(e)
 	}
 	l := collapse.Result{Entry: e, Sharing: sharing}
@@ -351,7 +377,7 @@ func (h *Proxy) fetchRelease(q *fetchRequest, _ *cache.Entry) collapse.Result {
 		}
 		asked = h.Options.Cache.Generation() // the response is newer than the invalidation by look
 	}
-	e := newOwn(q.key, a.Response, a.Content)
+	e := newOwn(q.key, a.Response, a.Content, nil)
 	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // in the response
 	e.Tags = []string{library.ReleaseTag}
 	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: library.ReleaseLifetime}

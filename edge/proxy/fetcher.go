@@ -41,6 +41,11 @@ func NewFetcher(o FetcherOptions) *Fetcher {
 // roundTrip sends a request to the origin and records it in the trace, if there is one. It ends
 // with the edge, not with a client. Its errors are problems.
 func (o *Fetcher) roundTrip(f *traced, r upstream.Request) (*upstream.Response, error) {
+	return o.roundTripTo(o.options.Client, f, r)
+}
+
+// roundTripTo is roundTrip with the client of another origin.
+func (o *Fetcher) roundTripTo(c *upstream.Client, f *traced, r upstream.Request) (*upstream.Response, error) {
 	if r.Upload == nil { // otherwise the memory for bodies limits them, because they last for long
 		if err := o.limiter.beginFetch(); err != nil {
 			return nil, err
@@ -49,7 +54,7 @@ func (o *Fetcher) roundTrip(f *traced, r upstream.Request) (*upstream.Response, 
 	}
 	start := time.Now()
 	span := o.traceFetch(f, &r, start)
-	a, err := o.options.Client.Do(o.options.Life, r)
+	a, err := c.Do(o.options.Life, r)
 	span.End(time.Now(), fetchAttributes(r, a, err))
 	o.options.Metrics.Fetched(time.Since(start), err)
 	if err == nil {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
@@ -36,6 +38,7 @@ type fetchRequest struct {
 	ranged   *rangeRequest // the client's Range, which the cache answers; nil: none
 	unsliced bool          // the response is not stored in slices
 
+	ruled  *ruled  // the decision of the rules; nil: there are none
 	traced *traced // the trace of the client's request
 }
 
@@ -46,14 +49,25 @@ type content struct {
 	trailer upstream.Trailer // zero: none
 }
 
-// uncoded has the fields of origin requests on our own routes. The edge makes the content codings
-// itself.
-var uncoded = http.Header{"Accept-Encoding": {"identity"}}
+// uncoded and inGzip have the fields of origin requests on our own routes. Origins of ours have
+// icons in gzip, as they are published. The edge makes the other content codings itself.
+var (
+	uncoded = http.Header{"Accept-Encoding": {cachepolicy.Identity}}
+	inGzip  = http.Header{"Accept-Encoding": {cachepolicy.Gzip}}
+)
+
+// fieldsFor returns the fields of the origin request for a cache key of our own routes.
+func (h *Proxy) fieldsFor(key string) http.Header {
+	if routes.IsPublished(key) && h.Options.Library.Known() != "" {
+		return inGzip
+	}
+	return uncoded
+}
 
 // ownRequest returns the fetch request for a cache key of our own routes. Of the client's cache
 // directives only only-if-cached counts, because no client may send an edge to its origin at will.
 func (h *Proxy) ownRequest(r *request, key string) *fetchRequest {
-	return &fetchRequest{key: key, target: key, own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: r.target.Name, header: h.through(r.ctx, uncoded), traced: r.traced, policy: cachepolicy.Request{
+	return &fetchRequest{key: key, target: cmp.Or(r.target.Address, key), own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: r.target.Name, header: h.through(r.ctx, h.fieldsFor(key)), traced: r.traced, policy: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.ctx)},
 	}}
 }

@@ -88,7 +88,7 @@ func (h *Proxy) fail(r *request, p *problem.Problem) {
 	}
 	resp.SetStatusCode(p.Status)
 	out.Reset()
-	out.Add(fasthttp.HeaderContentType, problem.ContentType)
+	body := r.refusal(p)
 	r.addFieldsOfEveryAnswer()
 	writeLimit(r)
 	writeCacheStatus(r)
@@ -103,10 +103,28 @@ func (h *Proxy) fail(r *request, p *problem.Problem) {
 		}
 	}
 	writeUnready(r, p)
-	send(r, p.JSON())
+	send(r, body)
 	if p.Status >= http.StatusInternalServerError && p.Err != nil {
 		h.Options.Log.Debug("problem response", "status", p.Status, "err", p.Err)
 	}
+}
+
+// refusal returns the body of a problem, and adds the fields that describe it: a page for a browser
+// that asked for a page of the site, and JSON for all others.
+func (r *request) refusal(p *problem.Problem) []byte {
+	out := &r.Response
+	if r.route != routes.Page {
+		out.Add(fasthttp.HeaderContentType, problem.ContentType)
+		return p.JSON()
+	}
+	out.Add(fasthttp.HeaderVary, fasthttp.HeaderAccept)
+	if r.unread || !problem.WantsPage(joined(r.ctx, fasthttp.HeaderAccept)) {
+		out.Add(fasthttp.HeaderContentType, problem.ContentType)
+		return p.JSON()
+	}
+	out.Add(fasthttp.HeaderContentType, "text/html; charset=utf-8")
+	out.Add(fasthttp.HeaderContentSecurityPolicy, problem.PagePolicy)
+	return p.Page()
 }
 
 // preflight answers an OPTIONS request. The response is the same for every path, and counts against

@@ -126,7 +126,7 @@ func (h *Proxy) fetchCollapsed(x *finding) state {
 		return afterFailure(e, err, x.q.policy, x.now)
 	}
 	defer h.Options.Origin.limiter.release(slot)
-	fetch, began := h.join(x.q, e, x.key, x.now, x.ask, !cachepolicy.MayShareError(x.q.policy))
+	fetch, began := h.join(x.q, e, x.key, x.came, x.now, x.ask, !cachepolicy.MayShareError(x.q.policy))
 	x.result = fetch.Wait(h.waits(x.request, x.q, e, fetch), slot.clientGone)
 	if x.result.Found {
 		x.stored.entry = x.result.Entry
@@ -170,14 +170,14 @@ func notStored() *problem.Problem {
 // refresh revalidates a stored response in the background, once at a time, and not within a second
 // of a failure.
 func (h *Proxy) refresh(q *fetchRequest, s lookupResult, now time.Time, ask fetchFunc) {
-	h.join(q, s.entry, q.collapseKey(s, waiter{}), now, ask, false)
+	h.join(q, s.entry, q.collapseKey(s, waiter{}), h.Options.Cache.Generation(), now, ask, false)
 }
 
 // join begins the collapsed fetch of a key, or joins it. With sendAnyway the request is sent even
 // if an earlier failure is remembered.
-func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, now time.Time, ask fetchFunc, sendAnyway bool) (*collapse.Fetch, bool) {
+func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, came cache.Generation, now time.Time, ask fetchFunc, sendAnyway bool) (*collapse.Fetch, bool) {
 	return h.Options.Cache.Join(now, collapse.Call{
-		Key: key, Failures: q.passKey(key), Stale: stale, SendAnyway: sendAnyway,
+		Key: key, Stored: q.key, Failures: q.passKey(key), Stale: stale, Came: came, SendAnyway: sendAnyway,
 		Find: func() *cache.Entry {
 			e := h.lookup(q).entry
 			if e == nil || cachepolicy.Decide(e.Freshness(), q.policy, now) == cachepolicy.Revalidate {

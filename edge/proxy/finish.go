@@ -28,7 +28,7 @@ type representation struct {
 	whole  bool       // no part of the body is sent, whatever the Range
 }
 
-func represent(r *request, e *cache.Entry) representation {
+func (h *Proxy) represent(r *request, e *cache.Entry) representation {
 	if c := r.target.Color; c != "" && e.Status == http.StatusOK {
 		// A recoloured icon is sent unencoded, whatever Accept-Encoding says, because each response
 		// is recoloured anew.
@@ -36,11 +36,46 @@ func represent(r *request, e *cache.Entry) representation {
 			id := e.Identity()
 			return representation{body: id.Body, etag: entry.Suffixed(id.ETag, string(c[1:])), color: c}
 		}
-		v, coding := e.Choose(joined(r.ctx, fasthttp.HeaderAcceptEncoding))
-		return representation{body: v.Body, etag: v.ETag, coding: coding, fixed: r.target.Form == routes.FormSVG}
+		p := h.coded(r, e)
+		p.fixed = r.target.Form == routes.FormSVG
+		return p
 	}
-	v, coding := e.Choose(joined(r.ctx, fasthttp.HeaderAcceptEncoding))
-	return representation{body: v.Body, etag: v.ETag, coding: coding}
+	return h.coded(r, e)
+}
+
+// brotliHits is the number of hits from which a response on the edge's own routes gets brotli. A
+// response that is requested once is not worth its cost.
+const brotliHits = 2
+
+// coded returns the representation in the coding that the client gets. Brotli is made in the
+// background, so that no client waits for it; until then clients get gzip.
+func (h *Proxy) coded(r *request, e *cache.Entry) representation {
+	accept := joined(r.ctx, fasthttp.HeaderAcceptEncoding)
+	v, coding := e.Choose(accept)
+	if coding != entry.Brotli && accept != "" && e.Hits.Load() >= brotliHits && entry.Select(accept, cachepolicy.Brotli, cachepolicy.Gzip) == entry.Brotli {
+		h.compressor.WantSmaller(e, entry.Brotli)
+	}
+	p := representation{body: v.Body, etag: v.ETag, coding: coding}
+	if held := joined(r.ctx, fasthttp.HeaderIfNoneMatch); held != "" {
+		p.etag = heldTag(e, held, accept, v.ETag)
+	}
+	return p
+}
+
+// heldTag returns the entity tag of the representation of e that a client has, if its If-None-Match
+// names one that it accepts: the client then gets a 304 with that tag, also if another coding was
+// made since (RFC 9110, section 15.4.5). Otherwise it returns chosen.
+func heldTag(e *cache.Entry, ifNoneMatch, accept, chosen string) string {
+	names := func(etag string) bool { return cachepolicy.NotModified(etag, time.Time{}, ifNoneMatch, "") }
+	if names(chosen) {
+		return chosen
+	}
+	for c, v := range e.Variants {
+		if v != nil && (entry.Coding(c) == entry.Identity || cachepolicy.Accepts(accept, entry.Coding(c).String())) && names(v.ETag) {
+			return v.ETag
+		}
+	}
+	return chosen
 }
 
 // negotiated returns the representation of a forwarded response. Stored text has codings, once they
@@ -52,7 +87,7 @@ func (h *Proxy) negotiated(r *request, f found) representation {
 		return p
 	}
 	accept := joined(r.ctx, fasthttp.HeaderAcceptEncoding)
-	if r.site.Compress && !e.Plain && f.stream == nil && accept != "" && !forbidsCodings(r) {
+	if r.compresses() && !e.Plain && f.stream == nil && accept != "" && !forbidsCodings(r) {
 		got, wanted := compress.Choose(e, accept)
 		asked := r.ctx.IsGet() && len(r.ctx.Request.Header.Peek(fasthttp.HeaderRange)) > 0
 		part := asked && h.mayJoin(r, e)
@@ -105,7 +140,7 @@ func (h *Proxy) finish(r *request, f found) {
 	if r.forwarded {
 		p = h.negotiated(r, f)
 	} else {
-		p = represent(r, e)
+		p = h.represent(r, e)
 	}
 	status := e.Status
 	if status == http.StatusOK && !f.relayed {

@@ -28,7 +28,7 @@ import (
 func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
 	r.route, r.forwarded = routes.Forwarded, true
-	if !served(h.Options.Hosts, r.public.Host) {
+	if !serves(h.Sites(), hostName([]byte(r.public.Host))) {
 		h.end(r, exchange.Refused, misdirected())
 		return
 	}
@@ -51,7 +51,7 @@ func (h *Proxy) refuseForwarded(r *request, q *fetchRequest) error {
 		return problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	case !q.upstream(nil).Valid():
 		// The client is at fault. A failure of the origin would be cached for all clients.
-		return problem.New(http.StatusBadRequest, "an address must consist of visible ASCII characters, with all others percent-encoded")
+		return problem.New(http.StatusBadRequest, "an address must have no spaces and no control characters, unless they are percent-encoded")
 	case h.tooLong(q):
 		return refusedAs(http.StatusRequestEntityTooLarge)
 	}
@@ -83,16 +83,15 @@ var bypassing = []string{"If-Match", "If-Unmodified-Since", "Range"}
 
 // forwardedRequest returns a client's own request, in the form that the origin receives.
 func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
-	head := make(http.Header, 16)
-	for name, value := range r.Fields {
-		key := http.CanonicalHeaderKey(string(name))
-		head[key] = append(head[key], string(value))
+	head := r.ruled.prepare()
+	if head == nil {
+		head = fieldsOf(r)
 	}
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
 	sent := upstream.Request{Method: methodOf(r), Header: head, Forwarded: r.public, PassedFields: r.site.PassedFields}
 	q := &fetchRequest{
-		target: rawTarget(r.ctx), bypasses: r.site.Bypasses(head["Cookie"]), site: r.site, sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), forwarded: r.public, passed: sent.PassedFields, traced: f,
+		target: rawTarget(r.ctx), bypasses: r.site.Bypasses(head["Cookie"]), site: r.site.Site, sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), forwarded: r.public, passed: sent.PassedFields, traced: f,
 		policy: cachepolicy.Request{
 			Method: sent.Method, Host: r.public.Host, Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
 			Directives: r.site.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: r.site.Policy,
@@ -100,9 +99,10 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
 	q.key, q.policy.Target = routes.ForwardedKey(r.public.Scheme, r.public.Host, r.site.Key(q.target)), q.target
-	if h.Options.ClientHost {
+	if r.site.ClientHost() {
 		q.host = r.public.Host
 	}
+	h.rule(r, q)
 	if r.Interims.Send != nil {
 		q.interim = r.passInterim
 	}
@@ -110,9 +110,9 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 		e := h.lookup(q).entry
 		return e != nil && e.Validator == tag
 	})
-	q.patience = &h.Options.Bounds.Patience
+	q.patience = h.patience(q)
 	if r.Upload != nil {
-		q.upload = &upstream.Upload{From: h.Options.Bounds.limit(r.Upload), Length: r.Upload.Length, Expects: r.Upload.Expects}
+		q.upload = &upstream.Upload{From: limited(r.Upload, h.maxBody(q)), Length: r.Upload.Length, Expects: r.Upload.Expects}
 	} else {
 		q.body = r.Body()
 	}
@@ -138,15 +138,16 @@ func (h *Proxy) tooLong(q *fetchRequest) bool {
 	if q.upload != nil {
 		length = q.upload.Length
 	}
-	return h.Options.Bounds.MaxBody > 0 && length > h.Options.Bounds.MaxBody
+	most := h.maxBody(q)
+	return most > 0 && length > most
 }
 
-// limit returns a reader that fails when more than MaxBody bytes have come from r.
-func (b *Bounds) limit(r io.Reader) io.Reader {
-	if b.MaxBody <= 0 {
+// limited returns a reader that fails when more than so many bytes have come from r; 0: never.
+func limited(r io.Reader, most int64) io.Reader {
+	if most <= 0 {
 		return r
 	}
-	return &limitedBody{r, b.MaxBody}
+	return &limitedBody{r, most}
 }
 
 // A limitedBody is a body that fails when it is longer than left.
@@ -166,14 +167,19 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 // rawTarget returns the path and query of a request as the client sent them, also if its target is
 // a whole URL (RFC 9112, section 3.2.2).
 func rawTarget(ctx *fasthttp.RequestCtx) string {
-	if raw := string(ctx.RequestURI()); strings.HasPrefix(raw, "/") {
+	raw := string(ctx.RequestURI())
+	if strings.HasPrefix(raw, "/") {
 		return raw
 	}
-	key := string(ctx.URI().PathOriginal())
-	if q := ctx.URI().QueryString(); len(q) > 0 {
-		key += "?" + string(q)
+	_, rest, _ := strings.Cut(raw, "://")
+	switch at := strings.IndexAny(rest, "/?"); {
+	case at < 0:
+		return string(ctx.URI().PathOriginal()) // "/", or the asterisk of OPTIONS
+	case rest[at] == '?':
+		return "/" + rest[at:]
+	default:
+		return rest[at:]
 	}
-	return key
 }
 
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
@@ -266,7 +272,7 @@ func (h *Proxy) passHead(r *request, q *fetchRequest) (exchange.Outcome, error) 
 		return exchange.Refused, notStored()
 	}
 	asked := h.Options.Cache.Generation()
-	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(nil))
+	a, err := h.request(q, q.upstream(nil))
 	if err != nil {
 		if afterFailure(e, err, q.policy, r.now) == stateFail {
 			return exchange.Failed, r.failed(err)
@@ -321,7 +327,7 @@ func (h *Proxy) passUncached(r *request, q *fetchRequest) (exchange.Outcome, err
 
 // bypass forwards the request to the origin without the cache.
 func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (exchange.Outcome, error) {
-	a, err := h.Options.Origin.roundTrip(q.traced, q.upstream(nil))
+	a, err := h.request(q, q.upstream(nil))
 	if err != nil {
 		r.status = cachepolicy.CacheStatus{Forward: why}
 		if failed := q.upload.Err(); failed != nil { // the client's failure
@@ -337,12 +343,17 @@ func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (ex
 func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (exchange.Outcome, error) {
 	asked := h.Options.Cache.Generation()
 	if targets := cachepolicy.Invalidated(q.policy, a.Status, a.Header); len(targets) > 0 {
-		var keys []string
+		var keys, tags []string
 		for _, target := range targets {
+			if q.ruled != nil {
+				for _, stored := range h.Sites().CacheTargets(hostName([]byte(q.policy.Host)), target) {
+					tags = append(tags, cache.AddressTag(q.policy.Host, stored))
+				}
+			}
 			target = r.site.Key(target)
 			keys = append(keys, routes.ForwardedKey("http", q.policy.Host, target), routes.ForwardedKey("https", q.policy.Host, target))
 		}
-		h.Options.Cache.Purge(cache.Purge{Keys: keys}, a.ResponseTime)
+		h.Options.Cache.Purge(cache.Purge{Keys: keys, Tags: tags}, a.ResponseTime)
 		asked = h.Options.Cache.Generation()
 	}
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
@@ -387,6 +398,7 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 // that takes longer is sent while it arrives.
 func (f *found) hold(a *upstream.Response, atMost time.Duration) error {
 	spool := collapse.NewSpool(a.Body, bufferFor(a), a.Length, 0)
+	spool.ForOne()
 	go spool.Run() // the readers of the spool report its error
 	body, whole, err := spool.ReadAll(MaxWhole, atMost)
 	switch {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,19 +15,20 @@ import (
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/problem"
 )
 
 // refuse returns the error of a request that breaks the rules of HTTP, before the edge looks at its
 // path; nil, if the request is sound. After some requests the edge closes the connection with the
 // response, because the bytes that follow can't be trusted.
-func refuse(r *request, hosts []string) *problem.Problem {
+func refuse(r *request, sites *vhosts.Set) *problem.Problem {
 	ctx, h := r.ctx, &r.ctx.Request.Header
 	m := framing(h.RawHeaders())
 	m.strict = m.strict && !r.Malformed
 	p := refuseForm(ctx, m)
 	if p == nil {
-		p = refuseHost(r, hosts)
+		p = refuseHost(r, sites)
 	}
 	// The end of such a request is in doubt: it has a body with a method that defines none, a body
 	// whose length other servers may read differently, or bytes that may be of another protocol.
@@ -40,6 +40,27 @@ func refuse(r *request, hosts []string) *problem.Problem {
 		p = withoutTrailers(h)
 	}
 	return p
+}
+
+// readTarget gives a request the path and query of its target where fasthttp misreads it: it takes
+// the text after two leading slashes for a host, and finds no path in a URL like http://host?query.
+func readTarget(ctx *fasthttp.RequestCtx) {
+	h := &ctx.Request.Header
+	target := h.RequestURI()
+	if _, rest, ok := bytes.Cut(target, []byte("://")); ok && target[0] != '/' {
+		at := bytes.IndexAny(rest, "/?")
+		if at < 0 || rest[at] != '?' {
+			return
+		}
+		target = append([]byte("/"), rest[at:]...) // RFC 9112, section 3.2.1
+	} else if !bytes.HasPrefix(target, []byte("//")) {
+		return
+	}
+	path, query, _ := bytes.Cut(target, []byte("?"))
+	uri := ctx.URI()
+	uri.SetHostBytes(h.Host())
+	uri.SetPathBytes(path)
+	uri.SetQueryStringBytes(query)
 }
 
 // malformedRequest returns the 400 of a request that HTTP forbids. No cache may store it, because
@@ -75,7 +96,7 @@ func refuseForm(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 		return longTarget()
 	case bytes.Count(h.RawHeaders(), []byte{'\n'}) > exchange.MaxFields+1: // and the empty line
 		return problem.New(fasthttp.StatusRequestHeaderFieldsTooLarge, "a request may have at most 100 header fields")
-	case bytes.IndexByte(h.RequestURI(), '#') >= 0, bytes.HasPrefix(path, []byte("//")), len(path) == 0 && !h.IsConnect():
+	case bytes.IndexByte(h.RequestURI(), '#') >= 0, len(path) == 0 && !h.IsConnect():
 		return routes.Malformed()
 	}
 	return nil
@@ -88,7 +109,7 @@ func longTarget() *problem.Problem {
 // refuseHost returns the error of a request whose host is wrong; nil, if it is right. A request may
 // have one Host field, and a target that is a whole URL must name the same host (RFC 9112, sections
 // 3.2 and 3.2.2).
-func refuseHost(r *request, hosts []string) *problem.Problem {
+func refuseHost(r *request, sites *vhosts.Set) *problem.Problem {
 	ctx := r.ctx
 	if r.Ambiguous {
 		return malformedRequest("the request names its host twice, or in two ways")
@@ -104,19 +125,19 @@ func refuseHost(r *request, hosts []string) *problem.Problem {
 		return malformedRequest("the Host field is malformed")
 	}
 	// Health checks name an IP address as the host.
-	if len(hosts) == 0 || r.isHealthCheck() {
+	if r.isHealthCheck() {
 		return nil
 	}
-	if !served(hosts, host) {
+	if name, _ := SplitHost(host); !serves(sites, name) {
 		return misdirected()
 	}
 	return nil
 }
 
-// served reports whether the edge answers for a Host. hosts are its names; none: any.
-func served(hosts []string, host string) bool {
-	name, _ := SplitHost(host)
-	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(known string) bool { return strings.EqualFold(known, name) })
+// serves reports whether the edge answers for a host without a port.
+func serves(sites *vhosts.Set, name string) bool {
+	_, ok := sites.Find(name)
+	return ok
 }
 
 func misdirected() *problem.Problem {
@@ -133,8 +154,10 @@ func authority(target string) (host string, ok bool) {
 	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
 		return "", true
 	}
-	host, _, _ = strings.Cut(rest, "/")
-	return host, true
+	if at := strings.IndexAny(rest, "/?"); at >= 0 {
+		rest = rest[:at]
+	}
+	return rest, true
 }
 
 func expectable(expect string) bool {

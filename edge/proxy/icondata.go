@@ -1,9 +1,7 @@
 package proxy
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +17,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/icondata"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/pieces"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
@@ -26,86 +25,130 @@ import (
 )
 
 // The edge caches Iconify's icon data in pieces: one entry for each name of a pack, and one for the
-// head of the pack, whose name is empty.
+// head of the pack, whose name is empty. It answers requests for data, scripts and stylesheets from
+// them.
 
-// An iconData is the record of one request for the data of icons. Each step fills it for the steps
-// after it.
+// An iconData is the record of one such request. Each step fills it for the steps after it.
 type iconData struct {
 	*request
-	h       *Proxy
-	pack    string
-	entries map[string]*cache.Entry // the piece of each name
-	absent  []string                // names that the pack does not have
-	fetched map[string]bool         // names whose piece was not stored
-	policy  cachepolicy.Request
+	h      *Proxy
+	want   *iconify.Request
+	pack   string
+	asked  cache.Generation // before any piece was looked up
+	policy cachepolicy.Request
+	pieces.Response
+	fetched bool // some pieces were not stored
+	again   bool // the response is requested again, and will be stored whole
 }
 
-// serveIconData answers a request for the icons of a pack with these names, which are sorted and
-// differ, from cached pieces. One request to the origin fetches the missing ones. It leaves a
-// request to serveCached that the pieces can't answer: their response would mix releases, the pack
-// is unknown, or the origin has failed.
-func (h *Proxy) serveIconData(r *request, ep *routes.Endpoint, pack string, names []string) (exchange.Outcome, error) {
+// One request in pieceSample looks its pieces up in the cache, which so learns which of them are
+// used.
+const pieceSample = 64
+
+// serveIconData answers a request for the icons of a pack from a stored response, or from cached
+// pieces. One request to the origin fetches the missing ones. It leaves a request to serveCached
+// that the pieces can't answer: their response would mix releases, the pack is unknown, or the
+// origin has failed.
+func (h *Proxy) serveIconData(r *request, ep *routes.Endpoint) (exchange.Outcome, error) {
 	release := h.Options.Library.Known()
 	if release == "" {
 		return h.serveCached(r, ep)
 	}
-	x := iconData{request: r, h: h, pack: pack, entries: map[string]*cache.Entry{}, fetched: map[string]bool{}}
-	x.policy = h.ownRequest(r, r.target.Key).policy
-	wanted := []string{""}
-	for _, name := range names {
-		if icon.ValidKey(name) {
-			wanted = append(wanted, name)
-		} else {
-			x.absent = append(x.absent, name)
+	x := iconData{request: r, h: h, want: r.target.Icons, pack: r.target.Icons.Prefix, asked: h.Options.Cache.Generation(), policy: h.ownRequest(r, r.target.Key).policy}
+	if e := h.Options.Cache.Get(r.target.Key); e != nil && cachepolicy.Decide(e.Freshness(), x.policy, r.now) == cachepolicy.Fresh {
+		if e.Variant(entry.Brotli) == nil && strings.Contains(joined(r.ctx, fasthttp.HeaderAcceptEncoding), "br") {
+			h.compressor.Want(e, entry.Brotli)
 		}
+		return h.serveCached(r, ep)
 	}
-	for len(wanted) > 0 {
-		if !x.find(wanted) {
-			return h.serveCached(r, ep)
-		}
-		var ok bool
-		if wanted, ok = x.parents(wanted); !ok {
-			return h.serveCached(r, ep)
-		}
-	}
-	if !x.oneRelease() || release != h.Options.Library.Known() {
+	x.again = !x.Tier && len(x.want.Names) <= maxWhole && h.doors.again(string(r.ctx.RequestURI()))
+	if !x.collect() || release != h.Options.Library.Known() {
 		return h.serveCached(r, ep)
 	}
 	e, err := x.join()
 	if err != nil {
-		return exchange.Failed, err
+		return h.serveCached(r, ep)
 	}
 	return x.finish(e)
+}
+
+// maxWhole is the number of icons up to which a response is stored whole.
+const maxWhole = 64
+
+// collect finds the pieces of the response. It reports false if they can't answer the request.
+func (x *iconData) collect() bool {
+	wanted := make([]string, 1, len(x.want.Names)+1) // the head first
+	x.Pieces = make([]*pieces.Piece, 0, len(x.want.Names))
+	for _, name := range x.want.Names {
+		if icon.ValidKey(name) {
+			wanted = append(wanted, name)
+		} else {
+			x.Absent = append(x.Absent, name)
+		}
+	}
+	for len(wanted) > 0 {
+		found := len(x.Pieces)
+		if !x.find(wanted) {
+			return false
+		}
+		var ok bool
+		if wanted, ok = x.parents(x.Pieces[found:]); !ok {
+			return false
+		}
+	}
+	x.Sort()
+	slices.Sort(x.Absent)
+	return x.oneRelease()
 }
 
 // find finds the pieces of names: in the cache, or by one request to the origin for those that no
 // other request is fetching. It reports whether each name has a piece now, or is absent.
 func (x *iconData) find(names []string) bool {
 	var missing, stale []string
-	old := map[string]*cache.Entry{}
+	var old map[string]*cache.Entry
+	keep := func(name string, e *cache.Entry) {
+		if old == nil {
+			old = map[string]*cache.Entry{}
+		}
+		old[name] = e
+	}
+	negative, sampled := x.h.Options.Library.Negative.Current(), rand.Uint32N(pieceSample) == 0
 	for _, name := range names {
+		if p := x.h.pieces.Find(x.pack, name, x.asked, x.now); p != nil && !sampled {
+			x.add(name, p)
+			continue
+		}
 		if name != "" && x.h.Options.Library.Lacks(x.pack, name) {
-			x.absent = append(x.absent, name)
+			x.Absent = append(x.Absent, name)
 			continue
 		}
 		key := routes.PieceKey(x.pack, name)
 		e := x.h.Options.Cache.Get(key)
 		if e == nil {
-			e = x.h.Options.Library.Negative.Current().Find(key)
+			e = negative.Find(key)
 		}
 		if e == nil {
 			missing = append(missing, name)
 			continue
 		}
-		switch cachepolicy.Decide(e.Freshness(), x.policy, x.now) {
-		case cachepolicy.Fresh:
-			x.found(name, e)
+		decision := cachepolicy.Decide(e.Freshness(), x.policy, x.now)
+		if decision != cachepolicy.Fresh {
+			keep(name, e)
+		}
+		switch decision {
 		case cachepolicy.StaleWhileRevalidate:
-			x.found(name, e)
-			old[name] = e
 			stale = append(stale, name)
+			fallthrough
+		case cachepolicy.Fresh:
+			p, ok := x.found(name, e)
+			if !ok {
+				return false
+			}
+			// Only an entry found after asked is known to be valid then.
+			if p != nil && decision == cachepolicy.Fresh && e.ID != 0 && !p.Brief {
+				x.h.keepPiece(p, e)
+			}
 		default:
-			old[name] = e
 			missing = append(missing, name)
 		}
 	}
@@ -129,41 +172,102 @@ func (x *iconData) wait(missing []string, old map[string]*cache.Entry) bool {
 	}
 	defer x.h.Options.Origin.limiter.release(slot)
 	deadline := x.now.Add(x.h.Options.WaitTimeout)
+	x.fetched = true
 	for name, fetch := range x.begin(missing, old) {
 		l := fetch.Wait(deadline.Sub(x.now), slot.clientGone)
 		e := l.ForOthers()
 		switch {
 		case l.Err != nil && old[name] != nil && cachepolicy.MayServeStale(old[name].Freshness(), x.policy, failureOf(l.Err), x.now):
 			e = old[name]
-		case l.Err != nil:
+		case l.Err != nil, x.h.Options.Cache.InvalidatedSince(fetch, e, x.asked):
 			return false
 		}
-		x.fetched[name] = true
-		x.found(name, e)
+		if x.h.Options.Cache.InvalidatedSince(fetch, e, x.asked) {
+			return false
+		}
+		if _, ok := x.found(name, e); !ok {
+			return false
+		}
 	}
 	return true
 }
 
-// found records the piece of a name, or that there is none.
-func (x *iconData) found(name string, e *cache.Entry) {
-	if e.Status == http.StatusNotFound {
-		x.absent = append(x.absent, name)
-		return
+// found records the piece of a name, or that there is none. It reports false for an entry that is
+// no piece.
+func (x *iconData) found(name string, e *cache.Entry) (*pieces.Piece, bool) {
+	switch {
+	case e.Status == http.StatusNotFound && name == "":
+		return nil, false
+	case e.Status == http.StatusNotFound:
+		x.Absent = append(x.Absent, name)
+		return nil, true
 	}
-	x.entries[name] = e
+	p, err := pieces.New(x.pack, name, e, x.asked, x.now)
+	if err != nil {
+		return nil, false
+	}
+	e.Hit()
+	p.Brief = storedBriefly(e)
+	x.add(name, p)
+	return p, true
+}
+
+// add records a piece.
+func (x *iconData) add(name string, p *pieces.Piece) {
+	if name == "" {
+		x.Head = p
+	} else {
+		x.Pieces = append(x.Pieces, p)
+	}
+}
+
+// keepPiece stores a piece in the table of those that were looked up lately, and has it deflated.
+func (h *Proxy) keepPiece(p *pieces.Piece, e *cache.Entry) {
+	if p.Head != nil {
+		p.Lines, p.Dated = commonLines(e)
+	}
+	h.pieces.Put(p)
+	if p.Head == nil && !p.IsDeflated() {
+		h.compressor.WantAs(e, entry.Gzip, func() []byte {
+			deflated := icondata.Deflate(p.Member())
+			h.pieces.Replace(p, deflated)
+			return deflated
+		})
+	}
+}
+
+// commonLines returns the fields of the head of a pack, as serialise does, without those that each
+// response has for itself; nil, if it has others of these than all heads. dated means that a
+// response has Last-Modified.
+func commonLines(e *cache.Entry) (lines *cache.Head, dated bool) {
+	var own []string
+	for _, f := range slices.Concat(e.Fields, e.FieldsWithBody) {
+		if isOwn(f.Name) {
+			own = append(own, string(f.Name))
+		}
+	}
+	switch strings.Join(own, " ") {
+	case "Surrogate-Key":
+	case "Surrogate-Key Last-Modified":
+		dated = true
+	default:
+		return nil, false
+	}
+	part := func(p storedPart) []byte { return appendPart(nil, p, e, nil, false) }
+	return &cache.Head{Type: part(partType), Always: part(partAlways), WithBody: part(partWithBody), ColourUses: -1}, dated
 }
 
 // begin joins the fetches of pieces. Those that are not in flight go to the origin in one
 // request.
 func (x *iconData) begin(names []string, old map[string]*cache.Entry) map[string]*collapse.Fetch {
-	b := &iconDataFetch{h: x.h, pack: x.pack, complete: make(chan struct{})}
+	one := x.h.ownRequest(x.request, x.target.Key)
+	b := &iconDataFetch{h: x.h, pack: x.pack, header: one.header, traced: one.traced, complete: make(chan struct{})}
 	defer close(b.complete)
-	fetches := map[string]*collapse.Fetch{}
+	fetches := make(map[string]*collapse.Fetch, len(names))
 	for _, name := range names {
-		key := routes.PieceKey(x.pack, name)
-		q := x.h.ownRequest(x.request, key)
-		b.header, b.traced = q.header, q.traced
-		fetch, began := x.h.join(q, old[name], key, x.now, b.fetch(name), false)
+		key, q := routes.PieceKey(x.pack, name), *one
+		q.key, q.target, q.policy.Target = key, key, key
+		fetch, began := x.h.join(&q, old[name], key, x.asked, x.now, b.fetch(name), false)
 		if fetches[name] = fetch; began {
 			b.names = append(b.names, name)
 		}
@@ -174,24 +278,27 @@ func (x *iconData) begin(names []string, old map[string]*cache.Entry) map[string
 	return fetches
 }
 
-// parents returns the parents of aliases among names that have no piece yet. It reports false for a
-// chain of aliases that does not end.
-func (x *iconData) parents(names []string) (wanted []string, ok bool) {
-	for _, name := range names {
-		e := x.entries[name]
-		if name == "" || e == nil {
+// parents returns the parents of aliases among newly found pieces that have no piece yet. It
+// reports false for an alias whose parent is absent: it is of another release.
+func (x *iconData) parents(found []*pieces.Piece) (wanted []string, ok bool) {
+	var known map[string]bool
+	for _, p := range found {
+		if p.Parent == "" {
 			continue
 		}
-		p, err := icondata.Stored(name, e.Identity().Body)
-		if err != nil {
+		if known == nil {
+			known = make(map[string]bool, len(x.Pieces))
+			for _, other := range x.Pieces {
+				known[other.Name] = true
+			}
+		}
+		if known[p.Parent] {
+			continue
+		}
+		if slices.Contains(x.Absent, p.Parent) {
 			return nil, false
 		}
-		if p.Parent == "" || x.entries[p.Parent] != nil || slices.Contains(wanted, p.Parent) {
-			continue
-		}
-		if slices.Contains(x.absent, p.Parent) {
-			return nil, false // the alias is of another release
-		}
+		known[p.Parent] = true
 		wanted = append(wanted, p.Parent)
 	}
 	return wanted, true
@@ -200,101 +307,141 @@ func (x *iconData) parents(names []string) (wanted []string, ok bool) {
 // oneRelease reports whether all pieces are valid in one release. A piece that the edge keeps for
 // long is valid in the known release, because a newer one would have dropped it.
 func (x *iconData) oneRelease() bool {
-	other := ""
-	for _, e := range x.entries {
-		if storedBriefly(e) {
-			other = e.Release
-		}
-	}
-	if other == "" {
+	if !x.Head.Brief && !slices.ContainsFunc(x.Pieces, func(p *pieces.Piece) bool { return p.Brief }) {
 		return true
 	}
-	for _, e := range x.entries {
-		if e.Release != other || !storedBriefly(e) {
+	for _, p := range x.Pieces {
+		if !p.Brief || p.Release != x.Head.Release {
 			return false
 		}
 	}
-	return true
+	return x.Head.Brief
 }
-
-// maxIconKeys is the number of surrogate keys of icons in one response. A response with more has
-// that of the pack.
-const maxIconKeys = 64
 
 // join makes the response of the pieces.
 func (x *iconData) join() (*cache.Entry, error) {
-	head := x.entries[""]
-	a := icondata.Answer{Head: head.Identity().Body, NotFound: x.absent}
-	slices.Sort(a.NotFound)
-	tags := sha256.New()
-	oldest := head
-	for _, name := range slices.Sorted(maps.Keys(x.entries)) {
-		e := x.entries[name]
-		e.Hit()
-		tags.Write([]byte(e.Identity().ETag))
-		if e.Freshness().TTL(x.now) < oldest.Freshness().TTL(x.now) {
-			oldest = e
-		}
-		if name == "" {
-			continue
-		}
-		p, err := icondata.Stored(name, e.Identity().Body)
-		if err != nil {
-			return nil, err
-		}
-		if v := e.Variant(entry.Gzip); v != nil {
-			p.Deflated = v.Body
-		}
-		a.Pieces = append(a.Pieces, p)
+	a, err := x.Answer()
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range a.NotFound {
-		tags.Write([]byte("\x00" + name))
+	head, oldest := x.Head.Head, x.Oldest()
+	modified := x.Newest().Modified
+	e := &cache.Entry{Key: x.target.Key, Status: http.StatusOK, ContentType: head.ContentType, Date: oldest.Date, LastModified: modified, Release: head.Release, Policy: oldest.Freshness}
+	if err := x.write(e, a); err != nil {
+		return nil, err
 	}
-	e := &cache.Entry{Key: x.target.Key, Status: http.StatusOK, ContentType: head.ContentType, Date: oldest.Date,
-		FieldsWithBody: head.FieldsWithBody, Release: head.Release, Policy: oldest.Freshness()}
 	for _, f := range head.Fields {
 		switch {
 		case string(f.Name) == "Surrogate-Key":
-			f = field("Surrogate-Key", x.surrogateKeys())
+			f.Value = x.AppendKeys(nil)
 		case string(f.Name) == "Cache-Control" && len(a.NotFound) > 0:
+			if x.Tier { // the edge behind this one stores the icons that are found
+				e.Fields = append(e.Fields, cache.Field{Name: []byte(cachepolicy.OurField), Value: f.Value})
+			}
 			f = field("Cache-Control", notFoundCached)
 		}
 		e.Fields = append(e.Fields, f)
 	}
-	tag := `"` + hex.EncodeToString(tags.Sum(nil)[:16]) + `"`
-	e.SetIdentity(a.Join(make([]byte, 0, a.Len())), tag)
-	if accept := joined(x.ctx, fasthttp.HeaderAcceptEncoding); strings.Contains(accept, "gzip") || strings.Contains(accept, "*") {
-		e.Variants[entry.Gzip] = &entry.Variant{Body: a.JoinGzip(make([]byte, 0, a.Len()/2)), ETag: entry.Suffixed(tag, entry.Gzip.String())}
+	for _, f := range head.FieldsWithBody {
+		if string(f.Name) == "Last-Modified" {
+			f = cache.Field{Name: f.Name, Value: httpDate(modified)}
+		}
+		e.FieldsWithBody = append(e.FieldsWithBody, f)
+	}
+	if x.want.Variant.Download {
+		e.FieldsWithBody = append(e.FieldsWithBody, field("Content-Disposition", `attachment; filename="`+x.pack+`.css"`))
 	}
 	return e, nil
 }
+
+// write writes the body of e in the form of the request, and in gzip if the client accepts that.
+func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
+	var body []byte
+	coded := func() []byte { return entry.Encode(entry.Gzip, body) }
+	if x.want.Kind == iconify.Stylesheet {
+		for _, p := range x.Pieces {
+			a.Pieces = append(a.Pieces, p.Data())
+		}
+		css, err := a.Stylesheet(x.pack, x.want.Style, x.want.Names)
+		if err != nil {
+			return err
+		}
+		body, e.ContentType = []byte(css), typeCSS
+	} else {
+		if !x.want.Info {
+			a.Info = nil
+		} else if a.Info == nil {
+			return icondata.ErrForm
+		}
+		if a.Callback = x.want.Callback; a.Callback != "" {
+			e.ContentType = typeScript
+		}
+		if x.want.Pretty {
+			body = a.Indented()
+		} else {
+			body = a.Join(make([]byte, 0, a.Len()))
+			coded = func() []byte {
+				// Most of the pieces may not be deflated yet.
+				if n := a.GzipLen(); n < len(body) {
+					return a.JoinGzip(make([]byte, 0, n))
+				}
+				return nil
+			}
+		}
+	}
+	form := "" // the pieces are those of other responses too
+	if x.want.Kind != iconify.Data || x.want.Info || x.want.Pretty {
+		form = x.target.Key
+	}
+	e.SetIdentity(body, string(x.Tag(form)))
+	if accept := joined(x.ctx, fasthttp.HeaderAcceptEncoding); x.again || accept != "" && x.h.codings.of([]byte(accept)).of[1] == entry.Gzip {
+		if b := coded(); b != nil {
+			e.SetCoded(entry.Gzip, b)
+		}
+	}
+	return nil
+}
+
+// Media types of what the edge makes of icon data.
+var (
+	typeCSS    = []byte("text/css; charset=utf-8")
+	typeScript = []byte("application/javascript")
+)
 
 // notFoundCached is the Cache-Control of a response that lacks a requested icon, because the icon
 // may be published soon.
 const notFoundCached = "public, max-age=300"
 
-// surrogateKeys returns the keys of a response, by which tiers after this one can purge it.
-func (x *iconData) surrogateKeys() string {
-	keys := []string{"pack/" + x.pack}
-	if len(x.entries) <= maxIconKeys {
-		for _, name := range slices.Sorted(maps.Keys(x.entries)) {
-			if name != "" {
-				keys = append(keys, "icon/"+x.pack+"/"+name)
-			}
-		}
-	}
-	return strings.Join(append(keys, "release/"+x.entries[""].Release), " ")
-}
-
 // finish writes the response.
 func (x *iconData) finish(e *cache.Entry) (exchange.Outcome, error) {
 	outcome := exchange.Hit
 	x.status = cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: e.Freshness().TTL(x.now)}
-	if len(x.fetched) > 0 {
+	if x.fetched {
 		outcome, x.status = exchange.Miss, cachepolicy.CacheStatus{Forward: cachepolicy.ForwardURIMiss, Stored: true}
 	}
-	x.h.finish(x.request, found{entry: e, aged: len(x.fetched) == 0, outcome: outcome})
+	if x.again && !x.fetched && e.Freshness().Fresh(x.now) && !storedBriefly(e) {
+		x.keep(e)
+	}
+	x.h.finish(x.request, found{entry: e, aged: !x.fetched, outcome: outcome})
 	return outcome, nil
+}
+
+// keep stores a whole response, until an icon of it is purged, or any release comes. Brotli, which
+// can't be joined, is made in the background when a client gets the stored response.
+func (x *iconData) keep(e *cache.Entry) {
+	e.Tags = append(e.Tags, icon.LibraryKey, "pack/"+x.pack, "release/"+x.Head.Release)
+	for _, p := range x.Pieces {
+		e.Tags = append(e.Tags, "icon/"+x.pack+"/"+p.Name)
+	}
+	for _, name := range x.Absent {
+		if icon.ValidKey(name) {
+			e.Tags = append(e.Tags, "icon/"+x.pack+"/"+name)
+		}
+	}
+	serialise(e)
+	if x.h.joined.Put(e, x.asked) && !x.mounted {
+		x.h.rememberTarget(x.request)
+	}
 }
 
 // An iconDataFetch is one request to the origin for the pieces whose fetches have begun with it.
@@ -334,13 +481,30 @@ func (b *iconDataFetch) absent(key string) collapse.Result {
 	return collapse.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}}
 }
 
-// load sends the request and stores the pieces of its response.
+// load sends the request and stores the pieces of its response. It sends a second one if the
+// address would be longer than another tier accepts.
 func (b *iconDataFetch) load() {
-	asked := b.h.Options.Cache.Generation()
-	b.missing = b.h.Options.Library.Negative.Current()
+	b.missing, b.pieces = b.h.Options.Library.Negative.Current(), map[string]collapse.Result{}
 	names := slices.DeleteFunc(slices.Clone(b.names), func(name string) bool { return name == "" })
 	slices.Sort(names)
-	a, err := b.h.Options.Origin.roundTrip(b.traced, upstream.Request{Method: http.MethodGet, Target: iconify.Mount + "/" + b.pack + ".json?icons=" + strings.Join(names, ","),
+	if length := len(strings.Join(names, ",")); length > longNames {
+		half := len(names) / 2
+		b.loadPart(names[:half])
+		names = names[half:]
+	}
+	if b.err == nil {
+		b.loadPart(names)
+	}
+}
+
+// longNames is the length of names, in bytes, that fit into an address of 8 KiB beside a prefix and
+// parameters.
+const longNames = 8<<10 - 200
+
+// loadPart sends a request for some of the pieces.
+func (b *iconDataFetch) loadPart(names []string) {
+	asked := b.h.Options.Cache.Generation()
+	a, err := b.h.Options.Origin.roundTrip(b.traced, upstream.Request{Method: http.MethodGet, Target: iconify.Mount + "/" + b.pack + ".json?icons=" + strings.Join(names, ",") + "&info=1",
 		Header: b.header, SendTierSecret: b.h.Options.Library.MayGetSecret(true), StrictLength: true, TryNextGroup: true})
 	if b.err = err; err != nil {
 		return
@@ -358,28 +522,49 @@ func (b *iconDataFetch) load() {
 	if b.err = err; err != nil {
 		return
 	}
-	b.pieces = map[string]collapse.Result{"": b.store(a, "", answer.Head, nil, asked)}
+	head := b.head(a, answer.HeadBody())
+	b.pieces[""] = head.stored(b.h, head.entry, asked)
 	for _, p := range answer.Pieces {
-		b.pieces[p.Name] = b.store(a, p.Name, p.Body(), icondata.Deflate(p.Member), asked)
+		b.pieces[p.Name] = head.stored(b.h, head.piece(b.pack, p), asked)
 	}
 }
 
-// store stores one piece of a response.
-func (b *iconDataFetch) store(a *upstream.Response, name string, body, deflated []byte, asked cache.Generation) collapse.Result {
+// A fetchedHead is the entry of the head of a pack, and the properties that the pieces of the same
+// response have in common with it.
+type fetchedHead struct {
+	entry   *cache.Entry
+	sharing cachepolicy.Sharing
+}
+
+// head makes the entry for the head of a response.
+func (b *iconDataFetch) head(a *upstream.Response, body []byte) *fetchedHead {
 	one := *a
 	one.Header = a.Header.Clone()
 	one.Header.Del("Etag")
-	release := a.Header.Get(icon.FieldRelease)
-	keys := icon.LibraryKey + " pack/" + b.pack // each release drops a head, for its lastModified
-	if name != "" {
-		keys = "icon/" + b.pack + "/" + name + " pack/" + b.pack + " release/" + release
+	// The response may lack other icons, and be cached shortly because of them.
+	if v := one.Header.Get(cachepolicy.OurField); v != "" {
+		one.Header.Set("Cache-Control", v)
 	}
-	one.Header.Set("Surrogate-Key", keys)
-	e := newOwn(routes.PieceKey(b.pack, name), &one, body)
+	// Each release drops a head, because of its lastModified.
+	one.Header.Set("Surrogate-Key", icon.LibraryKey+" pack/"+b.pack)
+	e := newOwn(routes.PieceKey(b.pack, ""), &one, body, nil)
 	e.DisableCodings()
-	if deflated != nil {
-		e.Variants[entry.Gzip] = &entry.Variant{Body: deflated}
-	}
-	q := &fetchRequest{key: e.Key, own: true, policy: cachepolicy.Request{Method: http.MethodGet, Target: e.Key}}
-	return b.h.store(q, e, cachepolicy.SharingOf(q.policy, a.Status, one.Header, a.ResponseTime), asked)
+	return &fetchedHead{e, cachepolicy.SharingOf(cachepolicy.Request{Method: http.MethodGet, Target: e.Key}, a.Status, one.Header, a.ResponseTime)}
+}
+
+// piece makes the entry for another piece of the response. It has no fields, because responses have
+// those of the head. It is deflated when it is used again.
+func (f *fetchedHead) piece(pack string, p *icondata.Piece) *cache.Entry {
+	of := f.entry
+	e := &cache.Entry{Key: routes.PieceKey(pack, p.Name), Status: of.Status, ContentType: of.ContentType, Date: of.Date, LastModified: of.LastModified, Release: of.Release, Policy: of.Policy,
+		Tags: []string{"icon/" + pack + "/" + p.Name, "pack/" + pack, "release/" + of.Release}}
+	body := p.Body()
+	e.SetIdentity(body, entityTag("", body))
+	e.DisableCodings()
+	return e
+}
+
+// stored stores an entry, if the response may be stored, and returns the result of its fetch.
+func (f *fetchedHead) stored(h *Proxy, e *cache.Entry, asked cache.Generation) collapse.Result {
+	return h.store(&fetchRequest{key: e.Key, policy: cachepolicy.Request{Method: http.MethodGet, Target: e.Key}}, e, f.sharing, asked)
 }

@@ -203,7 +203,7 @@ func (h *Proxy) fetchSlices(q *fetchRequest, e *cache.Entry, mayStore bool) obje
 		r.Header = r.Header.Clone()
 		r.Header.Set("Range", s.Field())
 		r.Header.Set("If-Range", version.IfRange())
-		a, err := h.Options.Origin.roundTrip(q.traced, r)
+		a, err := h.request(q, r)
 		if err != nil {
 			return nil, s, err
 		}

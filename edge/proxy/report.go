@@ -52,7 +52,7 @@ func (h *Proxy) report(r *request, o exchange.Outcome, err error) {
 // line returns the log line of a request and its response, except for the size of the body. If the
 // request could not be read, the line has none of its fields.
 func (h *Proxy) line(r *request, o exchange.Outcome) *accesslog.Line {
-	l := &accesslog.Line{Time: r.Arrived, Client: r.Peer, Status: r.ctx.Response.StatusCode(), Route: r.route.String(), Cache: exchange.OutcomeNames[o],
+	l := &accesslog.Line{Time: r.Arrived, Client: r.Peer, Status: r.ctx.Response.StatusCode(), Site: r.site.Name, Route: r.route.String(), Cache: exchange.OutcomeNames[o],
 		Protocol: r.Protocol.String(), TLS: r.Secure}
 	if !r.unread {
 		fields := &r.ctx.Request.Header
@@ -135,7 +135,7 @@ func fetchAttributes(r upstream.Request, a *upstream.Response, err error) trace.
 // line of the access log.
 func exchangeAttributes(l *accesslog.Line, r *request, err error) trace.Exchange {
 	return trace.Exchange{Method: string(l.Method), Scheme: r.Scheme(), Path: urlPath(l.Target), Host: string(l.Host), Route: r.pattern,
-		Protocol: r.Protocol.Version(), Status: l.Status, Cache: l.Cache, Err: err}
+		Protocol: r.Protocol.Version(), Status: l.Status, Cache: l.Cache, Site: l.Site, Err: err}
 }
 
 // urlPath returns the path of a target. It is empty for a target that names its host, which clients

@@ -14,6 +14,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,19 +30,17 @@ import (
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/pieces"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/problem"
 )
 
 // Options configures a handler. All components are required; Redirect and AltSvc may be empty.
 type Options struct {
-	Hosts       []string      // names that the edge answers for; none: any well-formed one
-	ProxyAll    bool          // forward paths that are not the edge's own
-	Site        *sites.Site   // decides about every request
-	ClientHost  bool          // forwarded requests carry the client's Host to the origin
+	Sites       *vhosts.Set   // decide about requests, by their hosts
 	CacheBytes  int64         // limit of the cache in memory
 	WaitTimeout time.Duration // how long a request waits for a collapsed fetch
 	Bounds      Bounds        // of forwarded requests
@@ -72,12 +71,14 @@ type Proxy struct {
 	clock   clock
 
 	// for the fast path
-	targets   parsedTargets
-	seenHosts knownHosts
-	codings   codings
-	blocks    blocks
+	targets parsedTargets
+	current atomic.Pointer[current]
+	codings codings
+	blocks  blocks
 
 	objects    *objects.Store       // large objects in transfer
+	joined     *cache.Share         // responses joined from pieces of icon data
+	pieces     *pieces.Table        // of icon data
 	compressor *compress.Compressor // of stored responses of forwarded paths
 
 	loopLogged sync.Once   // a request loop
@@ -86,10 +87,30 @@ type Proxy struct {
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
-	h := &Proxy{Options: o, objects: objects.New(o.Cache), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
-	h.table = routes.New(h.answer, h.serveUnknown, o.Site.Iconify)
+	h := &Proxy{Options: o, objects: objects.New(o.Cache), joined: cache.NewShare(o.Cache, o.CacheBytes/joinedPart), pieces: pieces.NewTable(o.CacheBytes / recentPart), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
+	h.table = routes.New(h.answer, h.serveUnknown, o.Sites.Icons != nil && o.Sites.Icons.Iconify)
+	h.Use(o.Sites)
 	return h
 }
+
+// current is the sites in use, with recent hosts of their requests for the fast path.
+type current struct {
+	*vhosts.Set
+	seenHosts  knownHosts
+	seenMounts knownHosts // which are mounts of Iconify's API
+}
+
+// Use makes the sites of set those of all requests from now on.
+func (h *Proxy) Use(set *vhosts.Set) { h.current.Store(&current{Set: set}) }
+
+// Sites returns the sites in use.
+func (h *Proxy) Sites() *vhosts.Set { return h.current.Load().Set }
+
+// joinedPart is the part of the cache for joined responses. Their pieces are stored anyway.
+const joinedPart = 16
+
+// recentPart is the part that recently used pieces may take, on top of the cache.
+const recentPart = 16
 
 // Drain makes every response from now on the last one of its connection.
 func (h *Proxy) Drain() { h.draining.Store(true) }
@@ -118,7 +139,8 @@ const (
 type request struct {
 	*exchange.Request
 	ctx    *fasthttp.RequestCtx // the router's context, which also holds the response
-	site   *sites.Site
+	site   *vhosts.Site
+	ruled  *ruled // the decision of the site's rules; nil: none yet, or no rules
 	route  routes.Route
 	unread bool // the request could not be parsed
 	// now is the time for every decision about the request: when it arrived, or when its wait for a
@@ -149,7 +171,18 @@ type request struct {
 // the fields have been checked.
 func (h *Proxy) newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *request {
 	x.Client = x.Peer
-	return &request{Request: x, ctx: ctx, site: h.Options.Site, now: x.Arrived}
+	sites := h.current.Load()
+	site := sites.Only()
+	if site == nil {
+		site, _ = sites.Find(hostName(ctx.Host()))
+	}
+	return &request{Request: x, ctx: ctx, site: site, now: x.Arrived}
+}
+
+// hostName returns a Host without its port.
+func hostName(host []byte) string {
+	name, _ := SplitHost(string(host))
+	return name
 }
 
 // ServeRequest answers one request. It refuses malformed requests, finds the client, checks the
@@ -163,7 +196,9 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		}
 	}()
 	x.Conn.Serve(r.now)
-	p := refuse(r, h.Options.Hosts)
+	readTarget(ctx)
+	sites := h.current.Load()
+	p := refuse(r, sites.Set)
 	x.Client = h.Options.Clients.Of(x) // refuse has removed trailer fields
 	if p != nil {
 		h.end(r, exchange.Refused, p)
@@ -173,6 +208,11 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		x.Conn.Exempt()
 	}
 	r.public = h.Options.Clients.Forwarded(x, string(ctx.Host()), ValidHost)
+	if sites.Only() == nil && !strings.EqualFold(r.public.Host, string(ctx.Host())) {
+		if site, ok := sites.Find(hostName([]byte(r.public.Host))); ok {
+			r.site = site // a trusted proxy names another host
+		}
+	}
 	if h.redirectToTLS(r) {
 		h.end(r, exchange.Own, nil)
 		return
@@ -186,16 +226,21 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	r.mounted = r.site.Icons && h.Options.Site.IsMount(string(ctx.Host()))
-	// The fast path knows nothing of hosts: it must not answer where paths have another meaning.
+	r.mounted = r.site.Icons && r.site.IsMount(string(ctx.Host()))
+	// The fast path must not answer where paths have another meaning.
 	// HTTP/1.1 forbids an empty host, HTTP/1.0 does not.
-	if host := ctx.Host(); len(host) > 0 && !r.mounted {
-		h.seenHosts.add(host)
+	switch host := ctx.Host(); {
+	case len(host) == 0, sites.Only() == nil && (r.site != sites.Icons || !r.site.Plain()):
+	case r.mounted:
+		sites.seenMounts.add(host)
+	default:
+		sites.seenHosts.add(host)
 	}
 	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:
 		o, err := h.servePurge(r)
 		h.end(r, o, err)
+	case sites.Only() == nil && !r.isHealthCheck() && h.decide(r):
 	case r.mounted:
 		h.serveMounted(ctx)
 	case r.site.Icons:
@@ -263,7 +308,7 @@ func (h *Proxy) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
 	case route == routes.Page && !r.site.Pages:
 		h.serveUnknown(ctx)
 		return
-	case h.Options.ProxyAll && ep.Foreign(path, query):
+	case r.site.ProxyAll && ep.Foreign(path, query):
 		h.serveForwarded(ctx)
 		return
 	}
@@ -316,10 +361,16 @@ func (h *Proxy) serve(r *request, ep *routes.Endpoint) (exchange.Outcome, error)
 	case routes.Health:
 		return h.serveHealth(r)
 	}
-	if r.route == routes.Iconify { // the endpoint of the CDN paths has icon data too
-		if pack, names, ok := routes.IconData(r.target.Key); ok {
-			return h.serveIconData(r, ep, pack, names)
+	if r.target.Foreign != "" {
+		if err := h.Options.Library.Identify(); err != nil {
+			return exchange.Failed, err
 		}
+		if h.Options.Library.IsForeign() {
+			r.target = r.target.AtForeign()
+		}
+	}
+	if r.target.Icons != nil {
+		return h.serveIconData(r, ep)
 	}
 	return h.serveCached(r, ep)
 }
@@ -333,6 +384,7 @@ func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
 	if h.Options.AltSvc != "" && r.Secure {
 		r.Response.Set("Alt-Svc", h.Options.AltSvc)
 	}
+	r.editResponse()
 	if h.draining.Load() {
 		closeAfter(r)
 	}
@@ -341,17 +393,20 @@ func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
 		r.stream.to = t // counts the bytes when the stream ends
 	}
 	t.Send(bodyLength(r))
+	if r.site.Name != "" {
+		h.Options.Metrics.SiteAnswered(r.site.Name, o, r.ctx.Response.StatusCode())
+	}
 	h.report(r, o, err)
 }
 
 // serveUnknown answers an address that has no endpoint.
 func (h *Proxy) serveUnknown(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.URI().PathOriginal())
-	if h.Options.ProxyAll && path != "*" {
+	r := recordOf(ctx)
+	if r.site.ProxyAll && path != "*" {
 		h.serveForwarded(ctx)
 		return
 	}
-	r := recordOf(ctx)
 	switch {
 	case ctx.IsOptions() && (path == "*" || len(ctx.Request.Header.Peek(fasthttp.HeaderAccessControlRequestMethod)) > 0):
 		r.route = routes.Preflight

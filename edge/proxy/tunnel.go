@@ -37,7 +37,7 @@ func (h *Proxy) passUpgrade(r *request, q *fetchRequest) (exchange.Outcome, erro
 		sent.Header = sent.Header.Clone()
 		sent.Header.Set("Sec-Websocket-Key", key)
 	}
-	a, err := h.Options.Origin.roundTrip(q.traced, sent)
+	a, err := h.request(q, sent)
 	if err != nil {
 		place.Release()
 		r.status = cachepolicy.CacheStatus{Forward: cachepolicy.ForwardBypass}

@@ -40,12 +40,13 @@ type Call struct {
 type Purger struct {
 	cache    *cache.Cache
 	negative *library.NegativeCache
-	key      func(target string) string
+	key      func(host, target string) []string
 }
 
-// New returns a purger of the cache and the negative cache. key returns the target by which a
-// forwarded response is stored; nil: the edge forwards nothing.
-func New(c *cache.Cache, n *library.NegativeCache, key func(target string) string) *Purger {
+// New returns a purger of the cache and the negative cache. key returns the targets by which a
+// forwarded response may be stored for a host without a port, or if it is empty, for any; nil: the
+// edge forwards nothing.
+func New(c *cache.Cache, n *library.NegativeCache, key func(host, target string) []string) *Purger {
 	return &Purger{c, n, key}
 }
 
@@ -185,13 +186,29 @@ func parseAddress(s string) (address, error) {
 	return address{strings.ToLower(u.Scheme), u.Host, u.RequestURI()}, nil
 }
 
+// name returns the host without its port.
+func (a address) name() string {
+	if u := (&url.URL{Host: a.host}); a.host != "" {
+		return u.Hostname()
+	}
+	return ""
+}
+
+// tags returns the surrogate keys of the responses for an address on one host whose cache keys have
+// more than the address.
+func (a address) tags() []string {
+	port := map[string]string{"http": ":80", "https": ":443"}[a.scheme]
+	host := strings.TrimSuffix(strings.ToLower(a.host), port)
+	return []string{cache.AddressTag(host, a.target), cache.AddressTag(host+port, a.target)}
+}
+
 // keys returns the cache keys of an address on one host.
 func (a address) keys() []string { return routes.ForwardedKeys(a.scheme, a.host, a.target) }
 
 // spec returns the purge spec of a call. An address on one of the edge's own routes is purged by
 // its canonical cache key as well as by the spelling that the caller gave; those keys have no host.
-// key returns the target by which a forwarded response is stored; nil: the edge forwards nothing.
-func (c Call) spec(key func(target string) string) cache.Purge {
+// key is as for New.
+func (c Call) spec(key func(host, target string) []string) cache.Purge {
 	p := cache.Purge{Tags: slices.Clone(c.SurrogateKeys), Soft: c.Soft}
 	for _, s := range c.URLs {
 		a, err := parseAddress(s)
@@ -199,20 +216,21 @@ func (c Call) spec(key func(target string) string) cache.Purge {
 			continue // readPurge has refused it
 		}
 		p.Keys = append(p.Keys, a.target)
-		if key, ok := routes.Canonical(a.target); ok {
-			if key != a.target {
-				p.Keys = append(p.Keys, key)
-			}
-			p.Keys = append(p.Keys, routes.PieceKeys(key)...)
+		if t, ok := routes.Canonical(a.target); ok {
+			p.Keys = append(p.Keys, t.Keys()...)
 		}
+		stored := []string{a.target}
 		if key != nil {
-			a.target = key(a.target)
+			stored = key(a.name(), a.target)
 		}
-		switch {
-		case a.host != "":
-			p.Keys = append(p.Keys, a.keys()...)
-		case key != nil:
-			p.Tags = append(p.Tags, cache.TargetTag(a.target))
+		for _, target := range stored {
+			a.target = target
+			if a.host != "" {
+				p.Keys = append(p.Keys, a.keys()...)
+				p.Tags = append(p.Tags, a.tags()...)
+			} else if key != nil {
+				p.Tags = append(p.Tags, cache.TargetTag(target))
+			}
 		}
 	}
 	for _, s := range c.Prefixes {

@@ -3,16 +3,18 @@
 // refused, and a refused call does not count.
 //
 // It stores the moment of every call that gets through, to the nanosecond, as long as it counts, in
-// tables without pointers, and removes a client some time after its last call has left the window.
-// A client is an address (Allow) or a token (AllowKey). Above a ceiling of clients, new ones share
-// the window of their IPv4 /24 or IPv6 /48, or of the tokens with the same first bits, so that
-// every client is counted and memory stays bounded. The caller passes the time, and the client's
-// address behind proxies. The package imports the standard library alone.
+// tables without pointers outside of the heap, and removes a client some time after its last call
+// has left the window. A client is an address (Allow) or a token (AllowKey). Above a ceiling of
+// clients, new ones share the window of their IPv4 /24 or IPv6 /48, or of the tokens with the same
+// first bits, so that every client is counted and memory stays bounded. The caller passes the time,
+// and the client's address behind proxies. The package imports package slabs besides the standard
+// library.
 package ratelimit
 
 import (
 	"hash/maphash"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,10 +48,11 @@ type Stats struct {
 
 // A Limiter holds the windows of all clients of one class of calls. It is safe for concurrent use.
 type Limiter struct {
-	limit Limit
-	base  time.Time // the zero of the windows' clock; monotonic if now is
-	seed  maphash.Seed
-	max   int64 // ceiling of clients; that of shared windows is a quarter
+	limit  Limit
+	base   time.Time // the zero of the windows' clock; monotonic if now is
+	seed   maphash.Seed
+	max    int64 // ceiling of clients; that of shared windows is a quarter
+	tables *pool
 
 	_             [64]byte // separates the fields that change from those that do not
 	clients       atomic.Int64
@@ -65,10 +68,11 @@ func New(limit Limit, o Options) *Limiter {
 	if o.MaxClients <= 0 {
 		o.MaxClients = defaultMaxClients
 	}
-	l := &Limiter{limit: limit, base: time.Now(), seed: maphash.MakeSeed(), max: int64(o.MaxClients)}
+	l := &Limiter{limit: limit, base: time.Now(), seed: maphash.MakeSeed(), max: int64(o.MaxClients), tables: &pool{}}
 	for i := range l.shards {
-		l.shards[i].init(limit.Window)
+		l.shards[i].init(limit.Window, l.tables)
 	}
+	runtime.AddCleanup(l, (*pool).releaseAll, l.tables)
 	return l
 }
 
@@ -163,7 +167,7 @@ const (
 
 // expireEvery is the number of calls after which a shard expires one table. A table holds many more
 // windows than that, so idle windows are removed faster than new ones are created.
-const expireEvery = 8
+const expireEvery = 32
 
 // take counts the call in the window of k, or refuses it. It is not ok if k has no window and none
 // was created.
@@ -174,7 +178,7 @@ func (l *Limiter) take(k key, at moment, when createMode) (d Decision, ok bool) 
 	defer s.mu.Unlock()
 	s.clock = max(s.clock, at)
 	if s.tables == nil { // allocated late, because many limiters get no call
-		s.tables = []*table{{due: never}}
+		s.start()
 	}
 	if s.calls++; s.calls%expireEvery == 0 {
 		l.removed(s.expireNext())

@@ -17,11 +17,21 @@ type shard struct {
 	nextTable uint32   // the next table to expire
 	calls     uint32
 	blocks    blocks
+	pool      *pool    // of tables
 	_         [64]byte // the next shard's mutex is in another cache line
 }
 
 // init empties s before its first call.
-func (s *shard) init(length moment) { s.clock, s.length, s.shift = -forever, length, 64 }
+func (s *shard) init(length moment, p *pool) {
+	s.clock, s.length, s.shift, s.pool = -forever, length, 64, p
+}
+
+// start makes the first table.
+func (s *shard) start() {
+	t := s.pool.take()
+	t.due = never
+	s.tables = []*table{t}
+}
 
 func (s *shard) table(hash uint64) *table { return s.tables[hash>>s.shift] }
 
@@ -45,7 +55,8 @@ func (s *shard) split(hash uint64) {
 	}
 	t := s.table(hash)
 	first, n := s.slots(t, uint32(hash>>s.shift))
-	other := t.split()
+	other := s.pool.take()
+	t.split(other)
 	for i := first + n/2; i < first+n; i++ {
 		s.tables[i] = other
 	}
@@ -130,6 +141,7 @@ func (s *shard) merge(t *table, i uint32) {
 		for i := first; i < first+n; i++ {
 			s.tables[i] = before
 		}
+		s.pool.put(t)
 		t = before
 		first, n = s.slots(t, first)
 	}

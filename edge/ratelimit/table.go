@@ -67,9 +67,9 @@ func distance(a, b int) int {
 	return b - a
 }
 
-// split moves the windows whose next bit of the hash is set to a new table.
-func (t *table) split() *table {
-	other := &table{depth: t.depth + 1, due: t.due}
+// split moves the windows whose next bit of the hash is set to other, which is empty.
+func (t *table) split(other *table) {
+	other.depth, other.due = t.depth+1, t.due
 	bit := uint64(1) << (63 - t.depth)
 	t.depth++
 	for i := 0; i < tableLen; {
@@ -81,7 +81,6 @@ func (t *table) split() *table {
 		other.put(w)
 		t.remove(i)
 	}
-	return other
 }
 
 // take moves all windows of other, a table that was split from t, back to t.

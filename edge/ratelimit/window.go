@@ -7,19 +7,19 @@ type moment = time.Duration
 
 // A window holds the moments of one client's calls that count. The oldest and the newest are in its
 // ring. If there are more, those in the middle are in blocks, which are written and read whole, so
-// that most calls do not touch them. A window is two cache lines, which a check reads together: a
-// client of ten calls costs one wait for memory.
+// that most calls do not touch them. A window is two cache lines. The key is in both, so that a
+// processor fetches both at once: a client of ten calls costs one wait for memory.
 type window struct {
 	hash   uint64 // of the key
 	bits   uint64 // bits, rest and kind are the key
 	rest   uint64
-	calls  uint32 // the number of moments, in ring and blocks
+	ring   [ringLen]moment
+	blocks [2]uint32 // first and last block; 0: none
+	calls  uint32    // the number of moments, in ring and blocks
 	kind   uint8
 	head   uint8 // index in the ring of the oldest moment
 	front  uint8 // number of ring moments older than those in blocks; all if there are no blocks
 	tail   uint8 // number of newer moments, which follow the older ones in the ring
-	ring   [ringLen]moment
-	blocks [2]uint32 // first and last block; 0: none
 }
 
 const ringLen = 11
@@ -53,7 +53,12 @@ func (w *window) oldest() moment { return w.ring[w.head] }
 func (w *window) newest() moment { return *w.place(w.front + w.tail - 1) }
 
 // place returns the ith moment in the ring, counted from the oldest.
-func (w *window) place(i uint8) *moment { return &w.ring[(w.head+i)%ringLen] }
+func (w *window) place(i uint8) *moment {
+	if i += w.head; i >= ringLen {
+		i -= ringLen // costs less than a remainder
+	}
+	return &w.ring[i]
+}
 
 // push adds a moment.
 func (w *window) push(b *blocks, at moment) {
@@ -93,7 +98,9 @@ func (w *window) spill(b *blocks) {
 func (w *window) pop(b *blocks) {
 	w.calls--
 	w.front--
-	w.head = (w.head + 1) % ringLen
+	if w.head++; w.head == ringLen {
+		w.head = 0
+	}
 	if w.front == 0 && w.blocks[0] != 0 {
 		w.fill(b)
 	}

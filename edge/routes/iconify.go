@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/iconedge/iconedge/icon/iconify"
@@ -48,9 +49,12 @@ func isIconify(path string) bool {
 // has style sheets and scripts too.
 func iconifyForeign(path, query string) bool {
 	a, ok := iconify.Find(path, false)
+	return !ok || foreignKind(a, path, query)
+}
+
+// foreignKind is iconifyForeign for an address that is known.
+func foreignKind(a iconify.Address, path, query string) bool {
 	switch {
-	case !ok:
-		return true
 	case strings.HasPrefix(path, iconify.Mount+"/"):
 		return false
 	case a.Kind == iconify.SVG:
@@ -74,11 +78,37 @@ func parseIconify(path, query string, mounted bool) (Target, error) {
 	}
 	// The list of names does not decide: it lacks font characters, and a withdrawn icon is a 404
 	// here.
-	t := Target{Key: r.Key()}
-	if a.Kind == iconify.SVG {
+	t := Target{Key: r.Key(), Foreign: foreignAddress(path, query)}
+	switch r.Kind {
+	case iconify.SVG:
 		t.Form, t.Color = FormSVG, r.Color
+	case iconify.Data, iconify.Script, iconify.Stylesheet:
+		if r.Names != nil {
+			t.Icons = &r
+		}
 	}
 	return t, nil
+}
+
+// foreignAddress returns an address at an origin of other software, where Iconify's API is at the
+// root. It has visible ASCII characters only.
+func foreignAddress(path, query string) string {
+	if rest, below := strings.CutPrefix(path, iconify.Mount); below && strings.HasPrefix(rest, "/") {
+		path = rest
+	}
+	if query == "" {
+		return path
+	}
+	var b strings.Builder
+	b.WriteString(path + "?")
+	for i := range len(query) {
+		if c := query[i]; c <= ' ' || c >= 0x7f || c == '#' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // iconifyRoute returns the route of an address, which decides about its class of limits.
@@ -97,31 +127,21 @@ func iconifyRoute(path, query string, mounted bool) Route {
 	return IconifyLists
 }
 
-// IconData returns the pack and the names of a canonical request for the data of icons, which
-// the edge joins from cached pieces; ok is false for any other address.
-func IconData(key string) (pack string, names []string, ok bool) {
-	path, query, _ := strings.Cut(key, "?")
-	a, ok := iconify.Find(path, false)
-	if !ok || a.Kind != iconify.Data {
-		return "", nil, false
-	}
-	r, err := iconify.Parse(a, query)
-	if err != nil || r.Kind != iconify.Data || r.Info || r.Pretty {
-		return "", nil, false
-	}
-	return r.Prefix, r.Names, true
-}
-
 // PieceKey returns the cache key of a piece of icon data; the piece without a name is the head of
 // the pack. It is no address, so that no response has it.
 func PieceKey(pack, name string) string { return iconify.Mount + "/" + pack + ".json#" + name }
 
-// PieceKeys returns the keys of the pieces of a canonical request for icon data; nil for any other
-// address.
-func PieceKeys(key string) (keys []string) {
-	pack, names, _ := IconData(key)
-	for _, name := range names {
-		keys = append(keys, PieceKey(pack, name))
+// Keys returns all cache keys under which there may be a response for a target, or a part of it:
+// for an origin of ours, in pieces, and for one of other software.
+func (t Target) Keys() []string {
+	keys := []string{t.Key}
+	if t.Foreign != "" {
+		keys = append(keys, t.AtForeign().Key)
+	}
+	if t.Icons != nil {
+		for _, name := range t.Icons.Names {
+			keys = append(keys, PieceKey(t.Icons.Prefix, name))
+		}
 	}
 	return keys
 }

@@ -38,17 +38,17 @@ func TestTargets(t *testing.T) {
 		route Route
 		want  Target
 	}{
-		{"/mdi/home.svg", CDN, Target{"/mdi/home.svg", "", FormSVG, "mdi/home"}},
-		{"/mdi/home.svg?", CDN, Target{"/mdi/home.svg", "", FormSVG, "mdi/home"}},
-		{"/mdi/home.svg?foo=bar&color=ABC", CDN, Target{"/mdi/home.svg", "#aabbcc", FormSVG, "mdi/home"}},
-		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", CDN, Target{"/mdi/home.svg?height=20&rotate=180&width=10", "", FormSVG, "mdi/home"}},
-		{"/mdi/home.svg?release=" + releaseA, CDN, Target{"/mdi/home.svg?release=" + releaseA, "", FormSVG, ""}},
-		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", CDN, Target{"/mdi/home.svg?height=9&release=" + releaseA, "#000000", FormSVG, ""}},
-		{"/api/v1/icon/mdi/home", Icon, Target{"/api/v1/icon/mdi/home", "", FormJSON, "mdi/home"}},
-		{"/api/v1/icon/mdi/home?size=7&format=json", Icon, Target{"/api/v1/icon/mdi/home?height=7", "", FormJSON, "mdi/home"}},
-		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", Icon, Target{"/mdi/home.svg?height=7", "#ff0000", FormSVG, "mdi/home"}},
+		{"/mdi/home.svg", CDN, Target{Key: "/mdi/home.svg", Form: FormSVG, Name: "mdi/home"}},
+		{"/mdi/home.svg?", CDN, Target{Key: "/mdi/home.svg", Form: FormSVG, Name: "mdi/home"}},
+		{"/mdi/home.svg?foo=bar&color=ABC", CDN, Target{Key: "/mdi/home.svg", Color: "#aabbcc", Form: FormSVG, Name: "mdi/home"}},
+		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", CDN, Target{Key: "/mdi/home.svg?height=20&rotate=180&width=10", Form: FormSVG, Name: "mdi/home"}},
+		{"/mdi/home.svg?release=" + releaseA, CDN, Target{Key: "/mdi/home.svg?release=" + releaseA, Form: FormSVG}},
+		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", CDN, Target{Key: "/mdi/home.svg?height=9&release=" + releaseA, Color: "#000000", Form: FormSVG}},
+		{"/api/v1/icon/mdi/home", Icon, Target{Key: "/api/v1/icon/mdi/home", Form: FormJSON, Name: "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=json", Icon, Target{Key: "/api/v1/icon/mdi/home?height=7", Form: FormJSON, Name: "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", Icon, Target{Key: "/mdi/home.svg?height=7", Color: "#ff0000", Form: FormSVG, Name: "mdi/home"}},
 		// This endpoint ignores release.
-		{"/api/v1/icon/mdi/home?release=" + releaseA, Icon, Target{"/api/v1/icon/mdi/home", "", FormJSON, "mdi/home"}},
+		{"/api/v1/icon/mdi/home?release=" + releaseA, Icon, Target{Key: "/api/v1/icon/mdi/home", Form: FormJSON, Name: "mdi/home"}},
 		{"/api/v1/search?q=a+b", Search, Target{Key: "/api/v1/search?q=a+b"}},
 		{"/api/v1/search?q=%E2%82%AC", Search, Target{Key: "/api/v1/search?q=%E2%82%AC"}},
 		{"/api/v1/search?similar=mdi/home&limit=5&x=y", Search, Target{Key: "/api/v1/search?limit=5&similar=mdi%2Fhome"}},
@@ -63,8 +63,8 @@ func TestTargets(t *testing.T) {
 		{"/-/release?since=x", Release, Target{Key: "/-/release"}},
 		{"/api/v1/auth/verify", Verify, Target{Key: "/api/v1/auth/verify"}},
 		// A pack may have the name of an endpoint.
-		{"/api/home.svg", CDN, Target{"/api/home.svg", "", FormSVG, "api/home"}},
-		{"/healthz/home.svg", CDN, Target{"/healthz/home.svg", "", FormSVG, "healthz/home"}},
+		{"/api/home.svg", CDN, Target{Key: "/api/home.svg", Form: FormSVG, Name: "api/home"}},
+		{"/healthz/home.svg", CDN, Target{Key: "/healthz/home.svg", Form: FormSVG, Name: "healthz/home"}},
 	}
 	for _, tt := range tests {
 		got, ep, err := routed(tt.uri)
@@ -100,6 +100,10 @@ func FuzzRoute(f *testing.F) {
 	f.Fuzz(func(t *testing.T, uri string) {
 		if !strings.HasPrefix(uri, "/") || strings.HasPrefix(uri, "//") || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '#' || r == 0x7f }) {
 			return // refused before the router
+		}
+		path, _, _ := strings.Cut(uri, "?")
+		if e, fast := find(path), isIcon(path); fast && (e != pairs() || e.RouteOf(path, "") != CDN) {
+			t.Fatalf("%q has the fast path of an icon, but is another address", path)
 		}
 		got, ep, err := routed(uri)
 		if err != nil {

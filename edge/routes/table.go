@@ -75,8 +75,8 @@ func prepare(all []Endpoint) []Endpoint {
 
 // notAnIcon reports whether a path of two segments can't be that of an icon.
 func notAnIcon(path, query string) bool {
-	if isIconify(path) {
-		return iconifyForeign(path, query)
+	if a, ok := iconify.Find(path, false); ok {
+		return foreignKind(a, path, query)
 	}
 	name, ok := strings.CutSuffix(path[1:], ".svg")
 	if !ok {
@@ -136,7 +136,12 @@ func isPair(path string) bool {
 // isPairOfPack reports whether a path is that of an icon, or of the icon data of a pack. It always
 // belongs to the pack, even if the pack has the name of a page, such as /search/home.svg.
 func isPairOfPack(path string) bool {
-	return isPair(path) && !strings.HasPrefix(path, iconify.Mount+"/") && (strings.HasSuffix(path, ".svg") || isIconify(path))
+	return isIcon(path) || isPair(path) && !strings.HasPrefix(path, iconify.Mount+"/") && isIconify(path)
+}
+
+// isIcon reports whether a path is that of an icon, which is never one of Iconify's API.
+func isIcon(path string) bool {
+	return strings.HasSuffix(path, ".svg") && isPair(path) && !strings.HasPrefix(path, iconify.Mount+"/")
 }
 
 // pairs returns the endpoint of such paths.
@@ -201,21 +206,24 @@ func (e *Endpoint) Parse(ctx *fasthttp.RequestCtx) (Target, error) {
 	return e.parse(path, string(ctx.URI().QueryString()))
 }
 
-// Canonical returns the cache key of an address on one of the edge's own routes. It is not ok if no
+// Canonical returns the target of an address on one of the edge's own routes. It is not ok if no
 // response is stored for such addresses, or if the route does not accept the address.
-func Canonical(address string) (key string, ok bool) {
+func Canonical(address string) (t Target, ok bool) {
 	path, query, _ := strings.Cut(address, "?")
 	e := find(path)
 	if e == nil || !e.cached {
-		return "", false
+		return Target{}, false
 	}
 	t, err := e.parse(path, query)
-	return t.Key, err == nil
+	return t, err == nil
 }
 
 // FastRoute returns the route of a canonical path without a query. It is not ok if the fast path
 // may not answer on that route.
 func FastRoute(path string) (route Route, ok bool) {
+	if isIcon(path) {
+		return CDN, true // most hits, which need no look at the table
+	}
 	e := find(path)
 	if e == nil || !e.cached {
 		return Unknown, false

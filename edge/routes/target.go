@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -29,6 +30,22 @@ type Target struct {
 	Color icon.Color // applied to the response, if the origin marks the icon as monochrome
 	Form  Form
 	Name  string // of the icon in the current release, or of the pack; empty: neither
+	// Icons is a request of Iconify's API for the data of icons, a script or a stylesheet, which
+	// the edge answers from pieces; nil: it is another one.
+	Icons *iconify.Request
+	// Foreign is the client's own address at an origin of other software, which knows no canonical
+	// form; empty: it is Key.
+	Foreign string
+	Address string // at the origin; empty: Key
+}
+
+// AtForeign returns the target for an origin of other software: the client's own address, of which
+// the cache key has every byte.
+func (t Target) AtForeign() Target {
+	if t.Foreign == "" {
+		return t
+	}
+	return Target{Key: iconify.Mount + t.Foreign, Address: t.Foreign}
 }
 
 // Colored returns the address at which the origin itself colours the icon, for origins of other
@@ -144,7 +161,7 @@ func parseIcon(path, query string) (Target, error) {
 	if given && format != "json" && format != "svg" {
 		return Target{}, problem.BadParameter("format", "format must be json or svg")
 	}
-	t, err := drawing(ref, p)
+	t, err := parseSVG(ref, p)
 	if err == nil && format != "svg" {
 		t.Key = IconPath + ref.String() + strings.TrimPrefix(t.Key, "/"+ref.String()+".svg")
 		t.Form = FormJSON
@@ -152,8 +169,8 @@ func parseIcon(path, query string) (Target, error) {
 	return t, err
 }
 
-// The key of an icon's SVG is its CDN path, with the variant as the query.
-func drawing(ref icon.Ref, p icon.Params) (Target, error) {
+// parseSVG parses the parameters of an SVG. Its key is its CDN path, with the variant as the query.
+func parseSVG(ref icon.Ref, p icon.Params) (Target, error) {
 	color, err := icon.ParamColor(p)
 	if err != nil {
 		return Target{}, err
@@ -171,6 +188,14 @@ func svgTarget(ref icon.Ref, color icon.Color, v icon.Variant) Target {
 		key += "?" + q
 	}
 	return Target{Key: key, Color: color, Form: FormSVG, Name: ref.String()}
+}
+
+// IsPublished reports whether a cache key is that of an icon as it is published, without a colour
+// or another form.
+func IsPublished(key string) bool {
+	path, query, _ := strings.Cut(key, "?")
+	return strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, "/-/") &&
+		(query == "" || strings.HasPrefix(query, "release=") && !strings.Contains(query, "&"))
 }
 
 // Paths of endpoints.

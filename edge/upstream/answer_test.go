@@ -213,9 +213,15 @@ func TestWhole(t *testing.T) {
 			open := int64(1)
 			if row.want != nil {
 				wantProblem(t, err, 502, row.want)
-				open = 0
+				// A lean exchange has received a short body by then.
+				if !everyLean || row.text != ok {
+					open = 0
+				}
 			} else if err != nil || string(b) != "ok" && a.Status != 204 {
 				t.Errorf("%q within %d: %q, %v", row.text, row.max, b, err)
+			}
+			if everyLean && strings.Contains(row.text, "chunked") {
+				open = 0 // a response that is not plain is the last on a lean connection
 			}
 			if got := c.Stats().Open; got != open {
 				t.Errorf("%q within %d: %d connections, want %d", row.text, row.max, got, open)

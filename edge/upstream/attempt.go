@@ -1,12 +1,14 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +30,11 @@ type attempt struct {
 	atLeast time.Duration
 	got     time.Time // when the connection was there
 
-	uploads bool        // its body still arrives from the client
-	refusal atomic.Bool // the final response has come, and is no success
+	uploads bool // its body still arrives from the client
+	// absolute is the scheme and Host that the Transport writes before a target with two leading
+	// slashes; empty: none.
+	absolute string
+	refusal  atomic.Bool // the final response has come, and is no success
 }
 
 func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
@@ -80,6 +85,20 @@ func passInterim(to func(Interim), status int, h http.Header) error {
 	h.Del(tier.Field)
 	to(Interim{status, h})
 	return nil
+}
+
+// originForm returns the beginning of a request with its target as a path (RFC 9112, section
+// 3.2.1).
+func (t *attempt) originForm(p []byte) ([]byte, error) {
+	if t.absolute == "" {
+		return p, nil
+	}
+	method, target, _ := bytes.Cut(p, []byte(" "))
+	target, ok := bytes.CutPrefix(target, []byte(t.absolute))
+	if !ok {
+		return nil, fmt.Errorf("%w: %.100q does not begin a request for %s", ErrRequest, p, t.absolute)
+	}
+	return slices.Concat(method, []byte(" "), target), nil
 }
 
 // refused reports whether the final response has come before a body was sent. It then returns when

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"sync"
@@ -31,6 +32,7 @@ type conn struct {
 	requestStarted  bool     // its request is being written
 	wrote           bool     // some bytes of the request were written
 	responseStarted bool     // some bytes of the response were read
+	ending          *head    // of the response after which the connection is not used; nil: none
 	dead            error    // if set, nothing more is read or written
 }
 
@@ -63,6 +65,11 @@ func (c *conn) Read(p []byte) (int, error) {
 		return c.Conn.Read(p)
 	}
 	c.mu.Lock()
+	if c.ending != nil && c.ending.endsConnection() {
+		c.fail(io.EOF)
+		c.mu.Unlock()
+		return 0, io.EOF
+	}
 	c.reading = true
 	c.changed.Broadcast()
 	remaining := int64(math.MaxInt64)
@@ -123,6 +130,9 @@ func (c *conn) receive(p []byte) error {
 		return err
 	}
 	c.responseStarted = true
+	if c.serving.head.ends {
+		c.ending = &c.serving.head
+	}
 	return nil
 }
 
@@ -143,12 +153,22 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 	c.mu.Lock()
 	err := c.dead
+	first := !c.wrote
 	c.requestStarted = c.requestStarted || err == nil
 	c.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
+	whole := len(p)
+	if first && c.serving != nil {
+		if p, err = c.serving.originForm(p); err != nil {
+			return 0, err
+		}
+	}
 	n, err := c.Conn.Write(p)
+	if err == nil {
+		n = whole
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wrote = c.wrote || n > 0

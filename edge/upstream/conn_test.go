@@ -3,6 +3,7 @@ package upstream
 import (
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -49,6 +50,40 @@ func TestSurplusIsNoResponse(t *testing.T) {
 				})
 			}
 			wg.Wait()
+		})
+	}
+}
+
+// After a 412 the connection is not used again: nginx closes it without announcing that, and a
+// request that can't be sent twice would be lost.
+func TestPreconditionFailedEndsConnection(t *testing.T) {
+	for name, text := range map[string]string{
+		"a body": "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 2\r\n\r\nno", "no body": "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var closing sync.Map // connections on which a 412 was sent
+			o := serve(t, func(c net.Conn, head string) bool {
+				if _, ok := closing.Load(c); ok {
+					t.Errorf("%.20q follows a 412", head)
+					return false
+				}
+				if strings.Contains(head, " /changed ") {
+					closing.Store(c, true)
+					_, err := io.WriteString(c, text)
+					return err == nil
+				}
+				_, err := io.WriteString(c, ok)
+				return err == nil
+			})
+			c := o.client(t, Config{MaxConns: 1})
+			for range 20 {
+				if a, err := fetch(t.Context(), c, get("/changed")); err != nil || a.Status != http.StatusPreconditionFailed {
+					t.Fatalf("%v, %v", a, err)
+				}
+				if a, err := fetch(t.Context(), c, Request{Method: http.MethodPatch, Target: "/", Body: []byte("body")}); err != nil || a.body != "ok" {
+					t.Fatalf("after a 412: %v, %v", a, err)
+				}
+			}
 		})
 	}
 }

@@ -56,7 +56,7 @@ func TestUnixSocket(t *testing.T) {
 	s.Listener = ln
 	s.Start()
 	defer s.Close()
-	c := New(Config{Origins: [][]*url.URL{{{Scheme: "unix", Path: path, OmitHost: true}}}})
+	c := newClient(Config{Origins: [][]*url.URL{{{Scheme: "unix", Path: path, OmitHost: true}}}})
 	defer c.Close()
 	a, err := fetch(t.Context(), c, get("/a?b"))
 	if err != nil || a.body != "localhost/a?b" || a.Host != "unix:"+path {
@@ -105,7 +105,7 @@ func TestTLSName(t *testing.T) {
 		{"other.test", "example.com", "", ErrUnreachable},
 		{"", "", "none", nil}, // an IP address is verified, and not sent
 	} {
-		c := New(Config{Origins: [][]*url.URL{{u}}, TLS: roots, SNI: row.sni})
+		c := newClient(Config{Origins: [][]*url.URL{{u}}, TLS: roots, SNI: row.sni})
 		before := len(names())
 		a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/", Host: row.host})
 		if row.want == "" {
@@ -120,7 +120,7 @@ func TestTLSName(t *testing.T) {
 		}
 		c.Close()
 	}
-	c := New(Config{Origins: [][]*url.URL{{u}}, TLS: roots})
+	c := newClient(Config{Origins: [][]*url.URL{{u}}, TLS: roots})
 	defer c.Close()
 	if _, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/", Host: "example.com"}); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestTLSName(t *testing.T) {
 // A client that asks for names without a certificate does not open the origin's circuit breaker.
 func TestClientsNamesDoNotOpenTheBreaker(t *testing.T) {
 	u, roots, _ := tlsOrigin(t)
-	c := New(Config{Origins: [][]*url.URL{{u}}, TLS: roots})
+	c := newClient(Config{Origins: [][]*url.URL{{u}}, TLS: roots})
 	defer c.Close()
 	for i := range 50 {
 		fetch(t.Context(), c, Request{Method: "GET", Target: "/", Host: fmt.Sprintf("evil%d.test", i)})
@@ -191,7 +191,7 @@ func TestAddressesChange(t *testing.T) {
 		answers("192.0.2.1")
 		n := network{"origin.test": {answer: responds(ok)}}
 		dials := 0
-		c := New(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "origin.test"}}}, Lookup: lookup})
+		c := newClient(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "origin.test"}}}, Lookup: lookup})
 		c.dialWith(func(ctx context.Context, network, address string) (net.Conn, error) {
 			dials++
 			return n.dial(ctx, network, address)

@@ -45,8 +45,8 @@ func TestUnfitRequests(t *testing.T) {
 	o := serve(t, responds(ok))
 	c := o.client(t, Config{})
 	for _, r := range []Request{
-		{Method: "GET", Target: ""}, {Method: "GET", Target: "a"}, {Method: "GET", Target: "//evil/"}, {Method: "GET", Target: "http://evil/"},
-		{Method: "GET", Target: "/a b"}, {Method: "GET", Target: "/a\r\nX: y"}, {Method: "GET", Target: "/\x00"}, {Method: "GET", Target: "/\xff"},
+		{Method: "GET", Target: ""}, {Method: "GET", Target: "a"}, {Method: "GET", Target: "http://evil/"},
+		{Method: "GET", Target: "/a b"}, {Method: "GET", Target: "/a\r\nX: y"}, {Method: "GET", Target: "/\x00"}, {Method: "GET", Target: "//a\x7f"},
 		{Method: "GET", Target: "/#x"}, {Method: "GET X", Target: "/"}, {Method: "CONNECT", Target: "/"},
 		{Method: "", Target: "/"}, {Method: "GET", Target: "/", Header: http.Header{"X": {"a\r\nb"}}}, {Method: "GET", Target: "/", Header: http.Header{"X Y": {"a"}}},
 	} {
@@ -74,7 +74,7 @@ func TestRedirectsAndCodingsArePassedOn(t *testing.T) {
 	}))
 	defer s.Close()
 	u, _ := url.Parse(s.URL + "/base/")
-	c := New(Config{Origins: [][]*url.URL{{u}}})
+	c := newClient(Config{Origins: [][]*url.URL{{u}}})
 	defer c.Close()
 	if a, err := fetch(t.Context(), c, get("/old")); err != nil || a.Status != 302 || a.Header.Get("Location") != "/new" {
 		t.Errorf("redirect: %+v, %v", a, err)
@@ -89,7 +89,7 @@ func TestTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
 	defer s.Close()
 	u, _ := url.Parse(s.URL)
-	c := New(Config{Origins: [][]*url.URL{{u}}, TLS: func() *tls.Config { return s.Client().Transport.(*http.Transport).TLSClientConfig }})
+	c := newClient(Config{Origins: [][]*url.URL{{u}}, TLS: func() *tls.Config { return s.Client().Transport.(*http.Transport).TLSClientConfig }})
 	defer c.Close()
 	for range 5 { // session tickets arrive after the handshake; they are no bytes of a response
 		if a, err := fetch(t.Context(), c, get("/")); err != nil || a.body != "HTTP/1.1" {
@@ -99,7 +99,7 @@ func TestTLS(t *testing.T) {
 	if got := c.Stats(); got.Open != 1 || got.Retries != 0 {
 		t.Errorf("Stats = %+v, want one connection, no retries", got)
 	}
-	stranger := New(Config{Origins: [][]*url.URL{{u}}})
+	stranger := newClient(Config{Origins: [][]*url.URL{{u}}})
 	_, err := fetch(t.Context(), stranger, get("/"))
 	wantProblem(t, err, 502, ErrUnreachable)
 }
@@ -109,14 +109,14 @@ func TestTLSThatHangs(t *testing.T) {
 	o := serve(t, hangs)
 	u := o.url()
 	u.Scheme = "https"
-	c := New(Config{Origins: [][]*url.URL{{u}}, Connect: 50 * time.Millisecond, FirstByte: time.Minute})
+	c := newClient(Config{Origins: [][]*url.URL{{u}}, Connect: 50 * time.Millisecond, FirstByte: time.Minute})
 	_, err := c.Do(t.Context(), get("/"))
 	wantProblem(t, err, 504, ErrUnreachable)
 }
 
 func TestUnreachable(t *testing.T) {
 	// Nothing listens here.
-	c := New(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "127.0.0.1:1"}}}})
+	c := newClient(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "127.0.0.1:1"}}}})
 	_, err := fetch(t.Context(), c, get("/"))
 	wantProblem(t, err, 502, ErrUnreachable)
 	if got := c.Stats(); got.Requests != 1 || got.Failures != 1 || got.Timeouts != 0 || got.Retries != 0 || got.Open != 0 {

@@ -15,6 +15,7 @@ var (
 	ErrTimeout     = errors.New("the origin did not answer in time")
 	ErrUnreachable = errors.New("the origin can't be reached")
 	ErrOpen        = fmt.Errorf("%w: the circuit breaker of each origin is open", ErrUnreachable)
+	ErrBusy        = errors.New("the origin has as many requests as it may have at a time")
 	ErrResponse    = errors.New("the origin's response is malformed or was cut off")
 	ErrTooLarge    = errors.New("the origin's response is too large")
 	ErrRequest     = errors.New("the request can't be sent to an origin: its method, target or a field is invalid")
@@ -36,18 +37,24 @@ var (
 // after a second.
 const retryAfter = "1"
 
-// fail converts err to a problem, counts it and logs it. If the caller went away that does not
-// count as a failure.
+// fail converts err to a problem, counts it and logs it.
 func (c *Client) fail(err error) *problem.Problem {
 	p := problemOf(err)
-	if !errors.Is(err, context.Canceled) {
+	c.count(p, err)
+	c.log.Debug("origin request failed", "err", p.Err)
+	return p
+}
+
+// count counts a failure, and reports whether it is one: a caller that went away is none.
+func (c *Client) count(p *problem.Problem, err error) bool {
+	failed := !errors.Is(err, context.Canceled)
+	if failed {
 		c.stats.failures.Add(1)
 	}
 	if p.Status == http.StatusGatewayTimeout {
 		c.stats.timeouts.Add(1)
 	}
-	c.log.Debug("origin request failed", "err", p.Err)
-	return p
+	return failed
 }
 
 // problemOf converts err to a problem, unless it is one. The detail says nothing of the cause,
@@ -57,6 +64,9 @@ func problemOf(err error) *problem.Problem {
 		return p
 	}
 	class := classOf(err)
+	if errors.Is(err, ErrBusy) {
+		return problem.New(http.StatusServiceUnavailable, "the origin is busy; trying again in a moment may help").With("Retry-After", retryAfter).Because(err)
+	}
 	status, detail := http.StatusBadGateway, "the origin failed; trying again in a moment may help"
 	if class == ErrTimeout {
 		status, detail = http.StatusGatewayTimeout, "the origin did not answer in time; trying again in a moment may help"
@@ -81,6 +91,9 @@ func classOf(err error) error {
 	}
 	return ErrResponse
 }
+
+// Malformed returns the problem for a response whose body is malformed, as err says.
+func Malformed(err error) *problem.Problem { return problemOf(fmt.Errorf("%w: %w", ErrResponse, err)) }
 
 // TimedOut returns the problem for a request that has waited too long for the origin.
 func TimedOut() *problem.Problem { return problemOf(ErrTimeout) }

@@ -2,7 +2,10 @@ package upstream
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -30,11 +33,14 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		end(nil)
 		return nil, c.fail(err)
 	}
-	if a.Body == http.NoBody || a.Switched != nil {
+	if _, received := a.Body.(*receivedBody); received || a.Body == http.NoBody || a.Switched != nil {
 		end(nil)
 		return a, nil
 	}
-	a.Body = c.newBody(a.Body, ctx, end, times.Idle)
+	b := c.newBody(a.Body, ctx, end, times.Idle)
+	b.origin = a.Host
+	b.path, _, _ = strings.Cut(r.Target, "?")
+	a.Body = b
 	return a, nil
 }
 
@@ -110,6 +116,9 @@ func (c *Client) tryAdmitted(ctx context.Context, by *http.Transport, o *origin,
 // try sends r to o once. Its outcome is about the origin, not about the response: any response
 // shows that the origin is there.
 func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patience time.Duration, r Request, header http.Header) (*http.Response, outcome, error) {
+	if c.isLean(o, r) {
+		return c.tryHeld(ctx, o, patience, r, header, by != c.transport)
+	}
 	ctx, t := newAttempt(c.direct(ctx, o, r), r)
 	t.atLeast = min(c.patience(r).FirstByte/4, checkTimeout/2) // another origin had half of it
 	if patience > 0 {
@@ -119,6 +128,9 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	req, err := o.request(ctx, r, header)
 	if err != nil {
 		return nil, inconclusive, err
+	}
+	if strings.HasPrefix(req.URL.Opaque, "//") {
+		t.absolute = req.URL.Scheme + "://" + req.Host
 	}
 	if r.Upload != nil {
 		r.Upload.attach(req, t)
@@ -130,10 +142,12 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	case o.http2():
 		transport = c.http2
 	}
-	slot, err := o.slots.take(ctx, r.Patience != nil)
+	began := time.Now()
+	slot, err := c.hold(ctx, o, r)
 	if err != nil {
 		return nil, inconclusive, err
 	}
+	waited := time.Since(began)
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		slot.release()
@@ -145,6 +159,9 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 		if failed := r.Upload.Err(); failed != nil {
 			return nil, inconclusive, failed // the client has failed, and not the origin
 		}
+		if c.bounded && waited > c.patience(r).FirstByte/2 && errors.Is(err, ErrTimeout) {
+			return nil, inconclusive, fmt.Errorf("%w: %w", ErrBusy, err) // it waited for most
+		}
 		return nil, v, err
 	}
 	t.refusal.Store(resp.StatusCode >= http.StatusMultipleChoices)
@@ -153,10 +170,54 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 		resp.Body.Close()
 		return nil, success, err
 	}
+	c.learn(o, r, resp)
 	if o.http2() {
 		return resp, success, nil
 	}
 	t.head.restore(resp.Header)
 	t.conn.switched.Store(resp.StatusCode == http.StatusSwitchingProtocols)
 	return resp, success, nil
+}
+
+// tryHeld makes a lean try, which holds a slot of the origin until the end of the response.
+func (c *Client) tryHeld(ctx context.Context, o *origin, patience time.Duration, r Request, header http.Header, fresh bool) (*http.Response, outcome, error) {
+	if patience > 0 {
+		var end context.CancelCauseFunc
+		ctx, end = context.WithCancelCause(ctx)
+		late := time.AfterFunc(patience, func() { end(errLate) })
+		defer late.Stop()
+	}
+	slot, err := c.hold(ctx, o, r)
+	if err != nil {
+		return nil, inconclusive, err
+	}
+	resp, v, err := c.tryLean(ctx, o, r, header, fresh)
+	if err != nil {
+		slot.release()
+		return nil, v, err
+	}
+	c.learn(o, r, resp)
+	if _, received := resp.Body.(*receivedBody); received {
+		slot.release()
+	} else {
+		slot.until(resp)
+	}
+	return resp, v, nil
+}
+
+// hold waits for a slot of an origin.
+func (c *Client) hold(ctx context.Context, o *origin, r Request) (*lease, error) {
+	if r.check && c.bounded {
+		return newSlots(1).take(ctx, false) // requests that wait must not make an origin unhealthy
+	}
+	slot, err := o.slots.take(ctx, r.Patience != nil && !c.bounded)
+	if err != nil {
+		if c.bounded && errors.Is(err, ErrTimeout) {
+			err = fmt.Errorf("%w: %w", ErrBusy, err)
+		}
+		return nil, err
+	}
+	o.active.Add(1)
+	slot.ended = func() { o.active.Add(-1) }
+	return slot, nil
 }

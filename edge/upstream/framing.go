@@ -30,6 +30,7 @@ type head struct {
 	hasCacheControl        bool     // Cache-Control is present
 	options                []string // the lines of Connection
 	last                   string   // the name of the last field, which a folded line continues
+	ends                   bool     // the origin may close the connection after it; see parseLine
 }
 
 // restore undoes two changes of net/http: it drops all of Connection if one option is close,
@@ -83,6 +84,12 @@ func (h *head) remaining() int64 {
 	return h.length - h.received
 }
 
+// endsConnection reports whether the whole response has arrived and its connection is not to be
+// used again.
+func (h *head) endsConnection() bool {
+	return h.ends && h.done && (h.bodyless || h.hasLength && h.received >= h.length)
+}
+
 func (h *head) parseLine(line string) error {
 	switch {
 	case !h.begun && !httpguts.ValidHeaderFieldValue(line):
@@ -92,6 +99,9 @@ func (h *head) parseLine(line string) error {
 		version, status, _ := strings.Cut(line, " ")
 		status = strings.TrimLeft(status, " ")
 		h.http10 = version == "HTTP/1.0"
+		// After a 412, nginx closes the connection without announcing it. A request that can't be
+		// sent twice would be lost.
+		h.ends = strings.HasPrefix(status, "412")
 		h.interim = strings.HasPrefix(status, "1") && !strings.HasPrefix(status, "101")
 		h.bodyless = h.bodyless || strings.HasPrefix(status, "204") || strings.HasPrefix(status, "304")
 	case line == "" && h.interim: // a 1xx, so the final response follows

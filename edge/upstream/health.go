@@ -17,7 +17,11 @@ const (
 )
 
 // health records the health checks of an origin. An unchecked origin is healthy.
-type health struct{ failures int } // consecutive checks
+type health struct {
+	failures  int // consecutive checks; they count until the origin is healthy again
+	successes int // consecutive checks
+	needs     int // consecutive successes that make it healthy again; 0: one
+}
 
 func (h health) healthy() bool { return h.failures < failedChecks }
 
@@ -26,8 +30,11 @@ func (h *health) update(v outcome) (changed bool) {
 	was := h.healthy()
 	switch v {
 	case success:
-		h.failures = 0
+		if h.successes++; h.healthy() || h.successes >= h.needs {
+			h.failures = 0
+		}
 	case failure:
+		h.successes = 0
 		h.failures++
 	}
 	return h.healthy() != was
@@ -38,7 +45,7 @@ func (h *health) update(v outcome) (changed bool) {
 func (c *Client) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, o := range c.origins {
-		if len(c.origins) > 1 {
+		if len(c.origins) > 1 || c.health != "" {
 			all.Go(func() { c.checkLoop(ctx, o) })
 		}
 		if o.named() {
@@ -67,15 +74,88 @@ func (c *Client) checkLoop(ctx context.Context, o *origin) {
 func (c *Client) probe(ctx context.Context, o *origin) (outcome, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errNoHead)
 	defer cancel()
-	r := Request{Method: http.MethodGet, Target: checkTarget}
+	r := Request{Method: http.MethodGet, Target: or(c.health, checkTarget), check: true}
 	resp, v, err := c.try(ctx, c.transport, o, 0, r, c.requestHeader(r))
 	if err != nil {
 		return v, err
 	}
 	defer resp.Body.Close()
 	io.CopyN(io.Discard, resp.Body, checkBody)
-	if resp.StatusCode >= http.StatusInternalServerError {
-		return failure, fmt.Errorf("%s returned status %d", checkTarget, resp.StatusCode)
+	least := http.StatusInternalServerError
+	if c.health != "" {
+		least = http.StatusBadRequest
+	}
+	if resp.StatusCode >= least {
+		return failure, fmt.Errorf("%s returned status %d", r.Target, resp.StatusCode)
 	}
 	return success, nil
+}
+
+const (
+	maxFailures = 5 // consecutive failures that open the breaker
+
+	// minPause is the time before the first probe. It is short because an origin may only be
+	// restarting.
+	minPause = 100 * time.Millisecond
+
+	// maxPause is the longest time between two probes, and so the delay until a recovered
+	// origin is found. The pause doubles up to it.
+	maxPause = time.Second
+)
+
+// A breaker is a circuit breaker. It keeps requests from a failing origin, so that callers do not
+// wait for it, and a restarting origin does not get all of them at once. While it is open it admits
+// one request in each pause, the probe. It does so even if the previous probe still waits for a
+// response, because that may take long and the origin may have recovered.
+type breaker struct {
+	failures int           // consecutive, while closed
+	pause    time.Duration // after the next probe; zero: the breaker is closed
+	until    time.Time     // the end of the pause
+}
+
+// An outcome is the result of a try with regard to the origin's health.
+type outcome int
+
+const (
+	inconclusive outcome = iota // the caller went away, or no connection was free
+	success                     // the origin responded, with whatever status
+	failure                     // no connection, lost, too late
+)
+
+func (b *breaker) open() bool { return b.pause > 0 }
+
+// unprobed reports whether the breaker is open and no request has come that could have been its
+// probe.
+func (b *breaker) unprobed(now time.Time) bool { return b.open() && now.Sub(b.until) > maxPause }
+
+// admit reports whether a request may be sent now, and whether it is a probe. The caller must
+// record the outcome of each admitted request.
+func (b *breaker) admit(now time.Time) (probe, ok bool) {
+	if !b.open() {
+		return false, true
+	}
+	if now.Before(b.until) {
+		return false, false
+	}
+	b.until, b.pause = now.Add(b.pause), min(2*b.pause, maxPause)
+	return true, true
+}
+
+// record records the outcome of an admitted request, and reports whether it opened or closed the
+// breaker. While the breaker is open only probes count, because other requests began before it
+// opened.
+func (b *breaker) record(probe bool, v outcome, now time.Time) (opened, closed bool) {
+	switch {
+	case !b.open() && v == success, b.open() && probe && v == success:
+		closed = b.open()
+		*b = breaker{}
+	case b.open() && probe && v == inconclusive:
+		b.until = now // inconclusive, so the next request may be a probe
+	// A probe that fails after another has succeeded is ignored.
+	case !b.open() && !probe && v == failure:
+		if b.failures++; b.failures >= maxFailures {
+			b.until, b.pause, opened = now.Add(minPause), 2*minPause, true
+		}
+	}
+	return opened, closed
 }

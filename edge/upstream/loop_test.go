@@ -7,7 +7,7 @@ import (
 )
 
 func TestIsLoop(t *testing.T) {
-	c, other := New(Config{}), New(Config{})
+	c, other := newClient(Config{}), newClient(Config{})
 	for name, row := range map[string]struct {
 		lines []string
 		want  bool
@@ -36,7 +36,7 @@ func FuzzIsLoop(f *testing.F) {
 	for _, s := range []string{"", "a; b=c", `a; b="`, "iconedge; id=1", ",,", `\`} {
 		f.Add(s)
 	}
-	c := New(Config{})
+	c := newClient(Config{})
 	f.Fuzz(func(t *testing.T, s string) {
 		r := Request{Method: "GET", Target: "/", Header: http.Header{"Cdn-Loop": {s}}}
 		if h := c.requestHeader(r); !c.IsLoop(h["Cdn-Loop"]) {
@@ -51,7 +51,7 @@ func FuzzIsLoop(f *testing.F) {
 // Before returns only well-formed entries of our own edges, and too few of them to look like a
 // loop.
 func TestLoopField(t *testing.T) {
-	c := New(Config{})
+	c := newClient(Config{})
 	ids := func(ids ...string) string { return "iconedge; id=" + strings.Join(ids, ", iconedge; id=") }
 	const a, b = "0123456789abcdef", "fedcba9876543210"
 	for name, row := range map[string]struct {
@@ -72,7 +72,7 @@ func TestLoopField(t *testing.T) {
 			t.Errorf("%s: Before(%q) = %q, want %q", name, row.lines, got, row.want)
 		}
 	}
-	if !c.IsLoop(New(Config{}).requestHeader(Request{Header: http.Header{"Cdn-Loop": c.LoopField([]string{"x, " + c.member()})}})["Cdn-Loop"]) {
+	if !c.IsLoop(newClient(Config{}).requestHeader(Request{Header: http.Header{"Cdn-Loop": c.LoopField([]string{"x, " + c.member()})}})["Cdn-Loop"]) {
 		t.Error("a request that returns through another edge is not recognised")
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +23,17 @@ import (
 // TestMain silences net/http's log of unsolicited bytes, which these tests send on purpose.
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
-	m.Run()
+	for _, everyLean = range []bool{false, true} {
+		if status := m.Run(); status != 0 {
+			fmt.Println("lean exchanges:", everyLean)
+			os.Exit(status)
+		}
+	}
 }
+
+// everyLean makes the exchanges of all clients lean, so that every test runs with net/http's
+// Transport and with the lean client.
+var everyLean bool
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -116,11 +127,18 @@ func (s *server) requests() []string {
 
 func (s *server) url() *url.URL { return &url.URL{Scheme: "http", Host: s.ln.Addr().String()} }
 
+// newClient returns New of cfg.
+func newClient(cfg Config) *Client {
+	c := New(cfg)
+	c.leanAlways = everyLean
+	return c
+}
+
 // client returns a Client of s with timeouts that suit a busy machine.
 func (s *server) client(t *testing.T, cfg Config) *Client {
 	t.Helper()
 	cfg.Origins, cfg.Connect, cfg.FirstByte = [][]*url.URL{{s.url()}}, or(cfg.Connect, time.Minute), or(cfg.FirstByte, time.Minute)
-	c := New(cfg)
+	c := newClient(cfg)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -138,8 +156,14 @@ func (n network) dial(_ context.Context, _, address string) (net.Conn, error) {
 	}
 	near, far := net.Pipe()
 	go s.connection(far)
-	return near, nil
+	return quietPipe{near}, nil
 }
+
+// A quietPipe is a pipe on which no bytes wait: a write to a pipe returns when they are read.
+type quietPipe struct{ net.Conn }
+
+// Quiet lets a lean client use the pipe again.
+func (quietPipe) Quiet() bool { return true }
 
 // client returns a Client of the named origins: a bar separates groups, a space separates hosts.
 func (n network) client(cfg Config, origins string) *Client {
@@ -151,13 +175,14 @@ func (n network) client(cfg Config, origins string) *Client {
 		cfg.Origins = append(cfg.Origins, urls)
 	}
 	cfg.Lookup = func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no resolver") }
-	c := New(cfg)
+	c := newClient(cfg)
 	c.dialWith(n.dial)
 	return c
 }
 
 // dialWith makes c connect with d.
 func (c *Client) dialWith(d dial) {
+	c.dial = d
 	c.transport.DialContext, c.retryTransport.DialContext = c.wrapDial(d), c.wrapDial(d)
 }
 

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"math"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/upstream/wire"
 )
 
 // An origin is one of the configured origins, with its state of health.
@@ -21,8 +25,12 @@ type origin struct {
 	slots slots
 	log   *slog.Logger
 
-	index int          // among all origins
-	moved atomic.Int64 // times that addresses of its name went away
+	index  int          // among all origins
+	weight int          // its part of the requests; 0: none while others are healthy
+	active atomic.Int64 // exchanges up to the end of their bodies
+	moved  atomic.Int64 // times that addresses of its name went away
+	ours   atomic.Bool  // its last response on the edge's own routes was one of our software
+	idle   wire.Pool    // connections of lean exchanges
 
 	mu               sync.Mutex
 	breaker          breaker
@@ -31,7 +39,7 @@ type origin struct {
 }
 
 func newOrigin(u *url.URL, group, conns int, log *slog.Logger) *origin {
-	o := &origin{url: u, group: group, slots: newSlots(conns)}
+	o := &origin{url: u, group: group, slots: newSlots(conns), idle: wire.Pool{Most: conns, After: idleTimeout}}
 	o.seed, o.log = fnv(fnvOffset, u.Scheme+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log.With("origin", o.name())
 	return o
 }
@@ -39,7 +47,7 @@ func newOrigin(u *url.URL, group, conns int, log *slog.Logger) *origin {
 // chooseOrigin returns the origin for a key: the first in order that may be used and whose breaker
 // admits the request. The caller passes probe to record.
 func (c *Client) chooseOrigin(key string, may func(*origin) bool, now time.Time) (o *origin, probe bool) {
-	for _, o := range rank(c.origins, key) {
+	for _, o := range c.rank(key) {
 		if !may(o) {
 			continue
 		}
@@ -50,22 +58,54 @@ func (c *Client) chooseOrigin(key string, may func(*origin) bool, now time.Time)
 	return nil, false
 }
 
-// rank sorts origins by preference for a key. Healthy origins come before the others, which are
-// only used if no healthy one is left; then groups count. Within a group each key has an order of
-// its own (rendezvous hashing). The order is the same in every edge, and adding or removing an
-// origin only moves the keys of that origin.
-func rank(origins []*origin, key string) []*origin {
-	if len(origins) == 1 {
-		return origins
+// rank sorts the origins by preference for a key, by the policy.
+func (c *Client) rank(key string) []*origin {
+	switch {
+	case len(c.origins) == 1:
+		return c.origins
+	case c.policy == Random:
+		return order(c.origins, func(o *origin) float64 { return weighted(rand.Float64(), o.weight) })
+	case c.policy == LeastConn:
+		return order(c.origins, func(o *origin) float64 {
+			if o.weight == 0 {
+				return math.Inf(-1)
+			}
+			// The part behind the point chooses among equals.
+			return -(float64(o.active.Load()) + rand.Float64()/2) / float64(o.weight)
+		})
 	}
+	return rank(c.origins, key)
+}
+
+// rank sorts origins for a key. Each key has an order of its own (rendezvous hashing). The order is
+// the same in every edge, and adding or removing an origin only moves the keys of that origin.
+func rank(origins []*origin, key string) []*origin {
+	return order(origins, func(o *origin) float64 {
+		return weighted(float64(score(o.seed, key)>>11)/(1<<53), o.weight)
+	})
+}
+
+// weighted turns a number from 0 to 1 into a score by which an origin comes first as often as its
+// weight says (rendezvous hashing with weights). With equal weights the order is that of the
+// numbers.
+func weighted(number float64, weight int) float64 {
+	if weight == 0 {
+		return math.Inf(-1)
+	}
+	return -float64(weight) / math.Log(max(number, math.SmallestNonzeroFloat64))
+}
+
+// order sorts origins by their scores. Healthy origins come before the others, which are only used
+// if no healthy one is left; then groups count.
+func order(origins []*origin, score func(*origin) float64) []*origin {
 	type candidate struct {
 		o         *origin
 		unhealthy int
-		score     uint64
+		score     float64
 	}
 	candidates := make([]candidate, len(origins))
 	for i, o := range origins {
-		candidates[i] = candidate{o, o.unhealthy(), score(o.seed, key)}
+		candidates[i] = candidate{o, o.unhealthy(), score(o)}
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.unhealthy, b.unhealthy), cmp.Compare(a.o.group, b.o.group), cmp.Compare(b.score, a.score))

@@ -1,14 +1,19 @@
 package upstream
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/iconedge/iconedge/problem"
 )
 
 func hosts(origins []*origin) string {
@@ -282,8 +287,102 @@ func TestLostRequestsOfOneOrigin(t *testing.T) {
 
 func TestOriginStats(t *testing.T) {
 	u, _ := url.Parse("https://user:secret@origin.example:8443/base")
-	c := New(Config{Origins: [][]*url.URL{{u}}})
+	c := newClient(Config{Origins: [][]*url.URL{{u}}})
 	if got := c.Stats().Origins[0]; strings.Contains(got.URL, "secret") || !got.Healthy {
 		t.Errorf("Stats = %+v", got)
+	}
+}
+
+// TestPolicies: weights share keys and random requests, an origin of weight 0 comes last, and
+// least_conn chooses the origin with the fewest exchanges for its weight.
+func TestPolicies(t *testing.T) {
+	urls := [][]*url.URL{{{Scheme: "http", Host: "a"}, {Scheme: "http", Host: "b"}, {Scheme: "http", Host: "c"}}}
+	for _, policy := range []Policy{Hash, Random} {
+		c := New(Config{Origins: urls, Policy: policy, Weights: []int{3, 1, 0}})
+		first := map[string]int{}
+		for i := range 4000 {
+			first[c.rank(fmt.Sprint("/", i))[0].url.Host]++
+		}
+		if first["c"] != 0 || first["a"] < 2700 || first["a"] > 3300 {
+			t.Errorf("%q: %v", policy, first)
+		}
+		c.Close()
+	}
+	c := New(Config{Origins: urls, Policy: LeastConn, Weights: []int{1, 2, 1}})
+	defer c.Close()
+	c.origins[0].active.Store(3)
+	c.origins[1].active.Store(4)
+	c.origins[2].active.Store(3)
+	if got := c.rank("/")[0].url.Host; got != "b" {
+		t.Errorf("%s has fewest for its weight", got)
+	}
+	c.origins[2].active.Store(0)
+	if got := c.rank("/")[0].url.Host; got != "c" {
+		t.Errorf("%s has fewest", got)
+	}
+}
+
+// TestHealthNeeds: with a path of the operator two failures take an origin out, and two successes
+// bring it back.
+func TestHealthNeeds(t *testing.T) {
+	h := health{needs: failedChecks}
+	for i, row := range []struct {
+		v       outcome
+		healthy bool
+	}{{failure, true}, {success, true}, {failure, true}, {failure, false}, {success, false}, {failure, false}, {success, false}, {success, true}, {failure, true}} {
+		if h.update(row.v); h.healthy() != row.healthy {
+			t.Errorf("after check %d: healthy %v", i+1, h.healthy())
+		}
+	}
+}
+
+// TestBounded: beyond MaxConns requests of a bounded client wait, and get a 503 when their time is
+// over; health checks are answered all the same.
+func TestBounded(t *testing.T) {
+	held, release := make(chan struct{}), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/held" {
+			close(held)
+			<-release
+		}
+		if r.URL.Path == "/slow" {
+			time.Sleep(2 * time.Second)
+		}
+	}))
+	defer s.Close()
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(Config{Origins: [][]*url.URL{{u}}, MaxConns: 1, Bounded: true, Health: "/up"})
+	defer c.Close()
+	done := make(chan error, 1)
+	go func() {
+		a, err := c.Do(t.Context(), Request{Method: "GET", Target: "/held"})
+		if err == nil {
+			a.Body.Close()
+		}
+		done <- err
+	}()
+	<-held
+	_, err = c.Do(t.Context(), Request{Method: "GET", Target: "/late", Patience: &Patience{FirstByte: 50 * time.Millisecond, Idle: time.Second}})
+	if p, ok := errors.AsType[*problem.Problem](err); !ok || p.Status != http.StatusServiceUnavailable {
+		t.Errorf("%v, want a 503", err)
+	}
+	if v, err := c.probe(t.Context(), c.origins[0]); v != success {
+		t.Errorf("the health check: %v", err)
+	}
+	// A request whose turn comes just before its time is over was kept waiting all the same.
+	late := make(chan error, 1)
+	go func() {
+		_, err := c.Do(t.Context(), Request{Method: "GET", Target: "/slow", Patience: &Patience{FirstByte: time.Second, Idle: time.Second}})
+		late <- err
+	}()
+	time.AfterFunc(800*time.Millisecond, func() { close(release) })
+	if p, ok := errors.AsType[*problem.Problem](<-late); !ok || p.Status != http.StatusServiceUnavailable {
+		t.Errorf("%v, want a 503", p)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // A Request is a request to the origins.
 type Request struct {
 	Method       string
-	Target       string      // path and query, canonical: visible ASCII that begins with one slash
+	Target       string      // path and query, as the origin gets them
 	Header       http.Header // the client's fields; see Fields
 	Body         []byte
 	Upload       *Upload         // the body instead of Body, if it still arrives; nil: it does not
@@ -30,6 +30,8 @@ type Request struct {
 	// Called for each 1xx but 100 and 101, by another goroutine; nil: they are dropped.
 	Interim func(Interim)
 	Upgrade string // protocols to switch to, for Upgrade; the response may be a 101
+
+	check bool // it is a health check
 
 	// SendTierSecret sends the tier secret. It is meant for an origin that is, or may be, an edge
 	// or iconedge's own origin, because any other could disclose the secret.
@@ -60,14 +62,14 @@ func (r Request) key() string {
 	return path
 }
 
-// safeTarget reports whether s is safe in a request line: visible ASCII, one slash first, no
-// fragment. After two slashes a host would follow.
+// safeTarget reports whether s is safe in a request line: a path without spaces, control characters
+// or a fragment. Programs send bytes outside of ASCII, although a URI has none, and two slashes.
 func safeTarget(s string) bool {
-	if !strings.HasPrefix(s, "/") || strings.HasPrefix(s, "//") {
+	if !strings.HasPrefix(s, "/") {
 		return false
 	}
 	for i := 0; i < len(s); i++ {
-		if s[i] <= ' ' || s[i] >= 0x7f || s[i] == '#' {
+		if s[i] <= ' ' || s[i] == 0x7f || s[i] == '#' {
 			return false
 		}
 	}
@@ -131,6 +133,11 @@ func (o *origin) request(ctx context.Context, r Request, header http.Header) (*h
 	// Opaque is sent unchanged; a Path would be decoded and encoded again.
 	req.URL = &url.URL{Scheme: o.scheme(), Host: to.pool,
 		Opaque: o.prefix() + path, RawQuery: query, ForceQuery: has && query == ""}
+	if strings.HasPrefix(req.URL.Opaque, "//") {
+		// The Transport takes the rest for a host. With HTTP/2 it removes the scheme and the
+		// Host again, with HTTP/1.1 conn removes them.
+		req.URL.Opaque = "//" + to.host + req.URL.Opaque
+	}
 	req.Host = to.host
 	req.Header = o.header(header)
 	if o.http2() && len(r.Body) == 0 && strings.HasPrefix(header.Get("Content-Type"), "application/grpc") {

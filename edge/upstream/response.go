@@ -103,6 +103,9 @@ func passableTrailer(h http.Header) http.Header {
 // ErrTimeout.
 func (a *Response) Whole(max int64) ([]byte, error) {
 	defer a.Body.Close() // before its end this closes the connection
+	if b, ok := a.Body.(*receivedBody); ok && int64(len(b.content)) <= max && !b.closed.Load() && len(b.left) == len(b.content) {
+		return b.content, nil
+	}
 	if b, ok := a.Body.(*body); ok {
 		b.waitingSince = time.Now()
 	}
@@ -127,6 +130,7 @@ func (a *Response) Whole(max int64) ([]byte, error) {
 // closed.
 type body struct {
 	from         io.ReadCloser
+	origin, path string    // for the log
 	waitingSince time.Time // since when a caller waits for the end; zero: none does
 	received     int64     // bytes
 	client       *Client
@@ -163,13 +167,24 @@ func (b *body) Read(p []byte) (int, error) {
 	case b.closed.Load():
 		b.err = http.ErrBodyReadAfterClose
 	case cause != nil:
-		b.err = b.client.fail(fmt.Errorf("reading the body: %w", cause))
+		b.err = b.broken(cause)
 	case err != io.EOF:
-		b.err = b.client.fail(fmt.Errorf("reading the body: %w", err))
+		b.err = b.broken(err)
 	default:
 		b.err = io.EOF
 	}
 	return n, b.err
+}
+
+// broken converts the error of a body to a problem, counts it and logs it, unless the caller went
+// away.
+func (b *body) broken(err error) error {
+	p := problemOf(fmt.Errorf("reading the body: %w", err))
+	if b.client.count(p, err) {
+		b.client.stats.broken.Add(1)
+		b.client.log.Warn("response of the origin broken off", "origin", b.origin, "path", b.path, "bytes", b.received, "err", p.Err)
+	}
+	return p
 }
 
 // patience returns how long the next read may take.

@@ -31,6 +31,7 @@ type lease struct {
 	mu    sync.Mutex
 	held  chan struct{} // nil: it was given back
 	timer *time.Timer   // nil: the exchange keeps its slot to its end
+	ended func()        // called when the slot is given back; nil: nothing is
 }
 
 // take waits for a slot until ctx ends.
@@ -74,6 +75,9 @@ func (l *lease) release() {
 	}
 	<-l.held
 	l.held = nil
+	if l.ended != nil {
+		l.ended()
+	}
 	if l.timer != nil {
 		l.timer.Stop()
 	}

@@ -78,6 +78,14 @@ type uploadBody struct {
 	trailer http.Header // of the try's request; Read fills it
 }
 
+// hasBegun reports whether the origin wants the body. A response that comes later is no refusal,
+// because the origin may read on after it has begun to respond.
+func (b *uploadBody) hasBegun() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.begun
+}
+
 // begin starts a Read, unless the try is over.
 func (b *uploadBody) begin() error {
 	b.mu.Lock()
@@ -95,7 +103,7 @@ func (b *uploadBody) begin() error {
 }
 
 func (b *uploadBody) Read(p []byte) (int, error) {
-	if b.Expects && b.attempt.refused() {
+	if b.Expects && !b.hasBegun() && b.attempt.refused() {
 		return 0, errUploadOver
 	}
 	if err := b.begin(); err != nil {

@@ -287,3 +287,37 @@ func TestStreamsStarveNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An origin that has asked for a body may respond before it has read all of it. The rest is still
+// sent.
+func TestOriginReadsOn(t *testing.T) {
+	responded := make(chan struct{})
+	o := serveUploads(t, func(c net.Conn, r *http.Request) bool {
+		says(c, "HTTP/1.1 100 Continue\r\n\r\n")
+		io.ReadFull(r.Body, make([]byte, 1))
+		says(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
+		rest, err := io.ReadAll(r.Body)
+		if err != nil {
+			return false
+		}
+		return says(c, "a"+string(rest))
+	})
+	client, body := net.Pipe()
+	defer client.Close()
+	go func() {
+		io.WriteString(body, "a")
+		<-responded
+		for _, b := range []string{"b", "c", "d"} { // each in a Read of its own
+			io.WriteString(body, b)
+		}
+	}()
+	resp, err := o.client(t, Config{}).Do(t.Context(), Request{Method: http.MethodPost, Target: "/", Upload: &Upload{From: io.LimitReader(client, 4), Length: 4, Expects: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	close(responded)
+	if b, err := io.ReadAll(resp.Body); string(b) != "abcd" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+}

@@ -2,11 +2,11 @@
 // response and streams it, or returns an error that is itself a response (502, 504). It follows no
 // redirects, decodes no content codings and stores nothing.
 //
-// It uses net/http's Transport, and adds: the choice among several origins (origins.go), circuit
-// breakers and health checks (breaker.go, health.go); deadlines for the header fields, for every
-// read and for the whole exchange; removal of hop-by-hop fields; retries of a lost request with one
-// or two other origins (route.go); the tier secret, which only origins get; and protection against
-// bytes that arrive before a request (conn.go).
+// It uses net/http's Transport, or for origins of our own a lean client (lean.go), and adds: the
+// choice among several origins (origins.go), circuit breakers and health checks (health.go);
+// deadlines for the header fields, for every read and for the whole exchange; removal of hop-by-hop
+// fields; retries of a lost request with one or two other origins (route.go); the tier secret,
+// which only origins get; and protection against bytes that arrive before a request (conn.go).
 package upstream
 
 import (
@@ -41,6 +41,22 @@ type Config struct {
 	Host      string             // Host of requests that name none; empty: the origin's own
 	SNI       string             // name that https origins are verified for; empty: that of Host
 
+	// Policy chooses among the healthy origins of a group; Weights has one number for each of the
+	// first group, nil: all are equal.
+	Policy  Policy
+	Weights []int
+	// Health is the path of health checks, which only a status below 400 passes, also with one
+	// origin. Empty: any status below 500 at /healthz, if there are several.
+	Health string
+	// Bounded makes MaxConns count every exchange to its end, and a request that waits for its turn
+	// in vain is answered with 503.
+	Bounded bool
+	ID      string // of the edge in CDN-Loop, if several Clients share it; empty: a new one
+
+	// Ours is a header field that only origins of our own send. They get lean exchanges (lean.go),
+	// if they have no TLS; empty: none does.
+	Ours string
+
 	// Lookup returns the addresses of an origin's name; nil: the system's resolver.
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 }
@@ -60,6 +76,16 @@ func (c *Client) patience(r Request) Patience {
 	return Patience{c.firstByte, c.idle, c.whole}
 }
 
+// A Policy chooses among origins.
+type Policy string
+
+// The policies.
+const (
+	Hash      Policy = ""           // each key has an order of its own (rendezvous hashing)
+	LeastConn Policy = "least_conn" // the origin with the fewest exchanges for its weight
+	Random    Policy = "random"
+)
+
 // maxHead limits the header fields of a response, including 1xx responses, in bytes.
 const maxHead = 64 << 10
 
@@ -69,21 +95,36 @@ type Client struct {
 	lookup                        func(ctx context.Context, name string) ([]netip.Addr, error)
 	host, sni                     string
 	firstByte, idle, whole, check time.Duration
-	name, id                      string
-	log                           *slog.Logger
-	secret                        func() string
-	transport                     *http.Transport
-	retryTransport                *http.Transport // for retries, each on a new connection
-	http2                         *http.Transport // for origins that speak HTTP/2
-	tunnels                       extendedConnect // for upgrades of those
-	stats                         struct{ requests, failures, timeouts, retries, open atomic.Int64 }
+	identity
+	log            *slog.Logger
+	secret         func() string
+	transport      *http.Transport
+	retryTransport *http.Transport // for retries, each on a new connection
+	http2          *http.Transport // for origins that speak HTTP/2
+	tunnels        extendedConnect // for upgrades of those
+	dial           dial            // of lean exchanges
+	ours           string
+	leanAlways     bool
+	choosing
+	stats struct{ requests, failures, timeouts, broken, retries, open atomic.Int64 }
+}
+
+// identity is the name and the ID of the edge.
+type identity struct{ name, id string }
+
+// choosing holds how a Client chooses among its origins; see Config.
+type choosing struct {
+	policy  Policy
+	health  string
+	bounded bool
 }
 
 // New returns a Client. It connects with the first request.
 func New(cfg Config) *Client {
 	c := &Client{firstByte: or(cfg.FirstByte, 10*time.Second), whole: or(cfg.Whole, 15*time.Minute), check: or(cfg.Check, 2*time.Second),
-		name: or(cfg.Name, "iconedge"), id: newID(), log: or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret,
-		host: cfg.Host, sni: cfg.SNI, lookup: cfg.Lookup}
+		identity: identity{or(cfg.Name, "iconedge"), or(cfg.ID, NewID())}, choosing: choosing{cfg.Policy, cfg.Health, cfg.Bounded}, log: or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret,
+		host: cfg.Host, sni: cfg.SNI, lookup: cfg.Lookup,
+		dial: (&net.Dialer{Timeout: or(cfg.Connect, 3*time.Second)}).DialContext, ours: cfg.Ours}
 	if c.secret == nil {
 		c.secret = func() string { return "" }
 	}
@@ -96,7 +137,13 @@ func New(cfg Config) *Client {
 	for group, urls := range cfg.Origins {
 		for _, u := range urls {
 			o := newOrigin(u, group, or(cfg.MaxConns, defaultConns), c.log)
-			o.index = len(c.origins)
+			o.index, o.weight = len(c.origins), 1
+			if cfg.Health != "" {
+				o.health.needs = failedChecks
+			}
+			if o.index < len(cfg.Weights) {
+				o.weight = cfg.Weights[o.index]
+			}
 			c.origins = append(c.origins, o)
 		}
 	}
@@ -114,8 +161,8 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// newID returns an ID for CDN-Loop that is unique to this process and that no client can guess.
-func newID() string {
+// NewID returns an ID for CDN-Loop that is unique to this process and that no client can guess.
+func NewID() string {
 	var b [8]byte
 	rand.Read(b[:])
 	return hex.EncodeToString(b[:])
@@ -129,7 +176,7 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 		DisableCompression:     true, // the caller decides about content codings
 		MaxIdleConnsPerHost:    conns,
 		MaxIdleConns:           conns * max(1, len(c.origins)), // clients may choose TLS names
-		IdleConnTimeout:        30 * time.Second,
+		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHead,
 		ExpectContinueTimeout:  uploadContinueTimeout,
 		Protocols:              new(http.Protocols),
@@ -162,7 +209,8 @@ func or[T comparable](v, def T) T {
 
 // Stats holds counts for metrics.
 type Stats struct {
-	Requests, Failures, Timeouts int64 // Failures include Timeouts
+	Requests, Failures, Timeouts int64 // Failures include Timeouts and Broken
+	Broken                       int64 // bodies that ended early
 	Retries                      int64 // tries after the first
 	Open                         int64 // connections open now
 	Origins                      []OriginStats
@@ -179,7 +227,7 @@ type OriginStats struct {
 // Stats returns the counts since New, and the number of open connections.
 func (c *Client) Stats() Stats {
 	s := &c.stats
-	all := Stats{s.requests.Load(), s.failures.Load(), s.timeouts.Load(), s.retries.Load(), s.open.Load(), nil}
+	all := Stats{s.requests.Load(), s.failures.Load(), s.timeouts.Load(), s.broken.Load(), s.retries.Load(), s.open.Load(), nil}
 	for _, o := range c.origins {
 		all.Origins = append(all.Origins, o.stats())
 	}
@@ -191,4 +239,7 @@ func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 	c.http2.CloseIdleConnections()
 	c.tunnels.close()
+	for _, o := range c.origins {
+		o.idle.Close()
+	}
 }

@@ -86,13 +86,16 @@ func find(path string, mounted bool) (Address, bool) {
 	return Address{}, false
 }
 
+// files holds the kinds of files by the end of their names.
+var files = map[string]Kind{".json": Data, ".js": Script, ".css": Stylesheet, ".svg": SVG}
+
 // single returns the address of a path of one segment.
 func single(file string) (Address, bool) {
 	dot := strings.LastIndexByte(file, '.')
 	if dot <= 0 {
 		return Address{}, false
 	}
-	stem, kind := file[:dot], map[string]Kind{".json": Data, ".js": Script, ".css": Stylesheet, ".svg": SVG}[file[dot:]]
+	stem, kind := file[:dot], files[file[dot:]]
 	if kind != SVG {
 		if kind == None || !isName(stem) {
 			return Address{}, false
@@ -125,5 +128,10 @@ func packagePath(path string) (prefix string, ok bool) {
 // isName reports whether s has the characters of a prefix or a name, as in the routes of
 // @iconify/api.
 func isName(s string) bool {
-	return s != "" && len(s) <= icon.MaxKey && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+	for i := range len(s) {
+		if c := s[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= icon.MaxKey
 }

@@ -88,6 +88,24 @@ func (s Obligations) Text() string {
 	return words[bits.TrailingZeros8(uint8(s))].text
 }
 
+// Heaviest returns the heaviest obligation of the set; 0 for the empty set.
+func (s Obligations) Heaviest() Obligations { return s & -s }
+
+// Headings of licences without an obligation.
+const (
+	NoConditions = "No conditions"
+	Unknown      = "Unknown"
+)
+
+// Heading returns the names of the obligations as a heading.
+func (s Obligations) Heading() string {
+	if s == 0 {
+		return NoConditions
+	}
+	name := s.String()
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
 // Parse returns the obligation with that name. It is not ok if no obligation has the name.
 func Parse(name string) (o Obligations, ok bool) {
 	for i := range words {
@@ -110,6 +128,42 @@ func Of(spdx string) (o Obligations, known bool) {
 		return e.obliges, true
 	}
 	return evaluate(spdx)
+}
+
+// Instructions of licences without an obligation.
+const (
+	FreeText    = "Use these icons as you like."
+	UnknownText = "Read the licence before you use these icons."
+)
+
+// Advice returns sentences that tell the user of an icon what the licence obliges to do, the
+// heaviest obligation first.
+func Advice(spdx string) (sentences []string) {
+	o, known := Of(spdx)
+	for one := range o.Each {
+		sentences = append(sentences, one.Text())
+	}
+	switch {
+	case !known:
+		sentences = append(sentences, UnknownText)
+	case o == 0:
+		sentences = append(sentences, FreeText)
+	}
+	return sentences
+}
+
+// Matches reports whether a licence passes a filter: the SPDX identifier of the licence in any
+// case, or the name of its heaviest obligation, or None.
+func Matches(filter, spdx string) bool {
+	if strings.EqualFold(filter, spdx) {
+		return true
+	}
+	wanted, ok := Parse(filter)
+	if !ok && filter != None {
+		return false
+	}
+	o, known := Of(spdx)
+	return known && o.Heaviest() == wanted
 }
 
 // Title returns the full name of a licence in the SPDX list; "" if the table lacks the licence.

@@ -81,6 +81,41 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestMatches(t *testing.T) {
+	for _, tt := range []struct {
+		filter, spdx string
+		want         bool
+	}{
+		{"mit", "MIT", true},
+		{"MIT", "ISC", false},
+		{"notice", "MIT", true},
+		{"notice", "CC-BY-4.0", false}, // attribution is heavier
+		{"attribution", "CC-BY-4.0", true},
+		{"attribution", "CC-BY-SA-4.0", false},
+		{"share-alike", "CC-BY-SA-4.0", true},
+		{"copyleft", "GPL-3.0-only", true},
+		{"non-commercial", "CC-BY-NC-SA-4.0", true},
+		{"none", "CC0-1.0", true},
+		{"none", "LicenseRef-Own", false}, // unknown
+		{"", "CC0-1.0", false},
+	} {
+		if got := Matches(tt.filter, tt.spdx); got != tt.want {
+			t.Errorf("Matches(%q, %q) = %v", tt.filter, tt.spdx, got)
+		}
+	}
+}
+
+func TestAdvice(t *testing.T) {
+	for spdx, want := range map[string][]string{
+		"MIT": {Notice.Text()}, "CC0-1.0": {FreeText}, "LicenseRef-Own": {UnknownText},
+		"CC-BY-NC-4.0": {NonCommercial.Text(), Attribution.Text(), Notice.Text()},
+	} {
+		if got := Advice(spdx); !slices.Equal(got, want) {
+			t.Errorf("Advice(%q) = %q", spdx, got)
+		}
+	}
+}
+
 // FuzzOf checks that two copies of an expression, as alternatives or together, oblige to the same.
 func FuzzOf(f *testing.F) {
 	for _, s := range []string{"MIT", "MIT OR GPL-2.0-only", "(MIT AND CC-BY-4.0) OR ISC", "GPL-2.0+ WITH Font-exception-2.0", "((", "CC-BY-NC-SA-2.0-FR", "OR", "LicenseRef-a"} {

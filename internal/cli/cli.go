@@ -40,12 +40,18 @@ func (u Usage) Error() string { return string(u) }
 // ErrHelp means that a command has printed its help and has nothing else to do.
 var ErrHelp = errors.New("help")
 
+// ErrReported means that a call is wrong and that the command has printed why, one line an error.
+// The exit status is 2.
+var ErrReported = errors.New("reported")
+
 // Run runs the command that args name, prints its error, and returns the exit status.
 func (p *Program) Run(ctx context.Context, commands []Command, std Streams, args []string) int {
 	err := p.dispatch(ctx, commands, std, args)
 	switch {
 	case err == nil, errors.Is(err, ErrHelp):
 		return 0
+	case errors.Is(err, ErrReported):
+		return 2
 	case errors.As(err, new(Usage)):
 		fmt.Fprintf(std.Err, "%s: %s\n", p.Name, OneLine(err))
 		return 2

@@ -68,6 +68,9 @@ func TestRun(t *testing.T) {
 		{"--version", 0, "prog 1\n", ""},
 		{"echo a b", 0, "a b\n", ""},
 		{"echo --last a b", 0, "b\n", ""},
+		{"echo a --last b", 0, "b\n", ""}, // flags may follow arguments
+		{"echo a b --last", 0, "b\n", ""},
+		{"echo a -- --last", 0, "a --last\n", ""},
 		{"echo --nonsense", 2, "", "prog: flag provided but not defined: -nonsense; see prog echo --help\n"},
 		{"bare a", 2, "", "prog: prog bare takes no arguments but flags; see --help\n"},
 		{"echo --help", 0, "usage: prog echo [flags] WORD…\n\nPrints words.\n\n  prog echo a\n\n" +

@@ -16,6 +16,7 @@ type Flags struct {
 	program *Program
 	usage   string
 	explain string
+	args    []string // the arguments that are no flags
 }
 
 // Flags returns an empty set of flags for a command. Usage names the arguments that follow the
@@ -24,13 +25,14 @@ type Flags struct {
 func (p *Program) Flags(command, usage, explain string) *Flags {
 	fs := flag.NewFlagSet(command, flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // Run prints each error once
-	return &Flags{fs, p, usage, strings.TrimSpace(explain)}
+	return &Flags{FlagSet: fs, program: p, usage: usage, explain: strings.TrimSpace(explain)}
 }
 
-// Parse reads args, then fills the flags that args did not set from the environment. With --help it
-// prints the help of the command on std.Out and returns ErrHelp. Every other error is a Usage.
+// Parse reads args, in which flags may also follow arguments, up to "--"; then it fills the flags
+// that args did not set from the environment. With --help it prints the help of the command on
+// std.Out and returns ErrHelp. Every other error is a Usage.
 func (f *Flags) Parse(std Streams, args []string) error {
-	err := f.FlagSet.Parse(args)
+	err := f.interspersed(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		f.help(std.Out)
@@ -41,6 +43,36 @@ func (f *Flags) Parse(std Streams, args []string) error {
 		return Usage(fmt.Sprintf("%s %s takes no arguments but flags; see --help", f.program.Name, f.Name()))
 	}
 	return f.Environment(os.LookupEnv)
+}
+
+// interspersed parses args although package flag stops at the first argument.
+func (f *Flags) interspersed(args []string) error {
+	for f.args = nil; ; {
+		if err := f.FlagSet.Parse(args); err != nil {
+			return err
+		}
+		rest := f.FlagSet.Args()
+		ended := len(rest) < len(args) && args[len(args)-len(rest)-1] == "--"
+		if ended || len(rest) == 0 {
+			f.args = append(f.args, rest...)
+			return nil
+		}
+		f.args, args = append(f.args, rest[0]), rest[1:]
+	}
+}
+
+// Args returns the arguments that are no flags.
+func (f *Flags) Args() []string { return f.args }
+
+// NArg returns the number of arguments that are no flags.
+func (f *Flags) NArg() int { return len(f.args) }
+
+// Arg returns argument i, or "" if there are fewer.
+func (f *Flags) Arg(i int) string {
+	if i < 0 || i >= len(f.args) {
+		return ""
+	}
+	return f.args[i]
 }
 
 // Environment sets each flag that is not set yet from its variable; an empty variable counts as

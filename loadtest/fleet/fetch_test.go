@@ -28,7 +28,7 @@ func TestAwait(t *testing.T) {
 
 func TestSum(t *testing.T) {
 	text := []byte(strings.Join([]string{
-		"# HELP a_total What is counted.", "# TYPE a_total counter",
+		"# HELP a_total Counted events.", "# TYPE a_total counter",
 		`a_total{route="cdn",code="2xx"} 3`, `a_total{route="cdn",code="5xx"} 1`, `a_total{route="icon",code="2xx"} 10`,
 		`a_totals{route="cdn"} 100`, `b{x_route="cdn"} 7`, "c 1.5e+01",
 	}, "\n") + "\n")

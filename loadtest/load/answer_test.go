@@ -22,7 +22,7 @@ func TestAnswer(t *testing.T) {
 		{"plain", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, "hello", "", nil},
 		{"any case, no space", "HTTP/1.1 200 OK\r\ncontent-LENGTH:5\r\n\r\nhello", 200, "hello", "", nil},
 		{"no reason", "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", 200, "", "", nil},
-		{"what follows is left", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP", 200, "hello", "HTTP", nil},
+		{"bytes of the next response are left", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP", 200, "hello", "HTTP", nil},
 		{"a 304 has no body, whatever its length", "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n", 304, "", "", nil},
 		{"neither has a 204", "HTTP/1.1 204 No Content\r\n\r\n", 204, "", "", nil},
 		{"an interim answer is passed over", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", "", nil},

@@ -10,7 +10,7 @@ import (
 )
 
 // dialTime is the time limit for a connection.
-const dialTime = 10 * time.Second
+const dialTime = 30 * time.Second
 
 // dial connects from source, or from any address if source is the zero value. The socket is
 // non-blocking and has TCP_NODELAY.

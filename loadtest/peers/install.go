@@ -22,7 +22,7 @@ type Package struct {
 // Packages are the programs to install: servers, and the load tester for TLS.
 var Packages = []Package{
 	{"nginx", "nginx", []string{"-v"}}, {"varnish", "varnishd", []string{"-V"}}, {"haproxy", "haproxy", []string{"-v"}},
-	{"nghttp2-client", "h2load", []string{"--version"}},
+	{"h2o", "h2o", []string{"--version"}}, {"nghttp2-client", "h2load", []string{"--version"}},
 }
 
 // Version returns the first line of the program's version output.

@@ -1,8 +1,8 @@
 //go:build linux
 
 // Package peers starts the servers of the comparison, pinned to the same cores, and reads their CPU
-// time and memory from the kernel's accounts. The files nginx.conf, varnish.vcl and haproxy.cfg are
-// tuned as operators would tune them for small files; improvements are welcome there.
+// time and memory from the kernel's accounts. The files nginx.conf, varnish.vcl, haproxy.cfg and
+// h2o.conf are tuned as operators would tune them for small files; improvements are welcome there.
 package peers
 
 import (
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-//go:embed nginx.conf varnish.vcl haproxy.cfg
+//go:embed nginx.conf varnish.vcl haproxy.cfg h2o.conf openssl.cnf
 var files embed.FS
 
 var templates = template.Must(template.ParseFS(files, "*"))
@@ -31,15 +31,17 @@ var templates = template.Must(template.ParseFS(files, "*"))
 // A Spec describes how to start a server.
 type Spec struct {
 	Name    string
-	Program string         // searched in PATH, and in Debian's folders for servers
-	Args    []string       //
-	Env     []string       // in addition to our own
-	File    string         // configuration files, written into Dir before the start; may be empty
-	Dir     string         // for the server's own files
-	CPUs    string         // cores in taskset's form: "0", "0,1"; empty: all
-	Listen  netip.AddrPort //
-	Origin  netip.AddrPort
-	Cores   int
+	Program string   // searched in PATH, and in Debian's folders for servers
+	Args    []string //
+	Env     []string // in addition to our own
+	File    string   // configuration files, written into Dir before the start; may be empty
+	Dir     string   // for the server's own files
+	// another such file; may be empty
+	Settings string
+	CPUs     string         // cores in taskset's form: "0", "0,1"; empty: all
+	Listen   netip.AddrPort //
+	Origin   netip.AddrPort
+	Cores    int
 	// file of a certificate and its key: Listen then serves HTTP/1.1 and 2 over TLS; empty:
 	// HTTP/1.1 in the clear
 	PEM    string
@@ -101,14 +103,22 @@ func Start(ctx context.Context, s Spec) (*Server, error) {
 
 // write makes the server's folder and its configuration.
 func (s Spec) write() error {
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil || s.File == "" {
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, s.File, s); err != nil {
-		return err
+	for _, name := range []string{s.File, s.Settings} {
+		if name == "" {
+			continue
+		}
+		var b bytes.Buffer
+		if err := templates.ExecuteTemplate(&b, name, s); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(s.Dir, name), b.Bytes(), 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(s.Dir, s.File), b.Bytes(), 0o644)
+	return nil
 }
 
 // startTime is the time limit for the first connection.

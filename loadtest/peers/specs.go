@@ -61,6 +61,18 @@ func HAProxy(p Place) (Spec, error) {
 	return s, err
 }
 
+// StaticFiles is the folder, below the server's own, of the files that H2O serves.
+const StaticFiles = "www"
+
+// H2O describes h2o, which has no cache, with static files over TLS.
+func H2O(p Place) (Spec, error) {
+	s, err := p.spec("h2o", "h2o", "-c", filepath.Join(p.Dir, "h2o.conf"))
+	s.File, s.Memory = "h2o.conf", filepath.Join(p.Dir, StaticFiles)
+	s.Env = []string{"OPENSSL_CONF=" + filepath.Join(p.Dir, "openssl.cnf")}
+	s.Settings = "openssl.cnf"
+	return s, err
+}
+
 // Edge describes an edge of iconedge. It sets GOMAXPROCS to the number of cores that taskset
 // allows.
 func Edge(name, program string, p Place, args ...string) (Spec, error) {

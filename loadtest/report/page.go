@@ -14,6 +14,7 @@ import (
 type Page struct {
 	Bench        *Bench // nil: not measured yet
 	Secure       *Secure
+	Lists        *Lists
 	Grow         *Grow
 	Tried, Knees string // Markdown
 }
@@ -21,7 +22,7 @@ type Page struct {
 //go:embed performance.md.tmpl
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"grouped": grouped, "plotName": PlotName}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"grouped": grouped, "float": func(n int) float64 { return float64(n) }, "plotName": PlotName}).Parse(pageText))
 
 // Markdown renders the page.
 func (p Page) Markdown() ([]byte, error) {

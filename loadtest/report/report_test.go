@@ -247,6 +247,10 @@ func polylines(svg []byte) (all []string, err error) {
 func TestPage(t *testing.T) {
 	p := Page{
 		Bench: sample(), Secure: secured(), Tried: "SO_REUSEPORT by core.", Knees: "The processor's cache ends there.",
+		Lists: &Lists{
+			Requests: 6000, Left: []string{"@iconify/api: it is not installed"}, Mixes: []ListsMix{{What: RandomLists, Requests: 100, Pieces: 0.25}},
+			Rows: []ListRow{{Server: Ours, What: JoinedList, CPU: 15, Bytes: 12_000}, {Server: Ours, What: StoredList, CPU: 12}, {Server: IconifyService, What: JoinedList, CPU: 150}},
+		},
 		Grow: &Grow{Points: []GrowPoint{{Series: ByBody, Entries: 10_000, Body: 200, CPUMicros: 9, PerSecond: 100_000, Memory: 2e7}}},
 	}
 	b, err := p.Markdown()
@@ -255,7 +259,8 @@ func TestPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"## Targets", "| one hot path : nginx | ≤ 0.88 | 0.800 | reached |", "![Latency at saturation](performance/saturation.svg)",
-		"## Attempts\n\nSO_REUSEPORT by core.", "### body bytes", "(performance/grow-body-bytes.svg)", "## TLS and HTTP/2", "100 icons of 1001 bytes", "Memory of 2000 idle connections", "| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
+		"## Attempts\n\nSO_REUSEPORT by core.", "### body bytes", "(performance/grow-body-bytes.svg)", "## Iconify's icon data", "6,000 requests", "| iconedge, 30 icons of one pack, Zipf: joined | 15.00 | – | 12,000 |", "stored whole | ≤ 1.50 | 1.25 | reached |", "joined | ≥ 20 | 10.00 | missed |", "| 5 icons of random packs | 100 | 25.0 | – |",
+		"Omitted: @iconify/api", "## TLS and HTTP/2", "100 icons of 1001 bytes", "Memory of 2000 idle connections", "| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
 	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %q in\n%s", want, b)

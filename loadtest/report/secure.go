@@ -15,6 +15,9 @@ const (
 // Browsing returns the name of the column with a browser's header fields.
 func Browsing(column string) string { return column + ", a browser's fields" }
 
+// AllPacks returns the name of the column that requests icons of all packs.
+func AllPacks(column string) string { return column + ", icons of all packs" }
+
 // Names of servers that are measured over TLS only.
 const (
 	Reference = "iconedge, Go's HTTP/2" // --http2-reference

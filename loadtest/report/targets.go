@@ -17,6 +17,10 @@ const (
 	GzipTwin     = "as gzip, plain" // the same icons without a coding
 	BrotliTwin   = "as br, plain"
 	ColouredTwin = "as recoloured, plain"
+
+	One         = "Zipf, 1 connection"
+	Thousand    = "Zipf, 1,000 connections"
+	TenThousand = "Zipf, 10,000 connections"
 )
 
 // Names of the servers.
@@ -28,6 +32,7 @@ const (
 	Varnish = "Varnish"
 	HAProxy = "HAProxy"
 	Ceiling = "bare fasthttp"
+	H2O     = "h2o, static files"
 )
 
 // A Target is the maximum ratio of the CPU time of a response in one column to that of another
@@ -53,6 +58,7 @@ var Targets = []Target{
 	{Column: Hot, Against: Nginx, Rated: true, Most: 1.15}, {Column: Zipf, Against: Nginx, Rated: true, Most: 1.15},
 	{Column: Gzip, Than: GzipTwin, Most: 1.02}, {Column: Brotli, Than: BrotliTwin, Most: 1.02},
 	{Column: Coloured, Than: ColouredTwin, Most: 1.15},
+	{Column: Thousand, Against: Nginx, Most: 0.80}, {Column: TenThousand, Against: Nginx, Rated: true, Most: 0.95},
 
 	{Column: Secure1, Against: Nginx, Most: 0.85}, {Column: Streams1, Against: Nginx, Most: 0.80},
 	{Column: Streams10, Against: Nginx, Most: 0.26}, {Column: Streams50, Against: Nginx, Most: 0.20},
@@ -60,6 +66,11 @@ var Targets = []Target{
 	{Column: Browsing(Streams50), Against: Nginx, Most: 0.22},
 	{Column: Browsing(Secure1), Than: Secure1, Most: 1.10}, {Column: Browsing(Streams1), Than: Streams1, Most: 1.10},
 	{Column: Browsing(Streams10), Than: Streams10, Most: 1.10}, {Column: Browsing(Streams50), Than: Streams50, Most: 1.10},
+
+	{Column: AllPacks(Streams1), Against: Nginx, Most: 0.55}, {Column: AllPacks(Streams10), Against: Nginx, Most: 0.20},
+	{Column: AllPacks(Streams50), Against: Nginx, Most: 0.15},
+	{Column: AllPacks(Streams1), Against: H2O, Most: 0.80}, {Column: AllPacks(Streams10), Against: H2O, Most: 0.65},
+	{Column: AllPacks(Streams50), Against: H2O, Most: 0.50},
 }
 
 // reached returns the ratio of one of our servers, and false if it or the other server was not

@@ -5,14 +5,16 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/license"
 	"github.com/iconedge/iconedge/problem"
 )
 
 // apiVersion is the version of the description. It must change with every change that a client
 // could notice.
-const apiVersion = "1.5.0"
+const apiVersion = "1.6.0"
 
 // The parts of an OpenAPI 3.1 document that Document uses.
 type (
@@ -131,7 +133,7 @@ func Document(address string) any {
 				OperationID: "packs", Summary: "All packs", Tags: []string{"packs"},
 				Parameters: []parameter{
 					query("category", "Packs of that kind.", &schema{Type: "string"}),
-					query("license", "Packs with that licence: its SPDX identifier.", &schema{Type: "string"}),
+					query("license", "Packs with that licence: its SPDX identifier, or its heaviest obligation: "+obligationNames+".", &schema{Type: "string"}),
 					query("commercial", "Packs whose licence allows commercial use.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
 				},
 				Responses: answers("The packs, sorted by key.", typeJSON, refTo(icon.PacksAnswer{})),
@@ -241,6 +243,9 @@ var anywhere = []string{"400", "403", "405", "408", "413", "414", "417", "421", 
 
 const licenseScheme = "license"
 
+// obligationNames are the names in filters that package license reads.
+var obligationNames = license.None + ", " + strings.Join(license.All().Names(), ", ")
+
 // license declares that operators may require a licence token for an operation.
 func (o *operation) license() {
 	o.Security = []security{{}, {licenseScheme: {}}}
@@ -314,7 +319,7 @@ func searchParams() []parameter {
 		query("pack", "The key of one pack to search.", &schema{Type: "string", Pattern: keyPattern, MaxLength: new(icon.MaxKey)}),
 		query("style", "Icons in that style: one of a pack's own suffixes or prefixes, such as outline.", &schema{Type: "string"}),
 		query("category", "Icons in that category of their pack, or of packs of that kind.", &schema{Type: "string"}),
-		query("license", "Icons with that licence: its SPDX identifier.", &schema{Type: "string"}),
+		query("license", "Icons with that licence: its SPDX identifier, or its heaviest obligation: "+obligationNames+".", &schema{Type: "string"}),
 		query("commercial", "Icons whose licence allows commercial use.", &schema{Type: "boolean", Default: json.RawMessage("false")}),
 		query("similar", "An icon, such as mdi/home, instead of q: finds icons of the same concept in other packs, then those of the same shape.",
 			&schema{Type: "string", Pattern: refPattern, MaxLength: new(2*icon.MaxKey + 1)}),

@@ -5,9 +5,10 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"sync"
+
+	"github.com/iconedge/iconedge/origin/release"
 )
 
 // Media types of answers.
@@ -21,14 +22,41 @@ const (
 // most once.
 type entity struct {
 	mediaType string
-	body      []byte
+	body      []byte // nil: that of member
 	tag       string // the entity tag without quotation marks
 	gzip      func() []byte
+	member    release.Member // an SVG of an archive, which is inflated when a client wants it so
 }
 
 func newContent(mediaType string, body []byte) *entity {
-	sum := sha256.Sum256(body)
-	return &entity{mediaType, body, base64.RawURLEncoding.EncodeToString(sum[:15]), sync.OnceValue(func() []byte { return compress(body) })}
+	return &entity{mediaType: mediaType, body: body, tag: tagOf(body), gzip: sync.OnceValue(func() []byte { return compress(body) })}
+}
+
+// newStored makes an entity of an SVG as it lies in an archive. Its tag is one of the compressed
+// bytes, so that the SVG need not be inflated. They follow from the SVG.
+func newStored(m release.Member) *entity {
+	return &entity{mediaType: typeSVG, tag: tagOf(m), gzip: func() []byte { return m }, member: m}
+}
+
+func tagOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return base64.RawURLEncoding.EncodeToString(sum[:15])
+}
+
+// size returns the size of the content without compression, in bytes.
+func (e *entity) size() int {
+	if e.member != nil {
+		return e.member.Size()
+	}
+	return len(e.body)
+}
+
+// content returns the content without compression.
+func (e *entity) content() ([]byte, error) {
+	if e.member != nil {
+		return e.member.Inflate()
+	}
+	return e.body, nil
 }
 
 // newEntity encodes v as JSON, with <, > and & escaped, because pages put such answers into HTML
@@ -52,16 +80,4 @@ func compress(body []byte) []byte {
 	z.Write(body) // a write into memory can't fail
 	z.Close()
 	return b.Bytes()
-}
-
-// gzipHead is the head of a gzip member (RFC 1952, section 2.3) without a name or a time, from an
-// unknown system.
-var gzipHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
-
-// wrap makes a gzip member from compressed data.
-func wrap(deflated []byte, crc, size uint32) []byte {
-	b := make([]byte, 0, len(gzipHead)+len(deflated)+8)
-	b = append(append(b, gzipHead...), deflated...)
-	b = binary.LittleEndian.AppendUint32(b, crc)
-	return binary.LittleEndian.AppendUint32(b, size)
 }

@@ -116,7 +116,6 @@ type renderedIcon struct {
 	svg           []byte
 	width, height float64
 	recolored     bool
-	plain         bool // svg is the same as in the archive
 }
 
 func render(ic catalog.Icon, d requestedVariant) (s renderedIcon, err error) {
@@ -128,23 +127,30 @@ func render(ic catalog.Icon, d requestedVariant) (s renderedIcon, err error) {
 	if err != nil {
 		return s, fmt.Errorf("transforming %s: %w", ic.Ref, err)
 	}
-	if s.recolored = d.color != "" && ic.Meta.Monochrome; s.recolored {
+	if s.recolored = d.color != "" && ic.Monochrome; s.recolored {
 		s.svg = icon.Recolour(s.svg, d.color)
 	}
-	s.plain = d.variant.Plain() && !s.recolored
 	return s, nil
 }
 
 // svgAnswer answers with the SVG.
 func (a *API) svgAnswer(ic catalog.Icon, d requestedVariant) (*answer, error) {
-	s, err := render(ic, d)
-	if err != nil {
-		return nil, err
+	recolored := d.color != "" && ic.Monochrome
+	var e *entity
+	if d.variant.Plain() && !recolored {
+		m, err := ic.Member()
+		if err != nil {
+			return nil, err
+		}
+		e = newStored(m)
+	} else {
+		s, err := render(ic, d)
+		if err != nil {
+			return nil, err
+		}
+		e = newContent(typeSVG, s.svg)
 	}
-	ans := a.iconAnswer(ic, newContent(typeSVG, s.svg))
-	if s.plain {
-		ans.gzip = func() []byte { return gzipped(ic, s.svg) }
-	}
+	ans := a.iconAnswer(ic, e)
 	ans.header = append(ans.header, [2]string{"Content-Security-Policy", policy})
 	if url := ic.Pack.LicenseURL; linkable(url) {
 		ans.header = append(ans.header, [2]string{"Link", "<" + url + `>; rel="license"`})
@@ -152,19 +158,10 @@ func (a *API) svgAnswer(ic catalog.Icon, d requestedVariant) (*answer, error) {
 	if d.variant.Download {
 		ans.header = append(ans.header, [2]string{"Content-Disposition", `attachment; filename="` + ic.Ref.Name + `.svg"`})
 	}
-	if d.color != "" && !s.recolored {
+	if d.color != "" && !recolored {
 		ans.header = append(ans.header, [2]string{"Icon-Recolored", "?0"})
 	}
 	return ans, nil
-}
-
-// gzipped makes a gzip member from the compressed SVG in the archive, without compressing it again.
-func gzipped(ic catalog.Icon, svg []byte) []byte {
-	deflated, crc, size, err := ic.Deflated()
-	if err != nil { // read a moment ago, so the disk is failing
-		return compress(svg)
-	}
-	return wrap(deflated, crc, size)
 }
 
 // linkable reports whether the address of a licence can be between the angle brackets of a Link
@@ -179,7 +176,7 @@ func (a *API) described(ic catalog.Icon, d requestedVariant) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, m := ic.Pack, ic.Meta
+	p, m := ic.Pack, ic.Meta()
 	return a.iconAnswer(ic, newEntity(icon.Answer{
 		Pack: ic.Ref.Pack, Name: ic.Ref.Name, SVG: string(s.svg), License: p.License,
 		Metadata: icon.Metadata{
@@ -193,7 +190,7 @@ func (a *API) described(ic catalog.Icon, d requestedVariant) (*answer, error) {
 // iconAnswer makes an answer with the fields that SVG and JSON have in common.
 func (a *API) iconAnswer(ic catalog.Icon, e *entity) *answer {
 	monochrome := "?0"
-	if ic.Meta.Monochrome {
+	if ic.Monochrome {
 		monochrome = "?1"
 	}
 	return &answer{

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/icon"
 	addresses "github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/origin/iconify"
@@ -21,19 +22,47 @@ func (a *API) iconify(_ http.ResponseWriter, c *call) (*answer, error) {
 	if r.Kind == addresses.Version {
 		return &answer{entity: newContent(typeText, []byte("iconedge version "+a.Version+", with the addresses of Iconify's API\n")), cacheControl: listsCached, surrogate: icon.LibraryKey}, nil
 	}
-	found, err := preparedOf(c.release).iconify.Answer(c.Context(), r)
+	ready, kept := preparedOf(c.release), isKept(r)
+	if kept {
+		if known, ok := ready.lists.Load(r.Key()); ok {
+			return known.(*answer), nil
+		}
+	}
+	found, err := ready.iconify.Answer(c.Context(), r)
 	if err != nil {
 		return nil, err
 	}
-	return a.iconifyAnswer(found), nil
+	ans := a.iconifyAnswer(found)
+	if kept {
+		ready.lists.Store(r.Key(), ans)
+	}
+	return ans, nil
+}
+
+// isKept reports whether the answer to a request is made once for each release: the list of all
+// packs, and the lists of each pack's names. There are only so many of them, because an unknown
+// pack has no answer.
+func isKept(r addresses.Request) bool {
+	for name, value := range r.Fields {
+		switch {
+		case value == "", name == "prefix" && r.Kind == addresses.Collection:
+		case (name == "info" || name == "chars") && (value == "1" || value == "true"):
+		default:
+			return false
+		}
+	}
+	return r.Kind == addresses.Collections || r.Kind == addresses.Collection
 }
 
 // iconifyAnswer adds the fields that follow from the content of an answer.
 func (a *API) iconifyAnswer(found *iconify.Answer) *answer {
 	ans := &answer{entity: newContent(found.MediaType, found.Body), cacheControl: listsCached, modified: found.Modified, surrogate: found.Keys}
 	add := func(name, value string) { ans.header = append(ans.header, [2]string{name, value}) }
-	if found.Icons && !found.Partial {
+	switch {
+	case found.Icons && !found.Partial:
 		ans.cacheControl = a.CacheControl
+	case found.Icons:
+		add(cachepolicy.OurField, a.CacheControl) // of the icons that are found, for edges
 	}
 	if linkable(found.License) {
 		add("Link", "<"+found.License+`>; rel="license"`)

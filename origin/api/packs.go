@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/license"
 	"github.com/iconedge/iconedge/origin/catalog"
 )
 
@@ -14,12 +15,12 @@ func (a *API) packs(_ http.ResponseWriter, c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	category, license := c.params["category"], c.params["license"]
+	category, wanted := c.params["category"], c.params["license"]
 	e := preparedOf(c.release).packs
-	if commercial || category != "" || license != "" {
+	if commercial || category != "" || wanted != "" {
 		e = newEntity(listed(c.release, func(p *icon.Pack) bool {
 			return (category == "" || strings.EqualFold(p.Category, category)) &&
-				(license == "" || strings.EqualFold(p.License, license)) && (!commercial || p.CommercialUse)
+				(wanted == "" || license.Matches(wanted, p.License)) && (!commercial || p.CommercialUse)
 		}))
 	}
 	return &answer{entity: e, cacheControl: listsCached, surrogate: icon.LibraryKey}, nil

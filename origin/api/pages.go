@@ -50,11 +50,18 @@ func (a *API) refusePage(w http.ResponseWriter, c *call, p *problem.Problem) boo
 	if c.route.endpoint == nil || c.route.page == nil {
 		return false
 	}
+	h := w.Header()
 	page := a.Site.Error(p)
-	if page == nil {
+	switch {
+	case page == nil && problem.WantsPage(joined(c.Header, "Accept")):
+		h.Set("Vary", "Accept")
+		h.Set("Content-Security-Policy", problem.PagePolicy)
+		send(w, c.Request, p.Status, "text/html; charset=utf-8", p.Page())
+		return true
+	case page == nil:
+		h.Set("Vary", "Accept")
 		return false
 	}
-	h := w.Header()
 	h.Set("Cache-Control", page.CacheControl)
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Surrogate-Key", page.Keys)

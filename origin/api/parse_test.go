@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
+	addresses "github.com/iconedge/iconedge/icon/iconify"
 )
 
 // FuzzVerifyBody checks that parseToken accepts only JSON in UTF-8 with exactly one member named
@@ -127,6 +128,22 @@ func TestPages(t *testing.T) {
 		}
 		if strings.Join(names, " ") != strings.Join(want, " ") || len(want) != p.Count {
 			t.Errorf("%d on a page: %v, want %v", perPage, names, want)
+		}
+	}
+}
+
+// Lists of Iconify's API are kept only where clients can't invent addresses.
+func TestKeptLists(t *testing.T) {
+	for address, want := range map[string]bool{
+		"/collections": true, "/collection?prefix=mdi": true, "/collection?prefix=mdi&info=true&chars=1": true, "/collections?x=1": true,
+		"/collections?prefix=mdi": false, "/collections?prefixes=a": false, "/collection?prefix=mdi&info=x": false, "/collection?prefix=mdi&pretty=1": false,
+		"/collection?prefix=mdi&callback=x": false, "/last-modified": false, "/search?query=a": false,
+	} {
+		path, query, _ := strings.Cut(address, "?")
+		a, ok := addresses.Find(path, false)
+		r, err := addresses.Parse(a, query)
+		if !ok || err != nil || isKept(r) != want {
+			t.Errorf("%s is kept: %v (%v, %v), want %v", address, isKept(r), ok, err, want)
 		}
 	}
 }

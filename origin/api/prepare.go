@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/catalog"
@@ -17,6 +18,7 @@ type prepared struct {
 	sum   string  // SHA-256 of names, in hex
 
 	iconify *iconify.Library
+	lists   sync.Map // *answer by canonical address: lists of Iconify's API, each made once
 }
 
 // Prepare implements catalog.Options.Prepare: it opens the search index, and encodes the list of

@@ -122,9 +122,14 @@ func malformed(path string) bool {
 	if !strings.HasPrefix(path, "/") || strings.Contains(path, "%") {
 		return true
 	}
-	segments := strings.Split(path[1:], "/")
-	return slices.ContainsFunc(segments, func(s string) bool { return s == "." || s == ".." }) ||
-		slices.Contains(segments[:len(segments)-1], "")
+	for rest, more := path[1:], true; more; {
+		var segment string
+		segment, rest, more = strings.Cut(rest, "/")
+		if segment == "." || segment == ".." || segment == "" && more {
+			return true
+		}
+	}
+	return false
 }
 
 // findRoute finds the route of a well-formed path.

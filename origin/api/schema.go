@@ -87,7 +87,7 @@ var described = map[string]string{
 	"through": "The words of the icon, or the key of the pack, that it matches.", "similar": "The icon that the results are similar to.", "svg": "The icon, a complete SVG document.", "view_box": "The icon's viewBox.",
 	"categories": "Categories of the icon.", "tags": "Words by which a search finds the icon, besides its name.",
 	"recolored": "Whether `color` was applied.", "release": "Id of a release of the library.", "total": "The total number.",
-	"title": "The name of the status.", "status": "The HTTP status.", "detail": "What is wrong, and what would be right; it never repeats the request.", "type": "about:blank, or an address.",
+	"title": "The name of the status.", "status": "The HTTP status.", "detail": "The mistake, and what would be right; it never repeats the request.", "type": "about:blank, or an address.",
 	"parameter": "The parameter that is wrong.", "suggestions": "Similar names or queries.", "query": "The canonical query: lower case, camelCase split, single spaces.",
 	"limit": "The largest number of results.", "offset": "The number of skipped results.", "results": "The results.", "page": "This page, from 1.",
 	"per_page": "Icons on a page.", "pages": "The number of pages.", "icons": "Icons of this page, sorted by name.", "spdx": "SPDX identifier.",

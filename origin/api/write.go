@@ -24,13 +24,22 @@ const (
 	retryAfter  = "5" // seconds until a retry may succeed
 )
 
+// Values of fields that answers share. Nobody changes them, because appending to one copies it.
+var (
+	anyone      = []string{"*"}
+	exposed     = []string{readable}
+	nosniff     = []string{"nosniff"}
+	crossOrigin = []string{"cross-origin"}
+	byEncoding  = []string{"Accept-Encoding"}
+)
+
 // common sets the fields that every answer has.
 func common(h http.Header, r *catalog.Release) {
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Expose-Headers", readable)
-	h.Set("Timing-Allow-Origin", "*")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	h["Access-Control-Allow-Origin"] = anyone
+	h["Access-Control-Expose-Headers"] = exposed
+	h["Timing-Allow-Origin"] = anyone
+	h["X-Content-Type-Options"] = nosniff
+	h["Cross-Origin-Resource-Policy"] = crossOrigin
 	if r == nil {
 		h.Set(icon.FieldReady, "?0")
 		return
@@ -56,11 +65,11 @@ func (a *API) write(w http.ResponseWriter, c *call, ans *answer) {
 		send(w, c.Request, http.StatusOK, ans.mediaType, ans.body)
 		return
 	}
-	body, etag := ans.body, `"`+ans.tag+`"`
-	coded := false
+	etag := `"` + ans.tag + `"`
+	var coded []byte
 	if cachepolicy.Encoding(joined(c.Header, "Accept-Encoding"), cachepolicy.Gzip) == cachepolicy.Gzip {
-		if z := ans.gzip(); len(z) < len(body) {
-			body, etag, coded = z, `"`+ans.tag+`-gz"`, true
+		if z := ans.gzip(); len(z) < ans.size() {
+			coded, etag = z, `"`+ans.tag+`-gz"`
 		}
 	}
 	modified := notAfter(ans.modified, c.now)
@@ -74,12 +83,18 @@ func (a *API) write(w http.ResponseWriter, c *call, ans *answer) {
 		a.refuse(w, c, problem.New(http.StatusPreconditionFailed, "the current version does not meet If-Match or If-Unmodified-Since"))
 		return
 	}
-	if coded {
+	if coded != nil {
 		h.Set("Content-Encoding", "gzip")
-		send(w, c.Request, http.StatusOK, ans.mediaType, body)
+		send(w, c.Request, http.StatusOK, ans.mediaType, coded)
 		return
 	}
-	a.writePart(w, c, ans, etag, modified)
+	body, err := ans.content()
+	if err != nil {
+		clearFields(h)
+		a.refuse(w, c, err)
+		return
+	}
+	a.writePart(w, c, ans.mediaType, body, etag, modified)
 }
 
 func conditions(h http.Header) cachepolicy.Conditions {
@@ -95,8 +110,8 @@ func joined(h http.Header, name string) string { return strings.Join(h.Values(na
 
 // fields sets the fields that a 200 and its 304 have in common.
 func (ans *answer) fields(h http.Header, etag string, modified time.Time) {
-	h.Set("ETag", etag)
-	h.Set("Vary", "Accept-Encoding")
+	h["Etag"] = []string{etag}
+	h["Vary"] = byEncoding
 	if !modified.IsZero() {
 		h.Set("Last-Modified", modified.UTC().Format(http.TimeFormat))
 	}
@@ -117,8 +132,8 @@ func clearFields(h http.Header) {
 }
 
 // writePart sends the body, or its requested range.
-func (a *API) writePart(w http.ResponseWriter, c *call, ans *answer, etag string, modified time.Time) {
-	h, size := w.Header(), int64(len(ans.body))
+func (a *API) writePart(w http.ResponseWriter, c *call, mediaType string, body []byte, etag string, modified time.Time) {
+	h, size := w.Header(), int64(len(body))
 	h.Set("Accept-Ranges", "bytes")
 	from, n, outcome := cachepolicy.ParseRange(joined(c.Header, "Range"), size)
 	if c.Method != http.MethodGet || !cachepolicy.IfRange(joined(c.Header, "If-Range"), etag, modified, c.now) {
@@ -126,14 +141,14 @@ func (a *API) writePart(w http.ResponseWriter, c *call, ans *answer, etag string
 	}
 	switch outcome {
 	case cachepolicy.RangeWhole:
-		send(w, c.Request, http.StatusOK, ans.mediaType, ans.body)
+		send(w, c.Request, http.StatusOK, mediaType, body)
 	case cachepolicy.RangeUnsatisfiable:
 		clearFields(h)
 		h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
 		a.refuse(w, c, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range starts beyond the end of the content"))
 	case cachepolicy.RangePart:
 		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size))
-		send(w, c.Request, http.StatusPartialContent, ans.mediaType, ans.body[from:from+n])
+		send(w, c.Request, http.StatusPartialContent, mediaType, body[from:from+n])
 	}
 }
 

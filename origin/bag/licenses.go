@@ -18,16 +18,16 @@ func Licenses(items []Item) []byte {
 	fmt.Fprintf(&b, "# Licences\n\n%s of %s. This page is a summary and no legal advice: the text of each licence decides.\n\n## By obligation\n",
 		plural(len(items), "icon"), plural(len(packs), "pack"))
 	for o := range license.All().Each {
-		group(&b, title(o.String()), o.Text(), slices.DeleteFunc(slices.Clone(packs), func(p *icon.Pack) bool {
+		group(&b, o.Heading(), o.Text(), slices.DeleteFunc(slices.Clone(packs), func(p *icon.Pack) bool {
 			duties, _ := p.Obligations()
 			return !duties.Has(o)
 		}), o == license.Attribution)
 	}
-	group(&b, "No conditions", "Use these icons as you like.", slices.DeleteFunc(slices.Clone(packs), func(p *icon.Pack) bool {
+	group(&b, license.NoConditions, license.FreeText, slices.DeleteFunc(slices.Clone(packs), func(p *icon.Pack) bool {
 		duties, known := p.Obligations()
 		return duties != 0 || !known
 	}), false)
-	group(&b, "Unknown", "Read the licence before you use these icons.", slices.DeleteFunc(slices.Clone(packs), func(p *icon.Pack) bool {
+	group(&b, license.Unknown, license.UnknownText, slices.DeleteFunc(slices.Clone(packs), func(p *icon.Pack) bool {
 		_, known := p.Obligations()
 		return known
 	}), false)
@@ -130,6 +130,3 @@ func plural(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %s", n, what)
 }
-
-// title returns the name of an obligation as a heading.
-func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

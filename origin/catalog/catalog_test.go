@@ -173,7 +173,7 @@ func TestIcon(t *testing.T) {
 		if !errors.Is(err, row.err) {
 			t.Errorf("Icon(%s): error %v, want %v", ref, err, row.err)
 		}
-		if err == nil && (ic.Meta.Name != ref.Name || ic.Pack.Key != ref.Pack || ic.Changed.ID != m.ID) {
+		if err == nil && (ic.Meta().Name != ref.Name || ic.Pack.Key != ref.Pack || ic.Changed.ID != m.ID) {
 			t.Errorf("Icon(%s) = %+v", ref, ic)
 		}
 	}

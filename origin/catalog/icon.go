@@ -8,12 +8,12 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// An Icon is one icon of a Release with its metadata. It is valid until the release's Done.
+// An Icon is one icon of a Release. It is valid until the release's Done.
 type Icon struct {
-	Ref     icon.Ref
-	Pack    *Pack
-	Meta    release.Meta
-	Changed release.Epoch // the release in which the SVG or its Meta last changed
+	Ref        icon.Ref
+	Pack       *Pack
+	Monochrome bool
+	Changed    release.Epoch // the release in which the SVG or its Meta last changed
 
 	archive *archive
 	entry   release.Entry
@@ -42,11 +42,16 @@ func (r *Release) Icon(ctx context.Context, ref icon.Ref) (Icon, error) {
 	if !ok {
 		return Icon{}, ErrNoIcon
 	}
-	m, err := a.Meta(e)
-	if err != nil {
-		return Icon{}, fmt.Errorf("reading %s: %w", release.ArchiveKey(a.hash), err)
+	return Icon{ref, p, a.Monochrome(e), r.manifest.Changed(a.Seq(e)), a, e}, nil
+}
+
+// Meta returns the metadata of the icon. It parses them each time.
+func (i Icon) Meta() release.Meta {
+	m, err := i.archive.Meta(i.entry)
+	if err != nil { // OpenArchive has read them all without an error
+		panic(err)
 	}
-	return Icon{ref, p, m, r.manifest.Changed(m.Seq), a, e}, nil
+	return m
 }
 
 // SameSVG reports whether another icon of the same pack and release has the same SVG.
@@ -61,13 +66,13 @@ func (i Icon) SVG() ([]byte, error) {
 	return svg, nil
 }
 
-// Deflated returns the SVG as compressed in the archive (RFC 1951), with the CRC-32 and the size in
-// bytes of the uncompressed SVG.
-func (i Icon) Deflated() (data []byte, crc, size uint32, err error) {
-	if data, crc, size, err = i.archive.Deflated(i.entry); err != nil {
-		err = fmt.Errorf("reading %s: %w", release.ArchiveKey(i.archive.hash), err)
+// Member returns the SVG as compressed in the archive, unverified.
+func (i Icon) Member() (release.Member, error) {
+	m, err := i.archive.Member(i.entry)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", release.ArchiveKey(i.archive.hash), err)
 	}
-	return data, crc, size, err
+	return m, nil
 }
 
 // Names calls yield with the name of each icon of a pack of the current release, sorted, and

@@ -19,6 +19,7 @@ import (
 type record struct {
 	name string
 	icon catalog.Icon // of an alias: the icon that it shows
+	meta release.Meta // of icon
 	// parent is the icon of an alias; empty: the record has a body of its own.
 	parent string
 	turn   *release.Turn
@@ -111,18 +112,18 @@ func (l *Library) find(ctx context.Context, prefix, name string) (record, error)
 	case err != nil:
 		return record{}, err
 	}
-	rec := record{name: name, icon: ic}
-	if ic.Meta.AliasOf == "" {
+	rec := record{name: name, icon: ic, meta: ic.Meta()}
+	if rec.meta.AliasOf == "" {
 		return rec, nil
 	}
-	parent, err := l.release.Icon(ctx, icon.Ref{Pack: prefix, Name: ic.Meta.AliasOf})
+	parent, err := l.release.Icon(ctx, icon.Ref{Pack: prefix, Name: rec.meta.AliasOf})
 	if err != nil {
 		return rec, nil // it stands for itself
 	}
 	// An alias that differs from its icon in a way that the release does not record, as in one of
 	// an earlier program, stands for itself.
-	if ic.Meta.Turn != nil || ic.SameSVG(parent) {
-		rec.parent, rec.turn, rec.hidden = ic.Meta.AliasOf, ic.Meta.Turn, ic.Meta.Hidden != parent.Meta.Hidden
+	if rec.meta.Turn != nil || ic.SameSVG(parent) {
+		rec.parent, rec.turn, rec.hidden = rec.meta.AliasOf, rec.meta.Turn, rec.meta.Hidden != parent.Meta().Hidden
 	}
 	return rec, nil
 }
@@ -153,7 +154,7 @@ func appendRecord(dst []byte, r record, s release.Set) ([]byte, error) {
 			a.Turn = *r.turn
 		}
 		if r.hidden {
-			hidden := r.icon.Meta.Hidden
+			hidden := r.meta.Hidden
 			a.Hidden = &hidden
 		}
 		return appendJSON(dst, a), nil
@@ -166,7 +167,7 @@ func appendRecord(dst []byte, r record, s release.Set) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", r.icon.Ref, err)
 	}
-	m := member{Body: string(body), Left: box.Left, Top: box.Top, Hidden: r.icon.Meta.Hidden}
+	m := member{Body: string(body), Left: box.Left, Top: box.Top, Hidden: r.meta.Hidden}
 	if box.Width != s.Width {
 		m.Width = &box.Width
 	}

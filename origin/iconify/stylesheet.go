@@ -4,16 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/origin/svg"
-)
-
-// Selectors of a stylesheet whose request names none (@iconify/utils).
-const (
-	commonSelector = ".icon--{prefix}"
-	iconSelector   = ".icon--{prefix}--{name}"
 )
 
 // stylesheet answers /{prefix}.css?icons=.
@@ -22,7 +15,7 @@ func (l *Library) stylesheet(ctx context.Context, r iconify.Request) (*Answer, e
 	if err != nil {
 		return nil, err
 	}
-	var shown []styled
+	var shown []iconify.Styled
 	for _, name := range r.Names {
 		if slices.Contains(sel.missing, name) {
 			continue
@@ -33,7 +26,7 @@ func (l *Library) stylesheet(ctx context.Context, r iconify.Request) (*Answer, e
 		}
 		shown = append(shown, one)
 	}
-	css := sheet(r.Prefix, r.Style, palette(p, s), shown, len(sel.missing))
+	css := r.Style.Sheet(r.Prefix, palette(p, s), shown, len(sel.missing))
 	ans := &Answer{MediaType: typeCSS, Body: []byte(css)}
 	if r.Variant.Download {
 		ans.Download = r.Prefix + ".css"
@@ -41,208 +34,19 @@ func (l *Library) stylesheet(ctx context.Context, r iconify.Request) (*Answer, e
 	return l.ofIcons(ans, p, s, sel), nil
 }
 
-// A styled is an icon as a stylesheet shows it.
-type styled struct {
-	name string
-	body string
-	box  svg.Box
-}
-
-func (l *Library) styled(sel *selection, name string) (styled, error) {
+// styled returns an icon or alias of a selection, for a stylesheet.
+func (l *Library) styled(sel *selection, name string) (iconify.Styled, error) {
 	rec, ok := sel.aliases[name]
 	if !ok {
 		rec = sel.icons[name]
 	}
 	plain, err := rec.icon.SVG()
 	if err != nil {
-		return styled{}, err
+		return iconify.Styled{}, err
 	}
 	body, box, err := svg.Body(plain)
 	if err != nil {
-		return styled{}, fmt.Errorf("reading %s: %w", rec.icon.Ref, err)
+		return iconify.Styled{}, fmt.Errorf("reading %s: %w", rec.icon.Ref, err)
 	}
-	return styled{name, string(body), box}, nil
-}
-
-// A rule is a selector with its declarations, in order.
-type rule struct {
-	selector     string
-	declarations []declaration
-}
-
-type declaration struct{ property, value string }
-
-// sheet writes the stylesheet of some icons as getIconsCSS of @iconify/utils does. missing icons
-// are mentioned in a comment, without their names: those are the client's input.
-func sheet(prefix string, o iconify.Style, coloured bool, icons []styled, missing int) string {
-	if o.Mode == "" {
-		o.Mode = "mask"
-		if coloured || o.Color != "" {
-			o.Mode = "background"
-		}
-	}
-	if o.Mode == "mask" && o.Variable == "" && !o.NoVariable {
-		o.Variable = "svg"
-	}
-	if o.Icon == "" {
-		o.Common, o.Icon, o.Override = commonSelector, iconSelector, commonSelector+iconSelector
-	}
-	common := commonDeclarations(o)
-	apart := o.Common != "" && o.Common != o.Icon
-	var rules []rule
-	if apart {
-		rules = append(rules, rule{iconify.Fill(o.Common, prefix, ""), common})
-	}
-	var selectors []string
-	for _, icon := range icons {
-		declarations := icon.declarations(o)
-		selector := o.Icon
-		if apart && o.Override != "" && overlap(common, declarations) {
-			selector = o.Override
-		}
-		selector = iconify.Fill(selector, prefix, icon.name)
-		rules = append(rules, rule{selector, declarations})
-		if !apart && !slices.Contains(selectors, selector) {
-			selectors = append(selectors, selector)
-		}
-	}
-	switch {
-	case len(selectors) == 0:
-	case len(rules) == 1:
-		rules[0].declarations = joined(common, rules[0].declarations)
-	default:
-		rules = slices.Insert(rules, 0, rule{strings.Join(selectors, separator(o.Format)), common})
-	}
-	css := format(rules, o.Format)
-	if missing > 0 {
-		css += fmt.Sprintf("\n/* %d of the requested icons do not exist */\n", missing)
-	}
-	return css
-}
-
-// commonDeclarations returns what all icons of a stylesheet have in common.
-func commonDeclarations(o iconify.Style) []declaration {
-	list := []declaration{{"display", "inline-block"}, {"width", "1em"}, {"height", "1em"}}
-	add := func(property, value string) { list = append(list, declaration{property, value}) }
-	masked := func(property, value string) {
-		add("-webkit-"+property, value)
-		add(property, value)
-	}
-	if o.Pseudo {
-		add("content", "''")
-	}
-	if o.Mode == "background" {
-		if o.Variable != "" {
-			add("background-image", "var(--"+o.Variable+")")
-		}
-		add("background-repeat", "no-repeat")
-		add("background-size", "100% 100%")
-		return list
-	}
-	add("background-color", "currentColor")
-	if o.Variable != "" {
-		masked("mask-image", "var(--"+o.Variable+")")
-	}
-	masked("mask-repeat", "no-repeat")
-	masked("mask-size", "100% 100%")
-	return list
-}
-
-// declarations returns what only this icon has.
-func (i styled) declarations(o iconify.Style) []declaration {
-	var list []declaration
-	box := i.box
-	if box.Width != box.Height {
-		if o.Square {
-			side := max(box.Width, box.Height)
-			box = svg.Box{Left: box.Left - (side-box.Width)/2, Top: box.Top - (side-box.Height)/2, Width: side, Height: side}
-		} else {
-			list = append(list, declaration{"width", svg.Follow("1em", box.Width/box.Height)})
-		}
-	}
-	color := o.Color
-	if color == "" {
-		color = "black"
-	}
-	url := i.url(box, color)
-	switch {
-	case o.Variable != "":
-		list = append(list, declaration{"--" + o.Variable, url})
-	case o.Mode == "background":
-		list = append(list, declaration{"background-image", url})
-	default:
-		list = append(list, declaration{"-webkit-mask-image", url}, declaration{"mask-image", url})
-	}
-	return list
-}
-
-// inURL escapes the characters that end a CSS string or an address. The quotation marks of
-// attributes become apostrophes; those in their values become references first.
-var inURL = strings.NewReplacer(`"`, "'", "'", "%26apos;", "%", "%25", "#", "%23", "<", "%3C", ">", "%3E", `\`, "%5C", "\n", " ", "\r", " ", "\t", " ", "\f", " ", "\x00", "")
-
-// url returns the icon as a url() with a data URI.
-func (i styled) url(box svg.Box, color string) string {
-	var b strings.Builder
-	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg"`)
-	if strings.Contains(i.body, "xlink:") {
-		b.WriteString(` xmlns:xlink="http://www.w3.org/1999/xlink"`)
-	}
-	edges := strings.Split(box.String(), " ")
-	fmt.Fprintf(&b, ` viewBox="%s" width="%s" height="%s">`, box, edges[2], edges[3])
-	b.WriteString(strings.ReplaceAll(i.body, "currentColor", color))
-	b.WriteString("</svg>")
-	return `url("data:image/svg+xml,` + inURL.Replace(b.String()) + `")`
-}
-
-// overlap reports whether two lists have a property in common.
-func overlap(a, b []declaration) bool {
-	return slices.ContainsFunc(b, func(d declaration) bool {
-		return slices.ContainsFunc(a, func(c declaration) bool { return c.property == d.property })
-	})
-}
-
-// joined returns the declarations of both lists; those of the second one count.
-func joined(a, b []declaration) []declaration {
-	all := slices.Clone(a)
-	for _, d := range b {
-		if i := slices.IndexFunc(all, func(c declaration) bool { return c.property == d.property }); i >= 0 {
-			all[i] = d
-		} else {
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
-func separator(format string) string {
-	if format == "compressed" {
-		return ","
-	}
-	return ", "
-}
-
-// format writes rules in one of three layouts, as formatCSS of @iconify/utils does.
-func format(rules []rule, layout string) string {
-	open, before, colon, end, between := " {", "\n  ", ": ", ";\n}\n", "\n"
-	switch layout {
-	case "compact":
-		before, end = " ", "; }\n"
-	case "compressed":
-		open, before, colon, end, between = "{", "", ":", "}", ""
-	}
-	var b strings.Builder
-	for i, r := range rules {
-		if i > 0 {
-			b.WriteString(between)
-		}
-		b.WriteString(r.selector + open)
-		for k, d := range r.declarations {
-			if k > 0 {
-				b.WriteByte(';')
-			}
-			b.WriteString(before + d.property + colon + d.value)
-		}
-		b.WriteString(end)
-	}
-	return b.String()
+	return iconify.Styled{Name: name, Body: string(body), Box: box}, nil
 }

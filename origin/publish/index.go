@@ -17,6 +17,7 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
+	"github.com/iconedge/iconedge/origin/shape"
 )
 
 // An index is the search index of the release. file is "" if the index is that of the current
@@ -33,10 +34,11 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	if err != nil {
 		return index{}, err
 	}
-	if old, ok := p.sameIndex(ctx, packs, made); ok {
-		return index{blob: old}, nil
+	old := p.oldIndex(ctx)
+	if p.isSame(old, packs, made) {
+		return index{blob: p.prev.manifest.Index}, nil
 	}
-	if err := p.readUnchanged(ctx, packs); err != nil {
+	if err := p.readUnchanged(ctx, packs, old); err != nil {
 		return index{}, err
 	}
 	p.Progress.Step("building the search index", 0)
@@ -77,25 +79,34 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	return x, cmp.Or(err, f.Close(), ctx.Err())
 }
 
-// sameIndex returns the index of the current release. ok is false if the packs or the tags have
-// changed, or if the index can't be opened or has an earlier form.
-func (p *publication) sameIndex(ctx context.Context, packs []*pack, made string) (blob release.Blob, ok bool) {
+// oldIndex returns the index of the current release; nil if there is none, or if it can't be opened
+// or has an earlier form.
+func (p *publication) oldIndex(ctx context.Context) *search.Index {
 	m := p.prev.manifest
-	if m == nil || len(packs) != len(m.Packs) || slices.ContainsFunc(packs, func(k *pack) bool { return !k.unchanged }) ||
-		!p.prev.holds(release.IndexKey(m.Index.Hash), m.Index) {
-		return release.Blob{}, false
+	if m == nil || !p.prev.holds(release.IndexKey(m.Index.Hash), m.Index) {
+		return nil
 	}
 	data, err := objectstore.ReadAll(ctx, p.Store, release.IndexKey(m.Index.Hash), m.Index.Size)
 	if err != nil {
-		return release.Blob{}, false
+		return nil
 	}
 	sum := sha256.Sum256(data)
 	x, err := search.Open(data)
-	return m.Index, err == nil && x.Current() && x.Made() == made && hex.EncodeToString(sum[:]) == m.Index.Hash
+	if err != nil || !x.Current() || hex.EncodeToString(sum[:]) != m.Index.Hash {
+		return nil
+	}
+	return x
 }
 
-// readUnchanged reads the documents for the index from the archives of the unchanged packs.
-func (p *publication) readUnchanged(ctx context.Context, packs []*pack) error {
+// isSame reports whether the index of the current release is also that of packs.
+func (p *publication) isSame(old *search.Index, packs []*pack, made string) bool {
+	return old != nil && old.Made() == made && len(packs) == len(p.prev.manifest.Packs) &&
+		!slices.ContainsFunc(packs, func(k *pack) bool { return !k.unchanged })
+}
+
+// readUnchanged reads the documents for the index from the archives of the unchanged packs. It
+// takes their shapes from the old index, if there is one, because to make them takes much longer.
+func (p *publication) readUnchanged(ctx context.Context, packs []*pack, old *search.Index) error {
 	var unchanged []*pack
 	var total int64
 	for _, k := range packs {
@@ -115,12 +126,12 @@ func (p *publication) readUnchanged(ctx context.Context, packs []*pack) error {
 			return err
 		}
 		defer b.Close()
-		return k.documents(ctx, b.archive)
+		return k.documents(ctx, b.archive, old)
 	})
 }
 
 // documents adds the visible icons of an archive to k.docs.
-func (k *pack) documents(ctx context.Context, a *release.Archive) error {
+func (k *pack) documents(ctx context.Context, a *release.Archive, old *search.Index) error {
 	for e := range a.All() {
 		m, err := a.Meta(e)
 		if err != nil {
@@ -136,7 +147,15 @@ func (k *pack) documents(ctx context.Context, a *release.Archive) error {
 		if err != nil {
 			return err
 		}
-		k.docs = append(k.docs, document(k.entry.Pack.Key, m, svg))
+		d := document(k.entry.Pack.Key, m, svg)
+		known := false
+		if old != nil {
+			d.Shape, known = old.Shape(icon.Ref{Pack: d.Pack, Name: d.Name})
+		}
+		if !known {
+			d.Shape = shape.Of(svg)
+		}
+		k.docs = append(k.docs, d)
 	}
 	return ctx.Err()
 }

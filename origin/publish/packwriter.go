@@ -114,16 +114,19 @@ func (w *packWriter) addOne(raw *rawIcon, cleaned svg.Icon) error {
 		w.total++
 	}
 	if !m.Hidden && !w.entry.Hidden {
-		w.docs = append(w.docs, document(w.entry.Pack.Key, m, cleaned.SVG))
+		d := document(w.entry.Pack.Key, m, cleaned.SVG)
+		d.Shape = shape.Of(cleaned.SVG)
+		w.docs = append(w.docs, d)
 	}
 	return w.archive.Add(m, cleaned.SVG)
 }
 
+// document returns the document of an icon for the index, without its shape.
 func document(pack string, m release.Meta, data []byte) search.Doc {
 	sum := sha256.Sum256(data)
 	return search.Doc{
 		Pack: pack, Name: m.Name, AliasOf: m.AliasOf, Width: m.Width, Height: m.Height, Monochrome: m.Monochrome,
-		Categories: m.Categories, Image: [16]byte(sum[:16]), Shape: shape.Of(data),
+		Categories: m.Categories, Image: [16]byte(sum[:16]),
 	}
 }
 

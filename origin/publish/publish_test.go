@@ -16,6 +16,7 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 var all = []string{"testdata/library", "testdata/package", "testdata/folder"}
@@ -200,6 +201,7 @@ func TestLeftOut(t *testing.T) {
 }
 
 func TestSearchable(t *testing.T) {
+	sequential.Test(t)
 	b := objectstore.Dir(t.TempDir())
 	if _, err := Publish(t.Context(), Options{Sources: all, Store: b, Now: t0, Work: t.TempDir()}); err != nil {
 		t.Fatal(err)
@@ -284,6 +286,12 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%d built, %d uploads; want 1 and 2", sum.Built, sum.Uploads)
 	}
 	two := whole(t, b)
+	// The index has the shapes of the unchanged packs from the old one.
+	fresh := objectstore.Dir(t.TempDir())
+	mustPublish(t, fresh, t1, lib)
+	if again := whole(t, fresh).Index; again != two.Index {
+		t.Errorf("the index after a change is %+v, want %+v, as in a new store", two.Index, again)
+	}
 	for ref, m := range two.metas {
 		want := 1
 		if ref.String() == "shapes/square" || m.AliasOf == "square" {

@@ -147,7 +147,11 @@ func TestStoppedAnywhere(t *testing.T) {
 	files(t, modules, map[string]string{"lucide-static/tags.json": `{"square": ["box", "window"]}`})
 	tags := filepath.Join(modules, "lucide-static")
 	opt := Options{Sources: all, Tags: []string{NoTags, tags}, Now: t0, Work: t.TempDir()}
-	stoppedAnywhere(t, opt, 60)
+	points := int64(60)
+	if testing.Short() {
+		points = 20
+	}
+	stoppedAnywhere(t, opt, points)
 	opt.Tags = []string{tags}
 	stoppedAnywhere(t, opt, 6)
 }

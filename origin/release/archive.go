@@ -1,17 +1,11 @@
 package release
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"iter"
 	"sort"
-	"sync"
-
-	"github.com/klauspost/compress/flate"
 
 	"github.com/iconedge/iconedge/icon"
 )
@@ -30,7 +24,7 @@ type Archive struct {
 // them.
 type record struct {
 	name     uint32 // offset of its name in names; it ends where the next begins
-	meta     uint32 // offset of its description in metas, which its length precedes
+	meta     uint32 // offset of its description in metas
 	at       uint32 // offset of the local header in the archive
 	deflated uint32 // size in bytes
 	size     uint32 // size of the SVG in bytes
@@ -91,14 +85,15 @@ func (a *Archive) Near(name string, n int) iter.Seq[string] {
 // Meta returns the metadata of an icon. The error is ErrDamaged, which can't happen after
 // OpenArchive has read all metadata.
 func (a *Archive) Meta(e Entry) (Meta, error) {
-	return parseMeta(a.Name(e), a.comment(e.i))
+	return parseMeta(a.Name(e), comment(a.description(e)))
 }
 
-func (a *Archive) comment(i int) []byte {
-	at := a.records[i].meta
-	n := uint32(binary.LittleEndian.Uint16(a.metas[at:]))
-	return a.metas[at+2 : at+2+n]
-}
+// Seq and Monochrome return those fields of an icon's Meta, without reading all of it.
+func (a *Archive) Seq(e Entry) int         { return seq(a.description(e)) }
+func (a *Archive) Monochrome(e Entry) bool { return monochrome(a.description(e)) }
+
+// description returns the description of an icon, and those after it.
+func (a *Archive) description(e Entry) []byte { return a.metas[a.records[e.i].meta:] }
 
 // SameSVG reports whether two entries have the same SVG, by its checksum and size.
 func (a *Archive) SameSVG(e, other Entry) bool {
@@ -108,48 +103,29 @@ func (a *Archive) SameSVG(e, other Entry) bool {
 
 // Read returns an SVG and verifies its checksum. The error is ErrDamaged, or one of the reader.
 func (a *Archive) Read(e Entry) ([]byte, error) {
-	deflated, crc, size, err := a.Deflated(e)
+	m, err := a.Member(e)
 	if err != nil {
 		return nil, err
 	}
-	svg := make([]byte, size)
-	if err := inflate(svg, deflated); err != nil || crc32.ChecksumIEEE(svg) != crc {
-		return nil, fmt.Errorf("%w: the SVG of %s does not match its checksum", ErrDamaged, a.Name(e))
+	svg, err := m.Inflate()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", a.Name(e), err)
 	}
 	return svg, nil
 }
 
-// Deflated returns an SVG as compressed in the archive (RFC 1951), unverified, with the checksum
-// and size of the uncompressed SVG: the parts of a gzip member (RFC 1952). The error is ErrDamaged,
-// or one of the reader.
-func (a *Archive) Deflated(e Entry) (deflated []byte, crc, size uint32, err error) {
+// Member returns an SVG as compressed in the archive, unverified. The error is ErrDamaged, or one
+// of the reader.
+func (a *Archive) Member(e Entry) (Member, error) {
 	r := &a.records[e.i]
 	name := a.name(e.i)
 	head := localHeader + len(name) + len(extension)
-	buf := make([]byte, head+int(r.deflated))
-	if err := readAt(a.r, buf, int64(r.at)); err != nil {
-		return nil, 0, 0, fmt.Errorf("reading %s: %w", name, err)
+	buf := make([]byte, head+int(r.deflated)+gzipTrailer)
+	if err := readAt(a.r, buf[:head+int(r.deflated)], int64(r.at)); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if !localMatches(buf[:head], name) {
-		return nil, 0, 0, fmt.Errorf("%w: %s is not at the offset in the directory", ErrDamaged, name)
+		return nil, fmt.Errorf("%w: %s is not at the offset in the directory", ErrDamaged, name)
 	}
-	return buf[head:], r.crc, r.size, nil
-}
-
-var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
-
-// inflate fills svg and checks that deflated holds exactly that much.
-func inflate(svg, deflated []byte) error {
-	r := inflaters.Get().(io.ReadCloser)
-	defer inflaters.Put(r)
-	if err := r.(flate.Resetter).Reset(bytes.NewReader(deflated), nil); err != nil {
-		return err
-	}
-	if _, err := io.ReadFull(r, svg); err != nil {
-		return err
-	}
-	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-		return ErrDamaged
-	}
-	return nil
+	return newMember(buf[head-gzipHead:], r.crc, r.size), nil
 }

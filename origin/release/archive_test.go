@@ -3,6 +3,8 @@ package release
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -17,11 +19,9 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
-
-	"github.com/iconedge/iconedge/test/sequential"
 )
 
-const drawing = `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><path d="M0 0h24v24z"/></svg>`
+const iconSVG = `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><path d="M0 0h24v24z"/></svg>`
 
 var metas = []Meta{
 	{Name: "a", Width: 24, Height: 24, ViewBox: "0 0 24 24", Monochrome: true, Seq: 1},
@@ -36,7 +36,7 @@ func write(t testing.TB, metas ...Meta) ([]byte, Blob) {
 	var buf bytes.Buffer
 	w := NewWriter(&buf)
 	for _, m := range metas {
-		if err := w.Add(m, []byte(m.Name+drawing)); err != nil {
+		if err := w.Add(m, []byte(m.Name+iconSVG)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestArchive(t *testing.T) {
 			t.Errorf("Meta(%s) = %+v, %v, want %+v", a.Name(e), m, err, want)
 		}
 		svg, err := a.Read(e)
-		if err != nil || string(svg) != want.Name+drawing {
+		if err != nil || string(svg) != want.Name+iconSVG {
 			t.Errorf("Read(%s) = %q, %v", want.Name, svg, err)
 		}
 		if found, ok := a.Find(want.Name); !ok || found != e {
@@ -87,20 +87,34 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-func TestDeflated(t *testing.T) {
+func TestMember(t *testing.T) {
 	data, _ := write(t, metas...)
 	a, err := openBytes(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e, _ := a.Find("ab")
-	deflated, crc, size, err := a.Deflated(e)
+	m, err := a.Member(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	svg := make([]byte, size)
-	if err := inflate(svg, deflated); err != nil || string(svg) != "ab"+drawing || crc != crc32.ChecksumIEEE(svg) {
-		t.Errorf("inflating Deflated gives %q, %v, checksum %x", svg, err, crc)
+	r, err := gzip.NewReader(bytes.NewReader(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg, err := io.ReadAll(r) // verifies checksum and size
+	if want := "ab" + iconSVG; err != nil || string(svg) != want || m.Size() != len(want) {
+		t.Errorf("the member has %q, %v, size %d", svg, err, m.Size())
+	}
+	if svg, err = m.Inflate(); err != nil || string(svg) != "ab"+iconSVG {
+		t.Errorf("Inflate: %q, %v", svg, err)
+	}
+	if svg, err = io.ReadAll(flate.NewReader(bytes.NewReader(m.Deflated()))); err != nil || string(svg) != "ab"+iconSVG {
+		t.Errorf("inflating Deflated gives %q, %v", svg, err)
+	}
+	m[len(m)-gzipTrailer]++
+	if _, err := m.Inflate(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("with another checksum: %v, want ErrDamaged", err)
 	}
 }
 
@@ -153,7 +167,7 @@ func TestOrdinaryZIP(t *testing.T) {
 			t.Fatal(err)
 		}
 		svg, err := io.ReadAll(rc)
-		if f.Name != metas[i].Name+".svg" || err != nil || string(svg) != metas[i].Name+drawing {
+		if f.Name != metas[i].Name+".svg" || err != nil || string(svg) != metas[i].Name+iconSVG {
 			t.Errorf("archive/zip reads %s as %q, %v", f.Name, svg, err)
 		}
 	}
@@ -169,7 +183,7 @@ func TestOrdinaryZIP(t *testing.T) {
 	if out, err := exec.Command(unzip, "-q", file, "-d", dir).CombinedOutput(); err != nil || len(out) != 0 {
 		t.Fatalf("unzip: %v: %s", err, out)
 	}
-	if got, err := os.ReadFile(filepath.Join(dir, "a-b.svg")); err != nil || string(got) != "a-b"+drawing {
+	if got, err := os.ReadFile(filepath.Join(dir, "a-b.svg")); err != nil || string(got) != "a-b"+iconSVG {
 		t.Errorf("unzip gives %q, %v", got, err)
 	}
 }
@@ -199,13 +213,12 @@ func TestAddRefuses(t *testing.T) {
 }
 
 func TestMany(t *testing.T) {
-	sequential.Test(t)
 	const n = 66_000 // more than 16 bits can count, so the archive has a ZIP64 end record
 	var buf bytes.Buffer
 	w := NewWriter(&buf)
 	for i := range n {
 		m := Meta{Name: fmt.Sprintf("name-of-an-icon-%05d", i), Width: 24, Height: 24, ViewBox: "0 0 24 24", Categories: []string{"Some"}, Seq: 1}
-		if err := w.Add(m, []byte(drawing)); err != nil {
+		if err := w.Add(m, []byte(iconSVG)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,7 +234,7 @@ func TestMany(t *testing.T) {
 		t.Errorf("an open archive holds %d bytes an icon", perIcon)
 	}
 	e, ok := a.Find("name-of-an-icon-65999")
-	if svg, err := a.Read(e); !ok || err != nil || string(svg) != drawing {
+	if svg, err := a.Read(e); !ok || err != nil || string(svg) != iconSVG {
 		t.Errorf("the last icon: %v, %q, %v", ok, svg, err)
 	}
 }
@@ -253,7 +266,6 @@ func TestDamagedArchive(t *testing.T) {
 
 // TestEveryBit flips each bit in turn: every icon must then be unchanged or damaged.
 func TestEveryBit(t *testing.T) {
-	sequential.Test(t)
 	data, _ := write(t, metas...)
 	for i := range data {
 		for bit := range 8 {
@@ -316,7 +328,7 @@ func BenchmarkRead(b *testing.B) {
 	e, _ := a.Find("ab")
 	b.ReportAllocs()
 	for b.Loop() {
-		if svg, err := a.Read(e); err != nil || len(svg) != len("ab"+drawing) {
+		if svg, err := a.Read(e); err != nil || len(svg) != len("ab"+iconSVG) {
 			b.Fatal(err)
 		}
 	}
@@ -330,7 +342,7 @@ func BenchmarkAdd(b *testing.B) {
 		n++
 		m := metas[0]
 		m.Name = fmt.Sprintf("i%09d", n)
-		if err := w.Add(m, []byte(drawing)); err != nil {
+		if err := w.Add(m, []byte(iconSVG)); err != nil {
 			b.Fatal(err)
 		}
 	}

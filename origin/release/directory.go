@@ -109,12 +109,15 @@ func (a *Archive) readDirectory(dir []byte, stop int64) error {
 		comment := dir[centralHeader+nameLen+extraLen:][:commentLen]
 		meta, known := seen[string(comment)]
 		if !known {
-			if _, err := parseMeta(string(name), comment); err != nil {
+			m, err := parseMeta(string(name), comment)
+			if err != nil {
 				return err
 			}
 			meta = uint32(len(a.metas))
 			seen[string(comment)] = meta
-			a.metas = append(binary.LittleEndian.AppendUint16(a.metas, uint16(commentLen)), comment...)
+			if a.metas, err = appendDescription(a.metas, m, comment); err != nil {
+				return err
+			}
 		}
 		rec.meta = meta
 		a.names = append(a.names, name...)

@@ -1,8 +1,10 @@
 package release
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 )
 
@@ -59,6 +61,28 @@ func (m Meta) comment() (string, error) {
 		return "", fmt.Errorf("describing %s: its categories and tags take more than %d bytes", m.Name, maxComment)
 	}
 	return string(b), nil
+}
+
+// appendDescription appends what an Archive holds about a Meta: four bytes of Seq, one of
+// Monochrome, two of the length of the comment, and the comment.
+func appendDescription(dst []byte, m Meta, comment []byte) ([]byte, error) {
+	if m.Seq < 0 || m.Seq > math.MaxInt32 {
+		return nil, damaged("an entry has an impossible number of its publication")
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.Seq))
+	mono := byte(0)
+	if m.Monochrome {
+		mono = 1
+	}
+	dst = binary.LittleEndian.AppendUint16(append(dst, mono), uint16(len(comment)))
+	return append(dst, comment...), nil
+}
+
+func seq(description []byte) int         { return int(binary.LittleEndian.Uint32(description)) }
+func monochrome(description []byte) bool { return description[4] != 0 }
+
+func comment(description []byte) []byte {
+	return description[7:][:binary.LittleEndian.Uint16(description[5:])]
 }
 
 func parseMeta(name string, comment []byte) (Meta, error) {

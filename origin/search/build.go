@@ -45,6 +45,7 @@ func Build(ctx context.Context, w io.Writer, lib Library) error {
 		}
 	}
 	b := newBuilder(ctx)
+	b.body[secDocs] = make([]byte, 0, len(sorted)*docSize)
 	records, err := b.addPacks(lib.Packs, sorted)
 	if err != nil {
 		return err
@@ -76,13 +77,13 @@ type builder struct {
 	lone       uint32   // number of groups of docs without a hash
 	dims       map[[2]float64]uint32
 	words      postings
-	concepts   postings
+	concepts   [][]uint32 // docs, by concept
 	styles     postings
 	categories postings
 	names      ids
 	conceptIDs ids
 	wordAt     map[string]uint64 // offsets of bitmaps in secPostings
-	conceptAt  map[string]uint64
+	conceptAt  map[uint32]uint64 // the same for concepts that are meanings
 	docs       uint32
 	drawnBy    []drawn // by concept
 }
@@ -95,8 +96,8 @@ type drawn struct {
 
 func newBuilder(ctx context.Context) *builder {
 	return &builder{
-		ctx: ctx, groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{}, concepts: postings{}, styles: postings{}, categories: postings{},
-		names: ids{}, conceptIDs: ids{},
+		ctx: ctx, groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{}, styles: postings{}, categories: postings{},
+		names: ids{}, conceptIDs: ids{}, conceptAt: map[uint32]uint64{},
 	}
 }
 
@@ -204,27 +205,31 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 		flags |= flagMonochrome
 	}
 	concept := strings.Join(words[s.lead:len(words)-s.tail], " ")
-	b.countPack(b.conceptIDs.id(concept), d.Pack)
+	id := b.conceptIDs.id(concept)
+	b.countPack(id, d.Pack)
+	if int(id) == len(b.concepts) {
+		b.concepts = append(b.concepts, nil)
+	}
+	b.concepts[id] = append(b.concepts[id], b.docs)
 	rec := b.body[secDocs]
 	for _, field := range []uint32{
-		uint32(len(b.body[secNames])), b.group(d), b.dim(d.Width, d.Height), b.names.id(d.Name), b.conceptIDs.id(concept),
+		uint32(len(b.body[secNames])), b.group(d), b.dim(d.Width, d.Height), b.names.id(d.Name), id,
 	} {
 		rec = binary.LittleEndian.AppendUint32(rec, field)
 	}
 	b.body[secDocs] = append(rec, byte(min(s.words, 15)<<4|min(s.lead+s.tail, 15)), flags, 0, 0)
-	b.post(d, words, s, concept)
+	b.post(d, words, s)
 	b.docs++
 }
 
 // post adds the doc to the postings of everything that it is found by.
-func (b *builder) post(d *Doc, words []string, s shape, concept string) {
+func (b *builder) post(d *Doc, words []string, s shape) {
 	for i, w := range words {
 		b.words.add(w, b.docs)
 		if i < s.lead || i >= len(words)-s.tail {
 			b.styles.add(w, b.docs)
 		}
 	}
-	b.concepts.add(concept, b.docs)
 	for _, c := range d.Categories {
 		b.categories.add(strings.ToLower(c), b.docs)
 	}

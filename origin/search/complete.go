@@ -35,12 +35,12 @@ func better(a, b phrase) int {
 // and text of each.
 func (b *builder) addPhrases() (err error) {
 	docs := map[string]uint64{}
-	for concept, found := range b.concepts {
+	for concept, id := range b.conceptIDs {
 		if len(concept) <= maxPhrase {
-			docs[concept] = uint64(len(*found))
+			docs[concept] = uint64(len(b.concepts[id]))
 		}
 	}
-	if b.body[secPhrases], err = dictionary(b.ctx, docs); err != nil {
+	if b.body[secPhrases], err = dictionary(b.ctx, sorted(docs)); err != nil {
 		return err
 	}
 	phrases := slices.Sorted(maps.Keys(docs))
@@ -51,7 +51,7 @@ func (b *builder) addPhrases() (err error) {
 		}
 		phrases = b.shared(phrases, n, docs, at)
 	}
-	b.body[secBegun], err = dictionary(b.ctx, at)
+	b.body[secBegun], err = dictionary(b.ctx, sorted(at))
 	return err
 }
 
@@ -88,10 +88,10 @@ func appendBest(to []byte, phrases []string, docs map[string]uint64) []byte {
 	return to
 }
 
-// Complete returns at most MaxCompletions queries that find something: first those that begin with
-// text, then names with its words elsewhere, the last of which may be incomplete, in both cases the
-// most common names first. If text names a pack with a colon, so do the completions, and only icons
-// of that pack count.
+// Complete returns at most MaxCompletions queries that find something: first text itself if it is a
+// name, then those that begin with text, then names with its words elsewhere, the last of which may
+// be incomplete, in both cases the most common names first. If text names a pack with a colon, so
+// do the completions, and only icons of that pack count.
 func (x *Index) Complete(text string) []string {
 	text = icon.CanonicalQuery(text)
 	scope, within := "", x.shown
@@ -107,19 +107,46 @@ func (x *Index) Complete(text string) []string {
 		return nil
 	}
 	var found []string
-	for _, p := range x.completions(typed) {
+	whole := strings.Join(folded(split(text)), " ")
+	for _, p := range x.begunBy(typed, whole) {
+		if len(found) == MaxCompletions {
+			break
+		}
 		if scope == "" && x.shown == nil || x.finds(scope+p) {
 			found = append(found, scope+p)
 		}
 	}
 	if len(found) < MaxCompletions {
 		for _, p := range x.inside(reading{terms: split(text), within: within}) {
+			if whole != typed && strings.HasPrefix(p, whole) { // it is there as it is typed
+				continue
+			}
 			if p = scope + p; len(found) < MaxCompletions && !slices.Contains(found, p) {
 				found = append(found, p)
 			}
 		}
 	}
 	return found
+}
+
+// begunBy returns phrases that begin with the typed words: the phrase that these are, if they are
+// complete, and the best ones. If the last word is a plural, whole has it in the singular, as in
+// names; the phrases keep it as it is typed.
+func (x *Index) begunBy(typed, whole string) (texts []string) {
+	if _, is, err := x.phrases.Get([]byte(whole)); is && err == nil {
+		texts = append(texts, typed)
+	}
+	if whole != typed {
+		for _, p := range x.completions(whole + " ") {
+			texts = append(texts, typed+p[len(whole):])
+		}
+	}
+	for _, p := range x.completions(typed) {
+		if p != typed || len(texts) == 0 {
+			texts = append(texts, p)
+		}
+	}
+	return texts
 }
 
 // maxInside is the largest number of docs whose names are considered as completions.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/search/lexicon"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // explainedAs formats the matches of one hit: "word by through; …".
@@ -62,6 +63,7 @@ func TestExplain(t *testing.T) {
 
 // TestExplainLanguages checks the words of other languages, which the program's lexicon has.
 func TestExplainLanguages(t *testing.T) {
+	sequential.Test(t)
 	packs, docs := smallLibrary(t)
 	x := openWith(t, packs, docs, shippedLexicon(t))
 	for text, want := range map[string]string{"maison": "maison language house", "🏠": "🏠 language house", "дом": "дом language house"} {

@@ -8,6 +8,7 @@ import (
 	"github.com/blevesearch/vellum"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/license"
 )
 
 // A Filter restricts the hits. An empty field does not restrict them; a value that no icon has
@@ -15,7 +16,7 @@ import (
 type Filter struct {
 	Style      string // style words of names, such as outline or two-tone
 	Category   string // of the icon, or of its pack; case does not matter
-	License    string // SPDX identifier; case does not matter
+	License    string // SPDX identifier in any case, or an obligation: see license.Matches
 	Commercial bool   // only packs whose licence allows commercial use
 	// Packs are the keys of the packs to search; nil: all. Unlike Query.Pack, they are no part of
 	// the query: each is searched as if there were others too.
@@ -28,7 +29,7 @@ func (x *Index) allows(f Filter) *roaring.Bitmap {
 		return x.shown
 	}
 	docs := x.docsWhere(func(p *packRecord) bool {
-		return (!f.Commercial || p.Commercial) && (f.License == "" || strings.EqualFold(p.License, f.License)) &&
+		return (!f.Commercial || p.Commercial) && (f.License == "" || license.Matches(f.License, p.License)) &&
 			(f.Packs == nil || slices.Contains(f.Packs, p.Key))
 	})
 	if f.Category != "" {

@@ -14,22 +14,27 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// heldKeyword is a keyword of an emoji in another language that the lexicon of languages has not
-// learned, with the English words of that emoji.
+// heldKeyword is a keyword of an emoji, or a short text of a user interface, in another language,
+// that the lexicon has not learned, with the English words of that emoji or text.
 type heldKeyword struct {
 	text    string
 	english []string // folded words, joined by spaces
 }
 
-// mostHeld bounds the keywords that are asked in a language.
+// mostHeld bounds the keywords and the texts that are asked in a language.
 const mostHeld = 100
 
-// languages holds one pair in five of an emoji and a keyword back from the lexicon, builds an index
-// with the rest, and adds the share of those keywords that find an icon with an English word of
-// their emoji. Keywords that stand at one emoji alone are not asked, because nothing else says what
-// they mean.
+// heldPackage is the package with texts of user interfaces that is held back from the lexicon.
+const heldPackage = "@payloadcms/translations"
+
+// languages holds one pair in five of an emoji and a keyword back from the lexicon, and all texts
+// of heldPackage. It builds an index with the rest, and adds the share of those keywords that find
+// an icon with an English word of their emoji, and of the texts of one or two words that find an
+// icon with the words of the English text. Keywords that stand at one emoji alone are not asked,
+// because nothing else says what they mean.
 func (r *report) languages(t testing.TB, packs []icon.Pack, docs []Doc) {
-	files := os.DirFS(filepath.Join(filepath.Dir(filepath.Dir(os.Getenv("ICONEDGE_LIBRARY"))), "cldr-annotations-full"))
+	modules := filepath.Dir(filepath.Dir(os.Getenv("ICONEDGE_LIBRARY")))
+	files := os.DirFS(filepath.Join(modules, "cldr-annotations-full"))
 	read := func(language string) lexicon.Annotations {
 		a, err := lexicon.ReadAnnotations(files, language)
 		if err != nil {
@@ -43,14 +48,26 @@ func (r *report) languages(t testing.TB, packs []icon.Pack, docs []Doc) {
 			vocabulary[w] = true
 		}
 	}
-	var rest []lexicon.Annotations
-	held := map[string][]heldKeyword{}
+	heldAt := slices.IndexFunc(lexicon.InterfacePackages, func(p lexicon.InterfacePackage) bool { return p.Name == heldPackage })
+	others := slices.Delete(slices.Clone(lexicon.InterfacePackages), heldAt, heldAt+1)
+	var texts []lexicon.Parallel
+	keywords, interfaces := map[string][]heldKeyword{}, map[string][]heldKeyword{}
 	for _, language := range lexicon.Languages {
 		learned, asked := holdBack(read(language), english)
-		rest, held[language] = append(rest, learned), asked
+		keywords[language] = asked
+		rest, err := lexicon.ReadInterfaces(modules, others, language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := lexicon.ReadInterfaces(modules, lexicon.InterfacePackages[heldAt:heldAt+1], language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		interfaces[language] = shortTexts(held, vocabulary)
+		texts = append(texts, lexicon.Parallel{English: english, Foreign: learned, Emoji: true}, rest)
 	}
 	var file bytes.Buffer
-	if err := lexicon.Compile(&file, nil, lexicon.Translate(english, rest, slices.Sorted(maps.Keys(vocabulary)), nil)); err != nil {
+	if err := lexicon.Compile(&file, nil, lexicon.Translate(texts, slices.Sorted(maps.Keys(vocabulary)), nil)); err != nil {
 		t.Fatal(err)
 	}
 	base, err := lexicon.ReadCompiled(file.Bytes())
@@ -62,20 +79,56 @@ func (r *report) languages(t testing.TB, packs []icon.Pack, docs []Doc) {
 	for _, o := range r.others {
 		names, engines = append(names, o.name), append(engines, o.ask)
 	}
-	r.line("\n| language | keywords held back | found by %s |\n|---|---|%s", strings.Join(names, " | "), strings.Repeat("---|", len(names)))
-	for _, language := range lexicon.Languages {
-		cells := ""
-		for _, ask := range engines {
-			found := 0
-			for _, k := range held[language] {
-				if k.found(ask(question{Q: k.text})) {
-					found++
+	for _, table := range []struct {
+		title string
+		held  map[string][]heldKeyword
+	}{{"keywords of emoji held back", keywords}, {"texts of " + heldPackage + ", held back", interfaces}} {
+		r.line("\n| language | %s | found by %s |\n|---|---|%s", table.title, strings.Join(names, " | "), strings.Repeat("---|", len(names)))
+		for _, language := range lexicon.Languages {
+			held, cells := table.held[language], ""
+			for _, ask := range engines {
+				found := 0
+				for _, k := range held {
+					if k.found(ask(question{Q: k.text})) {
+						found++
+					}
 				}
+				cells += fmt.Sprintf(" %.2f |", float64(found)/float64(max(1, len(held))))
 			}
-			cells += fmt.Sprintf(" %.2f |", float64(found)/float64(max(1, len(held[language]))))
+			r.line("| %s | %d |%s", language, len(held), cells)
 		}
-		r.line("| %s | %d |%s", language, len(held[language]), cells)
 	}
+}
+
+// shortTexts returns the texts of one or two words whose English words occur in names.
+func shortTexts(texts lexicon.Parallel, vocabulary map[string]bool) (asked []heldKeyword) {
+	seen := map[string]bool{}
+	for _, k := range slices.Sorted(maps.Keys(texts.Foreign)) {
+		if len(texts.English[k].Name) == 0 || len(texts.Foreign[k].Name) == 0 {
+			continue
+		}
+		text, english := texts.Foreign[k].Name[0], folded(split(texts.English[k].Name[0]))
+		unknown := slices.ContainsFunc(english, func(w string) bool { return !vocabulary[w] })
+		if len(english) > 2 || unknown || seen[text] {
+			continue
+		}
+		seen[text] = true
+		asked = append(asked, heldKeyword{text, []string{strings.Join(english, " ")}})
+	}
+	return sample(asked)
+}
+
+// sample returns mostHeld of many keywords.
+func sample(asked []heldKeyword) []heldKeyword {
+	step := len(asked) / mostHeld
+	if step < 2 {
+		return asked
+	}
+	some := asked[:0]
+	for i := 0; i < len(asked) && len(some) < mostHeld; i += step {
+		some = append(some, asked[i])
+	}
+	return some
 }
 
 // holdBack splits the annotations of a language: those to learn from, and keywords to ask.
@@ -104,14 +157,7 @@ func holdBack(all, english lexicon.Annotations) (learned lexicon.Annotations, as
 		})
 		learned[emoji] = of
 	}
-	if step := len(asked) / mostHeld; step > 1 {
-		sample := asked[:0]
-		for i := 0; i < len(asked) && len(sample) < mostHeld; i += step {
-			sample = append(sample, asked[i])
-		}
-		asked = sample
-	}
-	return learned, asked
+	return learned, sample(asked)
 }
 
 // found reports whether some icon of the first page has all words of an English name or keyword.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/binary"
+	"iter"
 	"slices"
 	"strings"
 
@@ -21,25 +22,20 @@ const (
 
 // addMeanings writes the meanings of words in the lexicon.
 func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
-	at := map[string]uint64{}
-	var targets []byte
+	meanings := iter.Seq2[string, []lexicon.Meaning](func(func(string, []lexicon.Meaning) bool) {})
 	if lex != nil {
-		meanings, err := lex.Meanings(b.ctx, b.vocabulary, b.form)
-		if err != nil {
+		if meanings, err = lex.Meanings(b.ctx, b.vocabulary, b.form); err != nil {
 			return err
 		}
+	}
+	b.body[secMeanings], err = dictionary(b.ctx, func(yield func(string, uint64) bool) {
 		for word, list := range meanings {
-			if err := b.ctx.Err(); err != nil {
-				return err
-			}
-			if one, n := b.targets(list); n > 0 {
-				at[word] = uint64(len(targets))
-				targets = append(binary.AppendUvarint(targets, uint64(n)), one...)
+			at := uint64(len(b.body[secTargets]))
+			if b.addTargets(list) && !yield(word, at) {
+				return
 			}
 		}
-	}
-	b.body[secTargets] = targets
-	b.body[secMeanings], err = dictionary(b.ctx, at)
+	})
 	return err
 }
 
@@ -59,8 +55,8 @@ func (b *builder) vocabulary() (words []string) {
 
 // form encodes a meaning without its weight: "" if names do not have its words.
 func (b *builder) form(m lexicon.Meaning) string {
-	if offset, ok := b.conceptAt[m.Text]; m.Whole && ok {
-		return string(binary.LittleEndian.AppendUint32([]byte{targetWhole | 1}, uint32(offset)))
+	if id, ok := b.conceptIDs[m.Text]; m.Whole && ok {
+		return string(binary.LittleEndian.AppendUint32([]byte{targetWhole | 1}, uint32(b.docsOfConcept(id))))
 	}
 	words := strings.Split(m.Text, " ")
 	if m.Whole || len(words) > maxWords {
@@ -71,6 +67,29 @@ func (b *builder) form(m lexicon.Meaning) string {
 		return ""
 	}
 	return string(binary.LittleEndian.AppendUint32([]byte{byte(len(words))}, uint32(offset)))
+}
+
+// docsOfConcept returns the offset of the bitmap of the docs of a concept. It writes that bitmap,
+// because few concepts are meanings.
+func (b *builder) docsOfConcept(id uint32) uint64 {
+	at, written := b.conceptAt[id]
+	if !written {
+		at = b.addPosting(roaring.BitmapOf(b.concepts[id]...))
+		b.conceptAt[id] = at
+	}
+	return at
+}
+
+// addPosting writes a bitmap, and returns its offset.
+func (b *builder) addPosting(docs *roaring.Bitmap) uint64 {
+	docs.RunOptimize()
+	serialised, err := docs.ToBytes()
+	if err != nil {
+		panic(err) // can't happen: it is written to memory
+	}
+	at := uint64(len(b.body[secPostings]))
+	b.body[secPostings] = append(b.body[secPostings], serialised...)
+	return at
 }
 
 // docsWithAll returns the offset of the bitmap of the docs that have all words of a phrase. It
@@ -97,32 +116,37 @@ func (b *builder) docsWithAll(phrase string, words []string) (offset uint64, ok 
 	if docs.IsEmpty() {
 		return 0, false
 	}
-	docs.RunOptimize()
-	serialised, err := docs.ToBytes()
-	if err != nil {
-		return 0, false // can't happen: it is written to memory
-	}
-	offset = uint64(len(b.body[secPostings]))
-	b.body[secPostings] = append(b.body[secPostings], serialised...)
-	b.wordAt[phrase] = offset
-	return offset, true
+	b.wordAt[phrase] = b.addPosting(docs)
+	return b.wordAt[phrase], true
 }
 
-// targets encodes the meanings that occur in names.
-func (b *builder) targets(meanings []lexicon.Meaning) (list []byte, n int) {
-	for _, m := range meanings {
+// addTargets writes the meanings that occur in names. It returns false, and writes nothing, if
+// there are none.
+func (b *builder) addTargets(meanings []lexicon.Meaning) bool {
+	n := 0
+	for i, m := range meanings {
 		if m.Form == "" {
-			m.Form = b.form(m)
+			meanings[i].Form = b.form(m)
 		}
-		if m.Form != "" {
-			list = append(append(list, byte(min(255, m.Weight*255))), m.Form...)
-			if m.Foreign {
-				list[len(list)-len(m.Form)] |= targetForeign
-			}
+		if meanings[i].Form != "" {
 			n++
 		}
 	}
-	return list, n
+	if n == 0 {
+		return false
+	}
+	to := binary.AppendUvarint(b.body[secTargets], uint64(n))
+	for _, m := range meanings {
+		if m.Form == "" {
+			continue
+		}
+		to = append(append(to, byte(min(255, m.Weight*255))), m.Form...)
+		if m.Foreign {
+			to[len(to)-len(m.Form)] |= targetForeign
+		}
+	}
+	b.body[secTargets] = to
+	return true
 }
 
 // A target is the docs that match one meaning of a word: those of the bitmap at an offset of

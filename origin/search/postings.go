@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -38,10 +39,6 @@ func (b *builder) addPostings() error {
 			begun[w[:n]].Or(docs)
 		}
 	}
-	concepts, err := b.concepts.bitmaps(b.ctx)
-	if err != nil {
-		return err
-	}
 	styles, err := b.styles.bitmaps(b.ctx)
 	if err != nil {
 		return err
@@ -56,18 +53,14 @@ func (b *builder) addPostings() error {
 		bitmaps map[string]*roaring.Bitmap
 		at      *map[string]uint64
 	}{
-		// Only meanings refer to concepts.
-		{secWords, words, &b.wordAt}, {secPrefixes, begun, nil}, {sections, concepts, &b.conceptAt},
-		{secStyles, styles, nil}, {secCategories, categories, nil},
+		{secWords, words, &b.wordAt}, {secPrefixes, begun, nil}, {secStyles, styles, nil}, {secCategories, categories, nil},
 	} {
 		at, err := write(b.ctx, &all, d.bitmaps)
 		if err != nil {
 			return err
 		}
-		if d.section < sections {
-			if b.body[d.section], err = dictionary(b.ctx, at); err != nil {
-				return err
-			}
+		if b.body[d.section], err = dictionary(b.ctx, sorted(at)); err != nil {
+			return err
 		}
 		if d.at != nil {
 			*d.at = at
@@ -105,18 +98,29 @@ func write(ctx context.Context, all *bytes.Buffer, bitmaps map[string]*roaring.B
 	return at, nil
 }
 
-// dictionary makes an FST of numbers by key.
-func dictionary(ctx context.Context, numbers map[string]uint64) ([]byte, error) {
+// sorted passes the numbers in the order of their keys.
+func sorted(numbers map[string]uint64) iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		for _, key := range slices.Sorted(maps.Keys(numbers)) {
+			if !yield(key, numbers[key]) {
+				return
+			}
+		}
+	}
+}
+
+// dictionary makes an FST of numbers by key, which must be in ascending order.
+func dictionary(ctx context.Context, numbers iter.Seq2[string, uint64]) ([]byte, error) {
 	var fst bytes.Buffer
 	b, err := vellum.New(&fst, nil)
 	if err != nil {
 		return nil, fmt.Errorf("writing words: %w", err)
 	}
-	for _, key := range slices.Sorted(maps.Keys(numbers)) {
+	for key, n := range numbers {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := b.Insert([]byte(key), numbers[key]); err != nil {
+		if err := b.Insert([]byte(key), n); err != nil {
 			return nil, fmt.Errorf("writing words: %w", err)
 		}
 	}
@@ -144,18 +148,21 @@ func (x *Index) docsWith(word string) *roaring.Bitmap {
 	return x.bitmap(offset)
 }
 
-// docsWithPrefix returns the docs with a word that has this prefix, or nil if there are none.
-func (x *Index) docsWithPrefix(beginning string) *roaring.Bitmap {
+// docsWithPrefix returns the docs with a word that has this prefix, or nil if there are none. It
+// uses and returns memory for the docs as bits, which are zero.
+func (x *Index) docsWithPrefix(beginning string, dense []uint64) (*roaring.Bitmap, []uint64) {
 	if len(beginning) <= maxShared {
 		offset, ok, err := x.prefixes.Get([]byte(beginning))
 		if err != nil || !ok {
-			return nil
+			return nil, dense
 		}
-		return x.bitmap(offset)
+		return x.bitmap(offset), dense
+	}
+	if dense == nil {
+		const container = 1 << 16 / 64
+		dense = make([]uint64, (x.docs/(1<<16)+1)*container)
 	}
 	// All docs as bits, because roaring copies a container for each set that it adds.
-	const container = 1 << 16 / 64
-	dense := make([]uint64, (x.docs/(1<<16)+1)*container)
 	var buf [512]uint32
 	n := 0
 	it, err := x.words.Iterator([]byte(beginning), after(beginning))
@@ -170,11 +177,13 @@ func (x *Index) docsWithPrefix(beginning string) *roaring.Bitmap {
 		n++
 	}
 	if n == 0 || err != nil && !errors.Is(err, vellum.ErrIteratorDone) {
-		return nil
+		clear(dense)
+		return nil, dense
 	}
 	docs := roaring.New()
-	docs.FromDense(dense, false)
-	return docs
+	docs.FromDense(dense, true)
+	clear(dense)
+	return docs, dense
 }
 
 // begins reports whether a word of names has this prefix.

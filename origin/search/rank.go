@@ -211,15 +211,17 @@ const (
 	unlikelyUnits = 16 // in a halving of the likelihood
 	// A name is so many times halved in likelihood by each word that the query lacks, and by each
 	// style word.
-	perWord, perStyle = 2, .5
+	perWord, perStyle = 2, 1
 )
 
 // unlikely returns how unlikely it is that the user means a doc, of all whose names the query may
-// begin: people rather pick what many packs draw, under a short name. It is a logarithm.
+// begin: people rather pick what many packs draw, under a name that many use, and under a short
+// one. It is a logarithm.
 func (x *Index) unlikely(doc uint32, beyond byte) rank {
-	popular := logs[x.body[secDocs][int(doc)*docSize+docPopular]]
+	rec := x.body[secDocs][int(doc)*docSize:]
+	popular := (logs[rec[docPopular]] + float64(rec[docKnown]) - 1) / 2
 	halvings := perWord*float64(beyond>>4) + perStyle*float64(beyond&15) + logs[len(logs)-1] - popular
-	return rank(min(halvings*unlikelyUnits, 1<<unlikelyBits-1))
+	return rank(max(0, min(halvings*unlikelyUnits, 1<<unlikelyBits-1)))
 }
 
 // logs has the binary logarithms of one more than each number of packs.
@@ -275,15 +277,14 @@ func same(words []string, terms []term) bool {
 const (
 	// maxStyled is the number of docs of a pack that differ only in style and stay in their tier.
 	maxStyled = 2
-	// packPlaces is the number of docs of one pack that share a rotation if a word is a prefix, and
-	// samePlaces that of docs of one name, if the name has no more words than the query.
-	packPlaces, samePlaces = 4, 2
+	// packPlaces is the number of docs of one pack that share a rotation if a word is a prefix.
+	// Docs of one name never do.
+	packPlaces = 4
 )
 
 // order returns all ranks, sorted so that packs rotate, and names do too if the query is ambiguous.
-// The query has a number of words. In a search of one pack, its styles are not moved down, because
-// they are what the user looks for.
-func (x *Index) order(s *scratch, words int, scoped bool) []rank {
+// In a search of one pack, its styles are not moved down, because they are what the user looks for.
+func (x *Index) order(s *scratch, scoped bool) []rank {
 	ranks := s.ranks
 	s.sort(ranks)
 	shown := make([]int, len(x.packs))
@@ -297,11 +298,7 @@ func (x *Index) order(s *scratch, words int, scoped bool) []rank {
 		// A prefix is ambiguous: another name is worth more than the same one again.
 		case tier >= tierBegins || tier == tierTyped:
 			name := uint64(tier)<<32 | uint64(x.field(r.doc(), docName))
-			places := 1
-			if int(x.cost(r.doc())>>4) <= words {
-				places = samePlaces
-			}
-			rotation = max(shown[pack]/packPlaces, names.next(name)/places)
+			rotation = max(shown[pack]/packPlaces, names.next(name))
 		case tier > tierGuessedName && !scoped:
 			drawn := uint64(pack)<<32 | uint64(x.field(r.doc(), docConcept))
 			if styled.next(drawn) >= maxStyled {

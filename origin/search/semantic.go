@@ -12,7 +12,7 @@ import (
 const (
 	// maxWeighed bounds the docs that are weighed for the meanings of a query, counted once for
 	// each meaning. It must fit a slot, which has 16 bits.
-	maxWeighed = 12_000
+	maxWeighed = 4_000
 	// maxSemantic bounds the docs that are found by meanings.
 	maxSemantic = 600
 	// maxScanned bounds the docs that are compared with the filters of a query.
@@ -25,11 +25,11 @@ const (
 
 // Factors of a doc's weight.
 const (
-	emptyCover    = .4  // no word of its name is met; 1 if all are
+	emptyCover    = .3  // no word of its name is met; 1 if all are
 	styleOff      = .04 // deducted for each style word
 	aliasWeight   = .9
 	againWeight   = .85 // for each better doc of the same name without style
-	againInPack   = .5  // and again if that is in the same pack
+	againInPack   = .3  // and again if that is in the same pack
 	packWeight    = .85 // for each better doc of its pack
 	phraseShare   = .6  // for each single word of a phrase
 	literalWeight = .95 // for a word of several that the name has
@@ -269,7 +269,7 @@ func (m *meaning) best() (list []rank) {
 	list = m.s.found[:0]
 	for i, doc := range m.s.touched {
 		if t := all[i]; int(t.weight*steps) >= least && t.weight >= leastWeight {
-			list = append(list, weighed(float64(t.weight)*m.x.fit(doc, t.met), doc))
+			list = append(list, m.x.weighed(float64(t.weight)*m.x.fit(doc, t.met), doc))
 		}
 	}
 	m.s.found = list
@@ -294,19 +294,20 @@ func (x *Index) fit(doc uint32, met uint8) float64 {
 	return fit * (1 - styleOff*float64(style))
 }
 
-// weightBits is the number of bits of a rank between the tier and the doc.
-// All of a rank between the tier and the doc.
-const weightBits = rotationBits + qualityBits + packBits
+// weightBits is the number of bits of a rank between the tier and the rank of the pack.
+const weightBits = rotationBits + qualityBits
 
-// weighed returns the rank, without its tier, of a doc with a weight of 0 to 1.
-func weighed(weight float64, doc uint32) rank {
+// weighed returns the rank, without its tier, of a doc with a weight of 0 to 1. Of docs with the
+// same weight, those of common packs come first.
+func (x *Index) weighed(weight float64, doc uint32) rank {
 	const most = 1<<weightBits - 1
-	return rank(most-uint64(min(weight, 1)*most))<<docBits | rank(doc)
+	pack := min(x.packs[x.packOf(doc)].Rank, 1<<packBits-1)
+	return rank(most-uint64(min(weight, 1)*most))<<(packBits+docBits) | rank(pack)<<docBits | rank(doc)
 }
 
 func (r rank) weight() float64 {
 	const most = 1<<weightBits - 1
-	return float64(most-uint64(r>>docBits)&most) / most
+	return float64(most-uint64(r>>(packBits+docBits))&most) / most
 }
 
 // powers returns the powers of a factor, from the zeroth.
@@ -328,7 +329,7 @@ func (x *Index) vary(s *scratch, list, shown []rank) []rank {
 	for i, r := range list {
 		concept, pack := uint64(x.field(r.doc(), docConcept)), uint64(x.packOf(r.doc()))
 		w := r.weight() * againWeights[names.next(concept)] * againInPacks[inPack.next(pack<<32|concept)]
-		list[i] = weighed(w, r.doc())
+		list[i] = x.weighed(w, r.doc())
 	}
 	s.sort(list)
 	packs := make([]int, len(x.packs))
@@ -338,7 +339,7 @@ func (x *Index) vary(s *scratch, list, shown []rank) []rank {
 	}
 	for i, r := range list {
 		p := x.packOf(r.doc())
-		list[i] = weighed(r.weight()*packWeights[packs[p]], r.doc())
+		list[i] = x.weighed(r.weight()*packWeights[packs[p]], r.doc())
 		packs[p]++
 	}
 	s.sort(list)

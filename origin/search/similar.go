@@ -128,9 +128,7 @@ func (x *Index) gatherShapes(s *scratch, doc uint32, shape []byte, within *roari
 			}
 			if x.first(s, d) {
 				distinct++
-				const most = shapeBits << packBits
-				pack := min(x.packs[x.packOf(d)].Rank, 1<<packBits-1)
-				s.semantic = append(s.semantic, rank(tierSemantic)<<tierAt|weighed(1-float64(near>>docBits<<packBits|uint32(pack))/most, d))
+				s.semantic = append(s.semantic, rank(tierSemantic)<<tierAt|x.weighed(1-float64(near>>docBits)/shapeBits, d))
 			}
 			break
 		}
@@ -175,6 +173,16 @@ func (x *Index) shape(group uint32) []byte {
 		return nil
 	}
 	return x.body[secShapes][shapeSize*group:][:shapeSize]
+}
+
+// Shape returns Doc.Shape of an icon or alias. ok is false if the index does not know it.
+func (x *Index) Shape(ref icon.Ref) (shape [16]byte, ok bool) {
+	doc, ok := x.doc(ref)
+	known := x.version == version && ok
+	if known {
+		copy(shape[:], x.shape(x.field(doc, docGroup)))
+	}
+	return shape, known
 }
 
 // distance returns the number of bits in which two shapes differ; 0 if they are not known.

@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -11,8 +12,8 @@ const (
 )
 
 // Suggest returns at most 5 queries similar to a text that finds nothing, each of which finds
-// something: first with unknown words corrected, then with a word left out. They name a pack only
-// if text does.
+// something: first with unknown words corrected, then with a word left out, and if that gives none,
+// names with the same beginning. They name a pack only if text does.
 func (x *Index) Suggest(text string) []string {
 	scope := ""
 	if pack, rest, ok := x.colon(text); ok {
@@ -26,6 +27,24 @@ func (x *Index) Suggest(text string) []string {
 	for _, try := range slices.Concat(x.corrected(words), shortened(words)) {
 		if q := scope + strings.Join(try, " "); len(try) > 0 && len(found) < maxSuggestions && !slices.Contains(found, q) && x.finds(q) {
 			found = append(found, q)
+		}
+	}
+	if len(found) == 0 && len(words) > 0 {
+		found = x.begunLike(scope, words[len(words)-1])
+	}
+	return found
+}
+
+// begunLike returns names that begin with as many letters of a word as any name does.
+func (x *Index) begunLike(scope, word string) (found []string) {
+	for n := min(len(word)-1, maxPhrase); n > 0 && len(found) == 0; n-- {
+		if !utf8.RuneStart(word[n]) {
+			continue
+		}
+		for _, p := range x.completions(word[:n]) {
+			if q := scope + p; len(found) < maxSuggestions && x.finds(q) {
+				found = append(found, q)
+			}
 		}
 	}
 	return found

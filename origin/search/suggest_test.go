@@ -16,6 +16,8 @@ func TestSuggest(t *testing.T) {
 		{"a word that no name has with the others", "house zebra", "house"},
 		{"words that are each known", "trash house", "trash"},
 		{"within a pack", "mdi:trahs", "mdi:trash"},
+		{"no word alike: the same beginning", "trazzzzz", "trash"},
+		{"no word alike, within a pack", "mdi:trazzzzz", "mdi:trash"},
 		{"with a number", "battary 1", "battery 1"},
 	} {
 		got := x.Suggest(row.text)

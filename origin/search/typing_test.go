@@ -59,6 +59,8 @@ func TestCompleteInside(t *testing.T) {
 		"upload clo": {"cloud upload", "long cloud upload"},
 		"c:arrow r":  {"c:arrow right", "c:corner arrow right"},
 		"b:arrow r":  nil,
+		"cloud":      {"cloud", "cloud upload", "cloud x", "long cloud upload"},
+		"clouds":     {"clouds", "clouds upload", "clouds x", "long cloud upload"},
 	} {
 		if got := x.Complete(text); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)

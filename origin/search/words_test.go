@@ -10,6 +10,7 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/search/lexicon"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 func TestSplit(t *testing.T) {
@@ -36,6 +37,7 @@ func TestFold(t *testing.T) {
 	for in, want := range map[string]string{
 		"houses": "house", "batteries": "battery", "glasses": "glass", "brushes": "brush", "branches": "branch", "boxes": "box", "axes": "axe",
 		"glass": "glass", "bus": "bus", "virus": "virus", "tennis": "tennis", "pies": "py", "gas": "gas", "cars": "car", "s": "s", "": "", "yes": "yes", "ties": "ty",
+		"الإعدادات": "إعدادات", "إعدادات": "إعدادات", "الى": "الى", "ال": "ال",
 	} {
 		if got := fold(in); got != want {
 			t.Errorf("fold(%q) = %q, want %q", in, got, want)
@@ -68,6 +70,7 @@ func FuzzSplit(f *testing.F) {
 // TestLanguages: words of other languages and emoji find icons by their English names, words
 // without spaces between them too, and they come before names that only begin with them.
 func TestLanguages(t *testing.T) {
+	sequential.Test(t)
 	packs := []icon.Pack{{Key: "a", Name: "A"}}
 	var docs []Doc
 	for i, name := range []string{"apple", "dog", "heart", "house", "hundred", "red-apple", "trash"} {

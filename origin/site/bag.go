@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"html/template"
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
@@ -11,13 +12,13 @@ type bagView struct {
 	frame
 	Shared     bool // the address names the icons
 	Icons      []picture
-	Missing    int // icons that the release does not have
-	List       string
-	Restricted bool // an icon of the bag is non-commercial
+	Missing    int          // icons that the release does not have
+	List       template.URL // pack/name, with commas between them
+	Restricted bool         // an icon of the bag is non-commercial
 }
 
 // Share returns the address that shows the same bag anywhere.
-func (v bagView) Share() string { return v.Site + "/bag?icons=" + v.List }
+func (v bagView) Share() string { return v.Site + "/bag?icons=" + string(v.List) }
 
 // bag renders the chosen icons. Without icons in the address, the script fills in those that the
 // browser has stored.
@@ -36,12 +37,12 @@ func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
 			v.Missing++
 			continue
 		}
-		p := pictureOf(q.Release, ref, ic.Meta.Monochrome)
+		p := pictureOf(q.Release, ref, ic.Monochrome)
 		v.Icons = append(v.Icons, p)
 		v.Restricted = v.Restricted || p.Restricted
 		names = append(names, ref.String())
 	}
-	v.List = strings.Join(names, ",")
+	v.List = template.URL(strings.Join(names, ",")) // names of icons need no escapes in a query
 	v.frame = s.frame("Bag · iconedge", "The icons that you have chosen, to download with their licences.", "")
 	if len(keys) > 8 { // a release that changes one of many icons renews the page with the lists
 		keys = nil

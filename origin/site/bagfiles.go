@@ -60,12 +60,14 @@ func bagItems(ctx context.Context, q *Request) (items []bag.Item, keys string, e
 			return nil, "", inBag(err, q, ref)
 		}
 		item := bag.Item{Ref: ref, Pack: ic.Pack.Pack}
-		if item.SVG, err = ic.SVG(); err != nil {
+		member, err := ic.Member()
+		if err != nil {
 			return nil, "", err
 		}
-		if item.Deflated, _, _, err = ic.Deflated(); err != nil {
+		if item.SVG, err = member.Inflate(); err != nil {
 			return nil, "", err
 		}
+		item.Deflated = member.Deflated()
 		items = append(items, item)
 		if i == 0 || refs[i-1].Pack != ref.Pack {
 			b.WriteString(" pack/" + ref.Pack)

@@ -29,7 +29,7 @@ func (s *Site) Error(p *problem.Problem) *Page {
 	if !ok {
 		return nil
 	}
-	v := errorView{Status: p.Status, Heading: heading, Detail: p.Detail, frame: s.frame(heading+" · iconedge", p.Detail, "")}
+	v := errorView{Status: p.Status, Heading: heading, Detail: p.Sentence(), frame: s.frame(heading+" · iconedge", p.Sentence()+".", "")}
 	for _, address := range p.Suggestions {
 		v.Near = append(v.Near, suggestion{label(address), address})
 	}

@@ -11,12 +11,12 @@ import (
 
 // functions are those that templates call.
 var functions = template.FuncMap{
-	"groups":      groups,
-	"plural":      plural,
-	"linkable":    linkable,
-	"obligations": obligationsOf,
-	"query":       url.QueryEscape,
-	"add":         func(a, b int) int { return a + b },
+	"groups":   groups,
+	"plural":   plural,
+	"linkable": linkable,
+	"advice":   advice,
+	"query":    url.QueryEscape,
+	"add":      func(a, b int) int { return a + b },
 }
 
 // groups returns the digits of a number in groups of three. Pages show them apart, by style alone,

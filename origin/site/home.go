@@ -94,7 +94,7 @@ func card(ctx context.Context, r *catalog.Release, p *icon.Pack) packCard {
 	add := func(name string) bool {
 		ref := icon.Ref{Pack: p.Key, Name: name}
 		if ic, err := r.Icon(ctx, ref); err == nil && len(c.Samples) < onCard {
-			c.Samples = append(c.Samples, picture{Ref: ref, Name: name, Monochrome: ic.Meta.Monochrome})
+			c.Samples = append(c.Samples, picture{Ref: ref, Name: name, Monochrome: ic.Monochrome})
 		}
 		return len(c.Samples) < onCard
 	}

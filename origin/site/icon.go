@@ -129,19 +129,20 @@ func (s *Site) icon(ctx context.Context, q *Request) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("transforming %s: %w", ic.Ref, err)
 	}
-	if !ic.Meta.Monochrome {
+	if !ic.Monochrome {
 		custom.Color = ""
 	}
 	if custom.Color != "" {
 		image = icon.Recolour(image, custom.Color)
 	}
 	target := ic.Ref
-	if ic.Meta.AliasOf != "" {
-		target.Name = ic.Meta.AliasOf
+	meta := ic.Meta()
+	if meta.AliasOf != "" {
+		target.Name = meta.AliasOf
 	}
 	v := iconView{
-		Ref: ic.Ref, Pack: ic.Pack.Pack, Monochrome: ic.Meta.Monochrome, AliasOf: ic.Meta.AliasOf,
-		Tags: ic.Meta.Tags, Categories: ic.Meta.Categories, Width: number(width), Height: number(height), Custom: custom,
+		Ref: ic.Ref, Pack: ic.Pack.Pack, Monochrome: ic.Monochrome, AliasOf: meta.AliasOf,
+		Tags: meta.Tags, Categories: meta.Categories, Width: number(width), Height: number(height), Custom: custom,
 	}
 	v.frame = s.frame(ic.Ref.Name+" · "+ic.Pack.Name+" · iconedge",
 		fmt.Sprintf("The icon %s of %s, licence %s: its address, code, SVG and PNG.", ic.Ref.Name, ic.Pack.Name, ic.Pack.License), "/icon/"+target.String())

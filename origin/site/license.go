@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,50 +9,8 @@ import (
 	"github.com/iconedge/iconedge/icon/license"
 )
 
-// An obligation is a duty that a licence imposes on the user of an icon, in the order from the
-// lightest.
-type obligation int
-
-const (
-	noticeOnly obligation = iota
-	attribution
-	shareAlike
-	copyleft
-	nonCommercial
-	obligations
-)
-
-// obligationTitles are the headings of the groups of licences.
-var obligationTitles = [obligations]string{
-	"Keep the notice at most", "Attribution", "Share-alike", "Copyleft", "Non-commercial",
-}
-
-// obligationTexts tell the user of an icon what to do.
-var obligationTexts = [obligations]string{
-	"Free for any use. Copies of the icons keep the licence notice, if it has one.",
-	"Credit the author where you show the icons.",
-	"Credit the author, and share changed icons under the same licence.",
-	"Distribute changed icons under the same licence, with their source.",
-	"No use for commercial advantage or payment. Credit the author.",
-}
-
-// obligationOf returns the heaviest obligation of a licence, by the table of package license.
-func obligationOf(spdx string) obligation {
-	switch o, _ := license.Of(spdx); {
-	case o.Has(license.NonCommercial):
-		return nonCommercial
-	case o.Has(license.Copyleft):
-		return copyleft
-	case o.Has(license.ShareAlike):
-		return shareAlike
-	case o.Has(license.Attribution):
-		return attribution
-	}
-	return noticeOnly
-}
-
-// obligationsOf returns the sentence about the obligations of a licence.
-func obligationsOf(spdx string) string { return obligationTexts[obligationOf(spdx)] }
+// advice returns the sentences about the obligations of a licence.
+func advice(spdx string) string { return strings.Join(license.Advice(spdx), " ") }
 
 // credited reports whether a licence requires that the author is credited where the icon is shown.
 func credited(spdx string) bool {
@@ -63,6 +22,8 @@ func credited(spdx string) bool {
 type licenseGroup struct {
 	Title    string
 	Licenses []choice
+	heaviest license.Obligations
+	known    bool
 }
 
 // A choice is one option of a select element.
@@ -71,25 +32,51 @@ type choice struct {
 	Selected     bool
 }
 
-// licenseGroups returns the licences of packs, in groups by obligation.
-func licenseGroups(packs []*icon.Pack, selected string) []licenseGroup {
-	var ids [obligations][]string
+// licenseGroups returns the licences of packs, in groups by obligation, the lightest first. The
+// first choice of a group of several is the whole group.
+func licenseGroups(packs []*icon.Pack, selected string) (groups []*licenseGroup) {
 	for _, p := range packs {
-		if o := obligationOf(p.License); !slices.Contains(ids[o], p.License) {
-			ids[o] = append(ids[o], p.License)
+		o, known := p.Obligations()
+		g := groupOf(&groups, o.Heaviest(), known)
+		if !slices.ContainsFunc(g.Licenses, func(c choice) bool { return c.Value == p.License }) {
+			g.Licenses = append(g.Licenses, choice{p.License, p.License, strings.EqualFold(p.License, selected)})
 		}
 	}
-	var groups []licenseGroup
-	for o, list := range ids {
-		if len(list) == 0 {
-			continue
+	slices.SortFunc(groups, func(a, b *licenseGroup) int {
+		return cmp.Compare(a.weight(), b.weight())
+	})
+	for _, g := range groups {
+		slices.SortFunc(g.Licenses, func(a, b choice) int { return cmp.Compare(a.Value, b.Value) })
+		if len(g.Licenses) > 1 && g.known {
+			name := g.heaviest.String()
+			g.Licenses = slices.Insert(g.Licenses, 0, choice{name, "All of these", name == selected})
 		}
-		slices.Sort(list)
-		g := licenseGroup{Title: obligationTitles[o]}
-		for _, id := range list {
-			g.Licenses = append(g.Licenses, choice{id, id, strings.EqualFold(id, selected)})
-		}
-		groups = append(groups, g)
 	}
 	return groups
+}
+
+// groupOf finds the group of an obligation, and adds it if it is missing.
+func groupOf(groups *[]*licenseGroup, heaviest license.Obligations, known bool) *licenseGroup {
+	for _, g := range *groups {
+		if g.known == known && (!known || g.heaviest == heaviest) {
+			return g
+		}
+	}
+	g := &licenseGroup{Title: license.Unknown, heaviest: heaviest, known: known}
+	if known {
+		g.Title = heaviest.Heading()
+	}
+	*groups = append(*groups, g)
+	return g
+}
+
+// weight orders groups: no conditions, then the obligations from the lightest, then the unknown.
+func (g *licenseGroup) weight() int {
+	switch {
+	case !g.known:
+		return 1
+	case g.heaviest == 0:
+		return -int(license.All()) - 1
+	}
+	return -int(g.heaviest)
 }

@@ -59,7 +59,7 @@ func (s *Site) pack(_ context.Context, q *Request) (*Page, error) {
 	if asked.Page > 1 {
 		title += fmt.Sprintf(", page %d", asked.Page)
 	}
-	v.frame = s.frame(title+" · iconedge", fmt.Sprintf("%s: %d icons, licence %s.", p.Name, p.Count, p.License), v.Pager.address(asked.Page))
+	v.frame = s.frame(title+" · iconedge", fmt.Sprintf("%s: %d icons, licence %s.", title, v.Total, p.License), v.Pager.address(asked.Page))
 	return s.render("pack", v, icon.LibraryKey, "pack/"+p.Key)
 }
 

@@ -12,7 +12,7 @@ type packsView struct {
 	Asked    selection
 	Packs    []packCard
 	Icons    int
-	Licenses []licenseGroup
+	Licenses []*licenseGroup
 	Groups   []choice // the categories of packs
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/license"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/search"
 	"github.com/iconedge/iconedge/problem"
@@ -21,7 +22,7 @@ type searchView struct {
 	Suggestions []suggestion
 	Packs       []packCard // without a query
 	Choices     []choice   // of packs
-	Licenses    []licenseGroup
+	Licenses    []*licenseGroup
 	Pager       pager
 }
 
@@ -85,7 +86,7 @@ func (v searchView) Unfiltered() string { return selection{Text: v.Asked.Text}.A
 
 // shows reports whether the filters let a pack pass.
 func (s selection) shows(p *icon.Pack) bool {
-	return (s.Category == "" || equalFold(p.Category, s.Category)) && (s.License == "" || equalFold(p.License, s.License)) &&
+	return (s.Category == "" || equalFold(p.Category, s.Category)) && (s.License == "" || license.Matches(s.License, p.License)) &&
 		(!s.Commercial || p.CommercialUse)
 }
 

@@ -93,7 +93,7 @@ type Page struct {
 // Fields are the header fields of every HTML page. Pages contain no inline scripts and styles, and
 // load nothing from other hosts.
 var Fields = [][2]string{
-	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+	{"Content-Security-Policy", icon.PagePolicy + "; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 		"manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
 	{"Referrer-Policy", "strict-origin-when-cross-origin"},
 	{"Cross-Origin-Opener-Policy", "same-origin"},

@@ -15,7 +15,7 @@ func BenchmarkClean(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(benchBody)))
 	for b.Loop() {
-		d, err := Clean(benchBody, Box{0, 0, 24, 24})
+		d, err := Clean(benchBody, Box{Width: 24, Height: 24})
 		if err != nil || !d.Monochrome {
 			b.Fatal(d, err)
 		}
@@ -37,7 +37,7 @@ func BenchmarkCleanDocument(b *testing.B) {
 }
 
 func BenchmarkTransform(b *testing.B) {
-	d, err := Clean(benchBody, Box{0, 0, 24, 24})
+	d, err := Clean(benchBody, Box{Width: 24, Height: 24})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/iconedge/iconedge/icon/viewbox"
 )
 
 // CleanDocument cleans a whole SVG file, as in a folder of icons. It keeps the viewBox, or makes
@@ -60,7 +62,7 @@ func frame(n *node) (box Box, width, height float64, err error) {
 	default:
 		return box, 0, 0, unclean("it has neither a viewBox nor both a width and a height")
 	}
-	if err := box.check(); err != nil {
+	if err := checkBox(box); err != nil {
 		return box, 0, 0, err
 	}
 	if box.Width == 0 || box.Height == 0 {
@@ -148,10 +150,10 @@ func recentre(attrs []attr, box Box, width float64) {
 			continue
 		}
 		if unit != 1 {
-			a.value = bytes.Join([][]byte{operation("scale", unit), a.value, operation("scale", 1/unit)}, []byte{' '})
+			a.value = bytes.Join([][]byte{viewbox.Operation("scale", unit), a.value, viewbox.Operation("scale", 1/unit)}, []byte{' '})
 		}
 		if x != 0 || y != 0 {
-			a.value = bytes.Join([][]byte{operation("translate", x, y), a.value, operation("translate", 0-x, 0-y)}, []byte{' '})
+			a.value = bytes.Join([][]byte{viewbox.Operation("translate", x, y), a.value, viewbox.Operation("translate", 0-x, 0-y)}, []byte{' '})
 		}
 	}
 }

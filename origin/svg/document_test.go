@@ -95,7 +95,7 @@ func TestBounds(t *testing.T) {
 		{"nested groups with a clip path", `<clipPath id="c">` + strings.Repeat("<path/>", 5) + `</clipPath>` + strings.Repeat(`<g clip-path="url(#c)">`, 50) + strings.Repeat("</g>", 50), true},
 		{"a long attribute name", "<path " + strings.Repeat("a", maxAttrs) + `="" />`, true},
 	} {
-		d, err := Clean([]byte(c.body), Box{0, 0, 24, 24})
+		d, err := Clean([]byte(c.body), Box{Width: 24, Height: 24})
 		if c.fine != (err == nil) || err != nil && !errors.Is(err, ErrUnclean) {
 			t.Errorf("%s: error %v, want accepted = %v", c.why, err, c.fine)
 		}
@@ -108,7 +108,7 @@ func TestBounds(t *testing.T) {
 func TestBox(t *testing.T) {
 	nan := 0.0
 	nan /= nan
-	for _, b := range []Box{{0, 0, -1, 1}, {0, 0, 1, -1}, {nan, 0, 1, 1}, {0, 0, 1e300, 1}} {
+	for _, b := range []Box{{Width: -1, Height: 1}, {Width: 1, Height: -1}, {Left: nan, Width: 1, Height: 1}, {Width: 1e300, Height: 1}} {
 		if _, err := Clean(nil, b); !errors.Is(err, ErrUnclean) {
 			t.Errorf("%v: %v, want ErrUnclean", b, err)
 		}
@@ -123,12 +123,12 @@ func TestPool(t *testing.T) {
 	if err := fresh.parse(second, false); err != nil {
 		t.Fatal(err)
 	}
-	want := fresh.finish(fresh.writeBody(nil), Box{0, 0, 1, 1}, 1, 1, true)
+	want := fresh.finish(fresh.writeBody(nil), Box{Width: 1, Height: 1}, 1, 1, true)
 	for range 100 {
-		if _, err := Clean(first, Box{0, 0, 1, 1}); err != nil {
+		if _, err := Clean(first, Box{Width: 1, Height: 1}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Clean(second, Box{0, 0, 1, 1})
+		got, err := Clean(second, Box{Width: 1, Height: 1})
 		if err != nil || !bytes.Equal(got.SVG, want.SVG) || !got.Monochrome {
 			t.Fatalf("%v\ngot  %s\nwant %s", err, got.SVG, want.SVG)
 		}

@@ -68,7 +68,7 @@ func FuzzClean(f *testing.F) {
 	f.Add([]byte(`<style>.a>b:not(.c),#d{fill:url( "#a" );--x:1}@media print{a{b:c}}</style>`))
 	f.Add([]byte(`<x/></svg><script/>`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		d, err := Clean(body, Box{-1.5, 0, 24, 12})
+		d, err := Clean(body, Box{Left: -1.5, Top: 0, Width: 24, Height: 12})
 		if err != nil {
 			if !errors.Is(err, ErrUnclean) {
 				t.Fatalf("%v does not wrap ErrUnclean", err)
@@ -88,7 +88,7 @@ func FuzzCSS(f *testing.F) {
 	f.Fuzz(func(t *testing.T, css string) {
 		escaped := string(appendEscaped(nil, []byte(css), true))
 		for _, body := range []string{`<path style="` + escaped + `"/>`, `<style>` + escaped + `</style>`, `<path mask="` + escaped + `"/>`} {
-			if d, err := Clean([]byte(body), Box{0, 0, 1, 1}); err == nil {
+			if d, err := Clean([]byte(body), Box{Width: 1, Height: 1}); err == nil {
 				checkClean(t, d)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/viewbox"
 )
 
 // iconifyTurn is a Turn in the form of @iconify/utils.
@@ -48,7 +49,7 @@ func readIconify(t *testing.T) (c iconifyCases) {
 // requested, equals the output of Iconify's renderer for both.
 func TestTurnsAsIconify(t *testing.T) {
 	for _, c := range readIconify(t).Cases {
-		d, err := CleanTurned([]byte(c.Body), c.Box, Turn{c.Turn.HFlip, c.Turn.VFlip, c.Turn.Rotate})
+		d, err := CleanTurned([]byte(c.Body), c.Box, Turn{HFlip: c.Turn.HFlip, VFlip: c.Turn.VFlip, Rotate: c.Turn.Rotate})
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
@@ -73,38 +74,19 @@ func TestNumbersAsJavaScript(t *testing.T) {
 	c := readIconify(t)
 	for _, n := range c.Numbers {
 		f, err := strconv.ParseFloat(n[0], 64)
-		if got := number(f); err != nil || got != n[1] {
+		if got := viewbox.Number(f); err != nil || got != n[1] {
 			t.Errorf("number(%s) = %s, want %s (%v)", n[0], got, n[1], err)
 		}
 	}
 	for _, f := range c.Follows {
-		if got := scaledSide(f[0], f[1]); got != f[2] {
+		if got := viewbox.Scaled(f[0], f[1]); got != f[2] {
 			t.Errorf("scaledSide(%v, %v) = %v, want %v", f[0], f[1], got, f[2])
 		}
 	}
 }
 
-// TestSplitDefs covers cases that Iconify's own splitSVGDefs gets wrong (3.1.7 cuts such icons into
-// pieces that no longer nest): several, nested and empty definitions.
-func TestSplitDefs(t *testing.T) {
-	for _, c := range []struct{ in, defs, rest string }{
-		{"<path/>", "", "<path/>"},
-		{"<defs><a/></defs><b/>", "<a/>", "<b/>"},
-		{`<g><defs id="x"><a/></defs><b/></g><defs><c/></defs>`, "<a/><c/>", "<g><b/></g>"},
-		{"<defs/><b/>", "", "<b/>"},
-		{`<defs id="x"/><b/><defs><a/></defs>`, "<a/>", "<b/>"},
-		{"<defs><a/><defs><c/></defs><defs/><d/></defs><b/>", "<a/><defs><c/></defs><defs/><d/>", "<b/>"},
-		{"<title>defs</title><defs><a/></defs>", "<a/>", "<title>defs</title>"},
-	} {
-		defs, rest := splitDefs([]byte(c.in))
-		if string(defs) != c.defs || string(rest) != c.rest {
-			t.Errorf("splitDefs(%s) = %s, %s, want %s, %s", c.in, defs, rest, c.defs, c.rest)
-		}
-	}
-}
-
 func TestTransformOfInvalidInput(t *testing.T) {
-	good, err := Clean([]byte("<path/>"), Box{0, 0, 24, 24})
+	good, err := Clean([]byte("<path/>"), Box{Width: 24, Height: 24})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +101,7 @@ func TestTransformOfInvalidInput(t *testing.T) {
 		}
 	}
 	// The one icon of the library without an area can still be transformed.
-	flat, err := Clean([]byte("<path/>"), Box{-28.989, -29, 0, 0})
+	flat, err := Clean([]byte("<path/>"), Box{Left: -28.989, Top: -29, Width: 0, Height: 0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (s *iconSet) box(name string) Box {
 		return def
 	}
 	i := s.Icons[name]
-	return Box{pick(0, i.Left, s.Left), pick(0, i.Top, s.Top), pick(16, i.Width, s.Width), pick(16, i.Height, s.Height)}
+	return Box{Left: pick(0, i.Left, s.Left), Top: pick(0, i.Top, s.Top), Width: pick(16, i.Width, s.Width), Height: pick(16, i.Height, s.Height)}
 }
 
 // TestLibrary cleans the whole of @iconify/json, unpacked in the folder that ICONEDGE_LIBRARY

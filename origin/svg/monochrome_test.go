@@ -85,7 +85,7 @@ func TestMonochrome(t *testing.T) {
 		{"the word in other CSS", `<path style="border-color:currentColor;fill:currentColor" d="M0 0h9v9z"/>`, false},
 		{"a shape in a shape is not painted", `<path fill="currentColor" d="M0 0h9v9z"><path d="M0 0h9v9z"/></path>`, true},
 	} {
-		d, err := Clean([]byte(c.body), Box{0, 0, 24, 24})
+		d, err := Clean([]byte(c.body), Box{Width: 24, Height: 24})
 		if err != nil {
 			t.Errorf("%s: %v", c.why, err)
 			continue

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/iconedge/iconedge/icon/viewbox"
 )
 
 const (
@@ -28,11 +30,6 @@ type root struct {
 	box           Box
 }
 
-// String returns the value of the viewBox attribute.
-func (b Box) String() string {
-	return number(b.Left) + " " + number(b.Top) + " " + number(b.Width) + " " + number(b.Height)
-}
-
 // around returns a whole SVG in a new slice.
 func (r root) around(inside []byte) []byte {
 	const attributes = ` width="" height="" viewBox="">`
@@ -42,15 +39,15 @@ func (r root) around(inside []byte) []byte {
 		out = append(out, rootXlink...)
 	}
 	out = append(out, ` width="`...)
-	out = appendNumber(out, r.width)
+	out = viewbox.AppendNumber(out, r.width)
 	out = append(out, `" height="`...)
-	out = appendNumber(out, r.height)
+	out = viewbox.AppendNumber(out, r.height)
 	out = append(out, `" viewBox="`...)
 	for i, f := range [4]float64{r.box.Left, r.box.Top, r.box.Width, r.box.Height} {
 		if i > 0 {
 			out = append(out, ' ')
 		}
-		out = appendNumber(out, f)
+		out = viewbox.AppendNumber(out, f)
 	}
 	out = append(out, `">`...)
 	out = append(out, inside...)
@@ -95,7 +92,7 @@ func readRoot(svg []byte) (r root, inside []byte, err error) {
 	if inside, ok = bytes.CutSuffix(rest, []byte(rootEnd)); !ok {
 		return r, nil, errStored
 	}
-	if !(r.width >= 0 && r.height >= 0) || r.box.check() != nil {
+	if !(r.width >= 0 && r.height >= 0) || checkBox(r.box) != nil {
 		return r, nil, errStored
 	}
 	return r, inside, nil

@@ -18,6 +18,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/iconedge/iconedge/icon/viewbox"
 )
 
 // Limits of the input. Clean refuses an icon that exceeds any of them.
@@ -40,15 +42,11 @@ func unclean(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnclean, fmt.Sprintf(format, args...))
 }
 
-// A Box is the part of the plane that an SVG shows, in the units of the SVG: its viewBox.
-type Box struct{ Left, Top, Width, Height float64 }
-
-// A Turn is the way an alias shows its parent: flipped first, then rotated clockwise by Rotate
-// quarter turns (any whole number, as in Iconify).
-type Turn struct {
-	HFlip, VFlip bool
-	Rotate       int
-}
+// The geometry of an icon: its viewBox, and how an alias turns it.
+type (
+	Box  = viewbox.Box
+	Turn = viewbox.Turn
+)
 
 // An Icon is one clean SVG.
 type Icon struct {
@@ -68,7 +66,7 @@ func Clean(body []byte, box Box) (Icon, error) {
 // @iconify/utils does. The box is the one of the merged icon and alias, before the turn. The error
 // wraps ErrUnclean.
 func CleanTurned(body []byte, box Box, turn Turn) (Icon, error) {
-	if err := box.check(); err != nil {
+	if err := checkBox(box); err != nil {
 		return Icon{}, err
 	}
 	p := parsers.Get().(*parser)
@@ -78,7 +76,7 @@ func CleanTurned(body []byte, box Box, turn Turn) (Icon, error) {
 	}
 	verdict := p.analyse()
 	inside := p.writeBody(make([]byte, 0, len(body)+64))
-	inside, box = turned(inside, box, turn)
+	inside, box = turn.Apply(inside, box)
 	return p.finish(inside, box, box.Width, box.Height, verdict.monochrome()), nil
 }
 
@@ -94,7 +92,7 @@ func (p *parser) finish(inside []byte, box Box, width, height float64, monochrom
 	}
 }
 
-func (b Box) check() error {
+func checkBox(b Box) error {
 	for _, f := range []float64{b.Left, b.Top, b.Width, b.Height} {
 		if math.IsNaN(f) || math.Abs(f) > maxNumber {
 			return unclean("its box is not four finite numbers")

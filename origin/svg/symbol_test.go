@@ -21,7 +21,7 @@ func TestSymbol(t *testing.T) {
 		{"keyframes", `<style>@keyframes spin{from{opacity:0}to{opacity:1}}@media print{.a{fill:red}}.a{animation:spin 1s linear}</style>`,
 			`<style>@keyframes p-n_spin{from{opacity:0}to{opacity:1}}@media print{#p-n .p-n_a{fill:red}}#p-n .p-n_a{animation:p-n_spin 1s linear}</style>`},
 	} {
-		c, err := Clean([]byte(tt.body), Box{0, 0, 16, 16})
+		c, err := Clean([]byte(tt.body), Box{Width: 16, Height: 16})
 		if err != nil {
 			t.Fatal(tt.name, err)
 		}
@@ -30,7 +30,7 @@ func TestSymbol(t *testing.T) {
 			t.Errorf("%s: %s, %v, %v\nwant %s", tt.name, got, xlink, err, want)
 		}
 	}
-	c, err := Clean([]byte(`<g id="a"/><use xlink:href="#a"/>`), Box{0, 0, 1, 2})
+	c, err := Clean([]byte(`<g id="a"/><use xlink:href="#a"/>`), Box{Width: 1, Height: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func FuzzSymbol(f *testing.F) {
 	}
 	f.Add(`<style>.a:not(.b,#c){fill:red}</style><g class="a" id="x"/><use href="#x"/>`)
 	f.Fuzz(func(t *testing.T, body string) {
-		c, err := Clean([]byte(body), Box{0, 0, 16, 16})
+		c, err := Clean([]byte(body), Box{Width: 16, Height: 16})
 		if err != nil {
 			if c, err = CleanDocument([]byte(body), false); err != nil {
 				return
@@ -80,7 +80,7 @@ func FuzzSymbol(f *testing.F) {
 		}
 		_, inside, _ := strings.Cut(string(got), ">")
 		inside = strings.TrimSuffix(inside, "</symbol>")
-		again, err := Clean([]byte(inside), Box{0, 0, 16, 16})
+		again, err := Clean([]byte(inside), Box{Width: 16, Height: 16})
 		if err != nil {
 			t.Fatalf("%s: cleaned again: %v", got, err)
 		}

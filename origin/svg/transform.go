@@ -1,6 +1,9 @@
 package svg
 
-import "github.com/iconedge/iconedge/icon"
+import (
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/viewbox"
+)
 
 // Transform applies v to a clean SVG (Icon.SVG): it rotates, flips and sizes it. The result equals
 // that of iconToSVG of @iconify/utils for the same customisations. Without a size, the SVG keeps
@@ -19,7 +22,7 @@ func Transform(svg []byte, v icon.Variant) (out []byte, width, height float64, e
 		out, err := Customise(svg, v, true)
 		return out, r.width, r.height, err
 	}
-	inside, r.box = turned(inside, r.box, Turn{HFlip: v.HFlip, VFlip: v.VFlip, Rotate: v.Rotate})
+	inside, r.box = viewbox.Turn{HFlip: v.HFlip, VFlip: v.VFlip, Rotate: v.Rotate}.Apply(inside, r.box)
 	if v.Rotate%2 != 0 {
 		r.width, r.height = r.height, r.width
 	}
@@ -27,9 +30,9 @@ func Transform(svg []byte, v icon.Variant) (out []byte, width, height float64, e
 	case v.Width != 0 && v.Height != 0:
 		r.width, r.height = w, h
 	case v.Width != 0:
-		r.width, r.height = w, scaledSide(w, r.box.Height/r.box.Width)
+		r.width, r.height = w, viewbox.Scaled(w, r.box.Height/r.box.Width)
 	case v.Height != 0:
-		r.width, r.height = scaledSide(h, r.box.Width/r.box.Height), h
+		r.width, r.height = viewbox.Scaled(h, r.box.Width/r.box.Height), h
 	}
 	return r.around(inside), r.width, r.height, nil
 }

@@ -2,13 +2,14 @@
 import { all, doc, find, say, show, store, stored } from './page';
 
 const most = 200; // icons
-const longest = 7000; // characters in an address
+const longest = 8000; // characters in an address
 
 const read = () => stored('bag').split(',').filter((name) => /^[a-z0-9-]+\/[a-z0-9-]+$/.test(name)).slice(0, most);
 
 function write(names: string[]): void {
   const list = names.sort().join(',');
-  if (names.length > most || list.length > longest) return say(`The bag is full: it takes ${most} icons.`);
+  if (names.length > most) return say(`The bag is full: it takes ${most} icons.`);
+  if (list.length > longest) return say('The bag is full: its address would be too long.');
   const kept = store('bag', list);
   update();
   if (!kept) say('This browser stores nothing: the bag lasts until you leave the page.');
@@ -21,11 +22,13 @@ function update(): void {
   for (const button of all('[data-icon]')) button.ariaPressed = String(names.includes(button.dataset.icon!));
 }
 
+const unreachable = () => say('There is no network to show the bag.', { lasting: true });
+
 /** Fills the page of the bag with the stored icons. */
 async function fill(): Promise<void> {
   const names = read();
-  if (!find('#bag[data-stored]') || !names.length) return;
-  const response = await fetch('/bag?icons=' + names.join(','));
+  if (!find('#bag[data-stored]') || (!names.length && !find('#bag .grid'))) return;
+  const response = await fetch('/bag' + (names.length ? '?icons=' + names.join(',') : ''));
   if (response.status !== 200) return say('The bag can not be shown at the moment.', { lasting: true });
   show(await response.text());
   find('#bag')?.setAttribute('data-stored', '');
@@ -38,11 +41,11 @@ doc.addEventListener('click', (event) => {
   const names = read();
   const had = names.includes(name);
   write(had ? names.filter((other) => other !== name) : [...names, name]);
-  if (button.dataset.remove) location.reload();
+  if (button.dataset.remove) fill().catch(unreachable);
 });
 
 doc.addEventListener('shown', update);
 addEventListener('storage', update); // another tab has changed it
 addEventListener('pageshow', update);
 update();
-fill().catch(() => say('There is no network to show the bag.', { lasting: true }));
+fill().catch(unreachable);

@@ -42,15 +42,80 @@ export function store(key: string, value: string): boolean {
   }
 }
 
-/** Replaces the main element of the page by that of another page of the site. */
-export function show(html: string): void {
+/** Focuses the element of the new page that stands for one of the page before, or the first result. */
+function refocus(before: Element, main: HTMLElement): void {
+  const same = before.id ? doc.getElementById(before.id) : all('a', main).find((a) => a.getAttribute('href') === before.getAttribute('href'));
+  const first = before.closest('.grid') ? find('.grid a', main) : null;
+  (same ?? first ?? main).focus();
+}
+
+/** Gives an element the content of another. Selects that stay the same are left alone, because a list of packs takes long to lay out. */
+function renew(to: Element, from: Element): void {
+  const news = [...from.children];
+  if (to.childElementCount !== news.length || !find('select', to) || !find('select', from)) return to.replaceChildren(...from.childNodes);
+  [...to.children].forEach((old, i) => {
+    const next = news[i]!;
+    if (old.isEqualNode(next)) return;
+    if (find('select', old) && old.cloneNode().isEqualNode(next.cloneNode())) renew(old, next);
+    else old.replaceWith(next);
+  });
+}
+
+const atOnce = 6; // icons that load at the same time, so that a key press needs to wait for few
+let putOff: HTMLImageElement[] = [];
+let start = 0; // the timer of their loading
+
+/** Puts off the icons of a list that are not loaded yet, because a browser takes longer to draw 50 icons than to show a page. */
+export function holdIcons(from: ParentNode): void {
+  clearTimeout(start);
+  putOff = [];
+  for (const image of all<HTMLImageElement>('img[src][loading=lazy]', from)) {
+    if (from === doc && image.complete) continue;
+    image.dataset.src = image.getAttribute('src')!;
+    image.removeAttribute('src');
+  }
+}
+
+/** Loads the icons that were put off, one after the other, after a pause in ms. */
+export function loadIcons(pause = 0): void {
+  clearTimeout(start);
+  start = window.setTimeout(() => {
+    putOff = all<HTMLImageElement>('img[data-src]');
+    for (let i = 0; i < atOnce; i++) loadNext();
+  }, pause);
+}
+
+function loadNext(): void {
+  const image = putOff.shift();
+  if (!image) return;
+  for (const end of ['load', 'error']) image.addEventListener(end, loadNext, { once: true });
+  image.src = image.dataset.src!;
+  delete image.dataset.src;
+}
+
+/** Returns the items of lists in a page that is to be shown, each with the same item of the page that is, if there is one. */
+function sameItems(to: Element, from: Element): [Element, Element][] {
+  const href = (item: Element) => find('a', item)?.getAttribute('href');
+  const shown = new Map(all('.grid > li', to).map((item) => [href(item), item]));
+  return all('.grid > li', from).flatMap((item) => {
+    const old = shown.get(href(item));
+    return old?.isEqualNode(item) ? [[item, old]] : [];
+  });
+}
+
+/** Replaces the main element of the page by that of another page of the site. Icons load after a pause in ms. */
+export function show(html: string, pause = 0): void {
   const next = new DOMParser().parseFromString(html, 'text/html');
   const from = find('main', next);
   const to = find('main')!;
   if (!from) throw new Error('not a page');
-  const focus = to.contains(doc.activeElement) ? doc.activeElement!.id : '';
-  to.replaceChildren(...from.childNodes);
+  const focused = to.contains(doc.activeElement) ? doc.activeElement : null;
+  const same = sameItems(to, from);
+  holdIcons(from);
+  renew(to, from);
+  for (const [item, old] of same) item.replaceWith(old); // whose icon is drawn already
+  requestAnimationFrame(() => loadIcons(pause)); // after the page is painted
   doc.title = next.title;
-  if (focus) doc.getElementById(focus)?.focus();
+  if (focused) refocus(focused, to);
   doc.dispatchEvent(new Event('shown'));
 }

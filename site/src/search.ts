@@ -1,47 +1,54 @@
 // Search while typing: the script fetches the page of results that the form would open, and shows its main element.
-import { all, doc, find, say, show } from './page';
+import { all, doc, find, holdIcons, loadIcons, say, show } from './page';
 
 const box = find<HTMLInputElement>('#q')!;
 const minGap = 30; // ms between two requests
-const burst = 40; // requests in 10 s, after which the gap is longer, because a client has 300 a minute
-const longGap = 250;
+const longGap = 250; // when few requests are left of those that the server allows in a minute
+const few = 60;
+const typing = 200; // ms without a key after which icons load
 
 let shown = location.pathname + location.search; // the address whose main element is on the page
 let wanted = shown;
 let turn = 0;
 let timer = 0;
-let sent: number[] = [];
+let sent = 0; // the time of the last request
+let gap = minGap;
 let notBefore = 0; // after a 429
+let failed = ''; // the message about the last request
 let request: AbortController | undefined;
-let announcement = 0;
+let pause = 0; // its timer
 
 const onResults = () => location.pathname === '/search';
 
-/** The address of the results of the box and the filters. */
-function address(): string {
+/** The address of the results of the box and the filters, or of the packs that pass the filters. */
+function address(filters = onResults() ? find<HTMLFormElement>('form.filters') : null): string {
+  const path = filters?.getAttribute('action') ?? '/search';
   const query = new URLSearchParams();
-  const filters = onResults() ? find<HTMLFormElement>('form.filters') : null;
   const text = box.value.trim();
-  if (text) query.set('q', text);
+  if (text && path === '/search') query.set('q', text);
   if (filters) {
     for (const [name, value] of new FormData(filters)) {
       if (name !== 'q' && value) query.set(name, String(value));
     }
   }
   const q = query.toString();
-  return '/search' + (q && '?' + q);
+  return path + (q && '?' + q);
 }
 
 /** Asks for a page; of several in short succession, only for the last. */
 function want(url: string): void {
-  if (url === wanted && url === shown) return;
   wanted = url;
   turn++; // the response to an earlier request is not shown
   clearTimeout(timer);
+  if (url === shown) {
+    request?.abort();
+    loadIcons();
+    if (failed) say((failed = ''));
+    return;
+  }
+  holdIcons(doc);
   const now = Date.now();
-  sent = sent.filter((at) => at > now - 10_000);
-  const gap = sent.length > burst ? longGap : minGap;
-  const at = Math.max((sent.at(-1) ?? 0) + gap, notBefore);
+  const at = Math.max(sent + gap, notBefore);
   if (at <= now) void send();
   else timer = window.setTimeout(() => void send(), at - now);
 }
@@ -51,36 +58,51 @@ async function send(): Promise<void> {
   const mine = turn;
   request?.abort();
   request = new AbortController();
-  sent.push(Date.now());
+  sent = Date.now();
   try {
     const response = await fetch(url, { signal: request.signal, headers: { Accept: 'text/html' } });
+    gap = Number(/;r=(\d+)/.exec(response.headers.get('RateLimit') ?? '')?.[1] ?? few) < few ? longGap : minGap;
     if (mine !== turn) return;
     if (response.status === 429) {
       const wait = Number(response.headers.get('Retry-After')) || 1;
       notBefore = Date.now() + wait * 1000;
       wanted = shown;
-      return say(`Too many searches at once. Type again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`, { lasting: true });
+      return fail(`Too many searches at once. Type again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`);
     }
-    if (!response.headers.get('Content-Type')?.startsWith('text/html')) throw new Error('not a page');
+    if (response.status >= 500 || !response.headers.get('Content-Type')?.startsWith('text/html')) throw new Error('not a page');
+    const copy = response.clone();
     const html = await response.text();
     if (mine !== turn) return;
-    show(html);
+    show(html, typing);
     enter(url);
-    clearTimeout(announcement);
-    say('');
-    announcement = window.setTimeout(announce, 700);
+    clearTimeout(pause);
+    say((failed = ''));
+    pause = window.setTimeout(() => {
+      announce();
+      if (navigator.serviceWorker?.controller) keep(url, copy).catch(() => {}); // the browser may refuse storage
+    }, 700);
   } catch (error) {
     if (mine !== turn || (error as Error).name === 'AbortError') return;
     wanted = shown;
-    say(navigator.onLine ? 'The server did not answer. Type again to retry.' : 'There is no network. The results stay; type again to retry.', { lasting: true });
+    fail(`${navigator.onLine ? 'There is no connection to the server' : 'You are offline: there is no network'}. The results stay; type again to retry.`);
   }
+}
+
+/** Stores a page, to open it offline. */
+const keep = async (url: string, page: Response) => (await caches.open('site')).put(url, page);
+
+/** Shows why there are no new results, until there are. */
+function fail(message: string): void {
+  loadIcons();
+  say((failed = message), { lasting: true });
 }
 
 /** Puts the address of the results into the history: one entry for each visit to the results. */
 function enter(url: string): void {
-  if (onResults()) history.replaceState(null, '', url);
+  if (url.split('?')[0] === location.pathname) history.replaceState(null, '', url);
   else history.pushState(null, '', url);
   shown = wanted = url;
+  scrollTo(0, 0);
 }
 
 function announce(): void {
@@ -88,17 +110,21 @@ function announce(): void {
   if (total) say(`${total} ${total === '1' ? 'result' : 'results'}`, { quiet: true });
 }
 
-box.addEventListener('input', () => want(address()));
+box.addEventListener('input', () => {
+  want(onResults() || box.value.trim() ? address() : shown);
+});
 
 doc.addEventListener('change', (event) => {
-  if ((event.target as Element).closest('form.filters') && onResults()) want(address());
+  const filters = (event.target as Element).closest<HTMLFormElement>('form.filters');
+  if (filters) want(address(filters));
 });
 
 doc.addEventListener('submit', (event) => {
   const form = event.target as HTMLFormElement;
-  if (form.role !== 'search' && !(form.matches('.filters') && onResults())) return;
+  const filters = form.matches('.filters');
+  if (form.role !== 'search' && !filters) return;
   event.preventDefault();
-  want(address());
+  want(filters ? address(form) : address());
 });
 
 // Back and forward between pages of this document. An address with another fragment is the same page.

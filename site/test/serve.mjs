@@ -18,26 +18,44 @@ export async function serve(...flags) {
 }
 
 export async function run(dir, ...flags) {
-  const args = ['run', '--data', dir, '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', ...flags];
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const site = await start(['run', '--data', dir, ...flags], /name list ready/);
+  return {
+    ...site, dir, program,
+    async stop() {
+      await site.end();
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+const running = new Set();
+process.on('exit', () => running.forEach((child) => child.kill()));
+
+/** Starts a command of the program on free ports, and waits until its log says that it is ready. */
+export async function start(args, ready) {
+  const child = spawn(program, [...args, '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
-  const base = await new Promise((ok, no) => {
+  const address = (of) => new RegExp(`msg=listening address=(\\S+) for=${of}`).exec(log)?.[1];
+  await new Promise((ok, no) => {
     child.stderr.on('data', (chunk) => {
       log += chunk;
-      const address = /msg=listening address=(\S+) for=public/.exec(log);
-      if (address && /name list ready/.test(log)) ok('http://' + address[1]);
+      if (address('public') && address('admin') && ready.test(log)) ok();
     });
     child.on('exit', (code) => no(new Error(`the program ended with ${code}: ${log}`)));
   });
+  // A test that fails before it ends its processes must not keep the others from ending.
+  running.add(child);
+  for (const of of [child, child.stderr]) of.unref();
   return {
-    base, dir, program,
-    pause: () => child.kill('SIGSTOP'),
-    async stop() {
+    base: 'http://' + address('public'), admin: 'http://' + address('admin'),
+    async end() {
+      running.delete(child);
+      child.ref();
       child.removeAllListeners('exit');
+      if (child.exitCode !== null || child.signalCode) return;
       const ended = new Promise((done) => child.on('exit', done));
       child.kill();
       await ended;
-      rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }
@@ -47,3 +65,6 @@ export async function browse() {
   if (!executablePath) throw new Error('no Chromium on this machine: `make chromium` installs it as root');
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-quic', '--disable-component-update'] });
 }
+
+/** The rules of html-validate for pages. */
+export const markup = { extends: ['html-validate:recommended'], rules: { 'long-title': 'off', 'no-trailing-whitespace': 'off', 'attribute-boolean-style': 'off', 'no-inline-style': 'error' } };

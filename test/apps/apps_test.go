@@ -13,6 +13,7 @@ type application struct {
 	client string
 	did    string // by the client, for the page
 	large  bool   // only `make apps` runs it
+	alone  bool   // its start sets environment variables
 	tls    bool   // the client also runs over TLS, with HTTP/2 if it speaks that
 	flags  []string
 	nginx  string // the lines of a location of nginx that do the same, without proxy_pass
@@ -36,6 +37,9 @@ func TestApplications(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			if a.large && !whole() {
 				t.Skip("`make apps` runs it")
+			}
+			if !a.alone && !whole() { // the rows of the page are written one after the other
+				t.Parallel()
 			}
 			a.test(t)
 		})

@@ -9,9 +9,14 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/test/harness"
+	"github.com/iconedge/iconedge/test/parallel"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+// Each application starts processes, then mostly waits for them.
+func TestMain(m *testing.M) {
+	parallel.AtOnce(4)
+	os.Exit(harness.Main(m))
+}
 
 // whole reports whether the tests run for `make apps`: all applications, at full length.
 func whole() bool { return os.Getenv("ICONEDGE_APPS") != "" }

@@ -74,8 +74,8 @@ var (
 	inLegend  = regexp.MustCompile(`{{(\w+)}}`)
 	inAlert   = regexp.MustCompile(`\$labels\.(\w+)`)
 	ofLabel   = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
-	// inPlace replaces Grafana's variables: all regions, all nodes, and a minute for rates.
-	inPlace = strings.NewReplacer("$__rate_interval", "1m", "$region", ".*", "$instance", ".*")
+	// inPlace replaces Grafana's variables: all regions, nodes and sites, and a minute for rates.
+	inPlace = strings.NewReplacer("$__rate_interval", "1m", "$region", ".*", "$instance", ".*", "$site", ".*")
 )
 
 // namesIn returns the names that a pattern finds.

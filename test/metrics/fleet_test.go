@@ -50,12 +50,18 @@ func startWatchedFleet(t *testing.T) *watchedFleet {
 	}
 	f.shield = edge("--region", "core", "--origin", "http://"+f.originAddress).Ready()
 	own := []string{"--origin", "http://" + f.shield.Address("public"), "--origin", "http://" + f.originAddress, "--limit", "search=3/1m", "--deny-file", deny}
-	f.eu = edge(append(own, "--region", "eu", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--cache-dir", filepath.Join(f.home, "cache"),
+	f.eu = edge(append(own, "--config", configFile(t, f.shield.Address("public")), "--region", "eu", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--cache-dir", filepath.Join(f.home, "cache"),
 		"--access-log", filepath.Join(f.home, "access.log"), "--trace-endpoint", collector.URL, "--trace-sample", "1")...)
 	f.us = edge(append(own, "--region", "us")...).Ready()
 	f.eu.Ready()
 	f.client, f.denied = clientFrom("127.0.0.1"), clientFrom("127.0.0.2")
 	return f
+}
+
+// configFile writes a configuration file with one site, whose origin is at an address.
+func configFile(t *testing.T, origin string) string {
+	t.Helper()
+	return harness.TextFile(t, "version: 1\nsites:\n  - {name: icons, hosts: [\"*\"], icons: true, origins: {icons: {urls: [\"http://"+origin+"\"]}}}\n")
 }
 
 // clientFrom returns a client with its own loopback address. It trusts every certificate.

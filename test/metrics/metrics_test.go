@@ -28,7 +28,7 @@ func metricsPages(t *testing.T) []metricsPage {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	origin := harness.Start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
-	edge := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+	edge := harness.Start(t, home, "edge", "--config", configFile(t, origin.Address("public")), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--redis", fleettest.Start(t).URL).Ready()
 	for range 2 {
 		harness.Get(t, edge.Address("public"), "/demo/arrow.svg")

@@ -3,9 +3,9 @@ package sequential
 
 import "testing"
 
-// Test is for a long test whose work is done by one goroutine. It skips the test if the tests run
-// under the race detector and with -short. `make test` also runs each package that calls Test
-// without the race detector, and `make race` runs the tests under it without -short.
+// Test is the first statement of a long test whose work is done by one goroutine. It skips the test
+// if the tests run under the race detector and with -short. `make test` runs the tests that call it
+// without the race detector, and `make race` under it, without -short.
 func Test(t testing.TB) {
 	t.Helper()
 	if raced && testing.Short() {

@@ -71,6 +71,25 @@ serviceAccount: {create: false}
 redis: {url: "redis://valkey:6379"}
 publish: {enabled: true}
 `,
+	"sites": `
+redis: {existingSecret: redis}
+edge:
+  podAnnotations: {a: b}
+  config:
+    secrets: [staging]
+    file: |
+      version: 1
+      sites:
+        - name: icons
+          hosts: [icons.example.org]
+          icons: true
+          origins: {icons: {urls: ["${SHIELD_0}", "${SHIELD_1}"], backups: ["${ORIGIN}"], host: origin}}
+        - name: staging
+          hosts: [staging.example.org]
+          origins: {app: {urls: ["http://app.web.svc:3000"]}}
+          rules:
+            - auth: {basic: /etc/iconedge/site-secrets/staging/users}
+`,
 }
 
 func loadChart(t *testing.T) *chart.Chart {
@@ -393,6 +412,57 @@ func TestChartTiers(t *testing.T) {
 	}
 }
 
+// TestChartSites: a configuration file is mounted where the edges look for it, the program accepts
+// it with the pod's variables and secrets, and a change of it replaces the pods unless told
+// otherwise.
+func TestChartSites(t *testing.T) {
+	edge := func(set values) (map[string]any, core.PodTemplateSpec) {
+		all := objects(t, set)
+		return all, all["Deployment icons-iconedge-edge"].(*apps.Deployment).Spec.Template
+	}
+	all, pod := edge(installs["sites"])
+	c, mounts, text := pod.Spec.Containers[0], map[string]string{}, ""
+	for _, m := range c.VolumeMounts {
+		for _, v := range pod.Spec.Volumes {
+			switch {
+			case v.Name != m.Name:
+			case v.ConfigMap != nil:
+				mounts[m.MountPath] = "ConfigMap " + v.ConfigMap.Name
+				text = all["ConfigMap "+v.ConfigMap.Name].(*core.ConfigMap).Data["edge.yaml"]
+			case v.Secret != nil:
+				mounts[m.MountPath] = "Secret " + v.Secret.SecretName
+			}
+		}
+	}
+	want := map[string]string{"/etc/iconedge/sites": "ConfigMap icons-iconedge-sites", "/etc/iconedge/site-secrets/staging": "Secret staging", "/etc/iconedge/secrets": "Secret icons-iconedge-tiers"}
+	if !maps.Equal(mounts, want) {
+		t.Errorf("mounts %v, want %v", mounts, want)
+	}
+	if !slices.Contains(c.Args, "--config=/etc/iconedge/sites/edge.yaml") || slices.ContainsFunc(c.Args, func(a string) bool { return strings.HasPrefix(a, "--origin=") }) {
+		t.Errorf("arguments %v", c.Args)
+	}
+	var env []string
+	for _, e := range c.Env {
+		env = append(env, e.Name+"="+e.Value)
+	}
+	checkSites(t, "the chart's file", text, "/etc/iconedge/site-secrets/staging/users", env...)
+	sum := func(set values) string {
+		_, pod := edge(set)
+		return pod.Annotations["checksum/sites"]
+	}
+	before, other := pod.Annotations["checksum/sites"], strings.Replace(installs["sites"], "app.web.svc", "other.web.svc", 1)
+	if pod.Annotations["a"] != "b" || before == "" || sum(installs["sites"]) != before || sum(other) == before {
+		t.Errorf("annotations %v", pod.Annotations)
+	}
+	if got := sum(strings.Replace(installs["sites"], "  config:\n", "  config:\n    restart: false\n", 1)); got != "" {
+		t.Errorf("a change replaces the pods: %s", got)
+	}
+	all, pod = edge(`edge: {config: {existing: mine}}`)
+	if all["ConfigMap mine"] != nil || !slices.ContainsFunc(pod.Spec.Volumes, func(v core.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == "mine" }) {
+		t.Errorf("volumes %v", pod.Spec.Volumes)
+	}
+}
+
 // TestChartValues: values out of range are rejected with a message that names them.
 func TestChartValues(t *testing.T) {
 	for _, row := range []struct {
@@ -417,6 +487,15 @@ func TestChartValues(t *testing.T) {
 		{`edge: {ingress: {host: "no host"}}`, "/edge/ingress/host"},
 		{`edge: {trustedProxies: [everyone]}`, "/edge/trustedProxies/0"},
 		{`edge: {origins: [somewhere]}`, "/edge/origins/0"},
+		{`edge: {config: {file: [a]}}`, "/edge/config/file"},
+		{`edge: {config: {restart: "no"}}`, "/edge/config/restart"},
+		{`edge: {config: {secrets: [a/b]}}`, "/edge/config/secrets/0"},
+		{`edge: {config: {file: a, existing: b}}`, "/edge/config/existing"},
+		{`edge: {config: {file: a}, hosts: [a.example.org]}`, "/edge/hosts"},
+		{`edge: {config: {existing: a}, hosts: [a.example.org]}`, "/edge/hosts"},
+		// shields have no origin
+		{`{edge: {config: {file: a}}, origin: {enabled: false}}`, "/edge/origins"},
+		{`{edge: {config: {file: a}}, origin: {enabled: false}, shield: {enabled: false}}`, ""},
 		{`edge: {extraArgs: [nonsense]}`, "/edge/extraArgs/0"},
 		{`edge: {tls: {redirect: true}}`, "/edge/tls/secretName"},
 		{`edge: {resources: {limits: {memory: lots}}}`, "/edge/resources/limits/memory"},

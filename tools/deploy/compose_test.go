@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,15 +27,20 @@ func example(t *testing.T) types.Mapping {
 	return env
 }
 
-// project returns the Compose file as Compose loads it, checked against its schema.
-func project(t *testing.T, env types.Mapping) (*types.Project, error) {
+// project returns the Compose file, with others over it, as Compose loads it, checked against its
+// schema.
+func project(t *testing.T, env types.Mapping, over ...string) (*types.Project, error) {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join(folder, "compose"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	var files []types.ConfigFile
+	for _, name := range append([]string{"compose.yaml"}, over...) {
+		files = append(files, types.ConfigFile{Filename: filepath.Join(dir, name)})
+	}
 	return loader.LoadWithContext(t.Context(), types.ConfigDetails{
-		WorkingDir: dir, ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(dir, "compose.yaml")}}, Environment: env,
+		WorkingDir: dir, ConfigFiles: files, Environment: env,
 	}, func(o *loader.Options) { o.SetProjectName("iconedge", true); o.Profiles = []string{"*"} })
 }
 
@@ -105,6 +111,39 @@ func TestComposeCalls(t *testing.T) {
 		}
 		if _, ok := s.Networks[region]; !ok {
 			t.Errorf("%s is not in the network %s", name, region)
+		}
+	}
+}
+
+// TestComposeSites: with sites.yaml each edge, and nothing else, has a configuration file that the
+// program accepts. Its origins are services in a network of the edges.
+func TestComposeSites(t *testing.T) {
+	p, err := project(t, example(t), "sites.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range p.Services {
+		config, own := s.Environment["ICONEDGE_CONFIG"], s.Environment["ICONEDGE_ORIGIN"]
+		if _, _, isEdge := strings.Cut(name, "-"); !isEdge {
+			if config != nil {
+				t.Errorf("%s has a configuration file", name)
+			}
+			continue
+		}
+		if config == nil || own == nil || *own != "" || len(s.Volumes) != 1 || len(s.Networks) != 2 {
+			t.Errorf("%s: file %v, origin %v, volumes %v, networks %v", name, config, own, s.Volumes, s.Networks)
+			continue
+		}
+		v := s.Volumes[0]
+		if _, err := os.Stat(filepath.Join(v.Source, strings.TrimPrefix(*config, v.Target))); err != nil || !v.ReadOnly || v.Type != types.VolumeTypeBind {
+			t.Errorf("%s mounts %+v: %v", name, v, err)
+		}
+	}
+	text := string(read(t, "compose", "sites", "edge.yaml"))
+	checkSites(t, "compose/sites/edge.yaml", text, "")
+	for _, m := range regexp.MustCompile(`"http://([a-z]+):`).FindAllStringSubmatch(text, -1) {
+		if _, ok := p.Services[m[1]].Networks["core"]; !ok {
+			t.Errorf("%s is no service that edges reach", m[1])
 		}
 	}
 }

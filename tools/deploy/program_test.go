@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write what is generated instead of comparing with it")
+var update = flag.Bool("update", false, "write generated files instead of comparing with them")
 
 const (
 	root   = "../.."
@@ -107,6 +107,31 @@ func checkVariable(t *testing.T, what, command, name string) {
 	ours, isOurs := strings.CutPrefix(name, "ICONEDGE_")
 	if isOurs && !slices.Contains(flagsOf(t, command), strings.ReplaceAll(strings.ToLower(ours), "_", "-")) {
 		t.Errorf("%s: iconedge %s has no flag for %s", what, command, name)
+	}
+}
+
+// checkSites checks a configuration file by the program, with env. A file of users of basic
+// authentication, which the file names by its path, is replaced by one of the test.
+func checkSites(t *testing.T, what, text, users string, env ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	file, own := filepath.Join(dir, "edge.yaml"), filepath.Join(dir, "users")
+	switch {
+	case users == "":
+	case strings.Contains(text, users):
+		text = strings.ReplaceAll(text, users, own)
+	default:
+		t.Errorf("%s does not name %s", what, users)
+	}
+	for path, content := range map[string]string{file: text, own: "me:$2y$05$PtBgq3/5BWDVXeyWTDF5jeE.6gF.xK4yTrHCSdxWiShNtMqGjWmS2\n"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := exec.Command(program(), "config", "check", file)
+	check.Env = env
+	if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%s: %v\n%s", what, err, out)
 	}
 }
 

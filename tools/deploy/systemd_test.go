@@ -98,6 +98,30 @@ func TestServices(t *testing.T) {
 	}
 }
 
+// TestSystemdSites: the program accepts the example of a configuration file, which is in a folder
+// that the service can read and takes its secrets from credentials; a reload is a SIGHUP.
+func TestSystemdSites(t *testing.T) {
+	edge, text := units(t, "service")["iconedge-edge.service"], string(read(t, "systemd", "edge.yaml"))
+	if got := edge["Service.ExecReload"]; !slices.Equal(got, []string{"/bin/kill -HUP $MAINPID"}) {
+		t.Errorf("ExecReload %q", got)
+	}
+	path := regexp.MustCompile(`(?m)^#ICONEDGE_CONFIG=/etc/(.*)/edge.yaml$`).FindSubmatch(read(t, "systemd", "edge.env"))
+	if path == nil || !slices.Equal(edge["Service.ConfigurationDirectory"], []string{string(path[1])}) {
+		t.Errorf("edge.env has %q, the service %q", path, edge["Service.ConfigurationDirectory"])
+	}
+	const credentials = "/run/credentials/iconedge-edge.service/"
+	for _, m := range regexp.MustCompile(credentials+`([a-z-]+)`).FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(text, "LoadCredential="+m[1]+":") {
+			t.Errorf("edge.yaml does not say where the credential %s is from", m[1])
+		}
+	}
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checkSites(t, "systemd/edge.yaml", strings.ReplaceAll(text, credentials+"download-key", key), credentials+"staging-users")
+}
+
 // TestSystemdVerify runs systemd-analyze verify on the units, with an existing program.
 func TestSystemdVerify(t *testing.T) {
 	analyze, dir := tool(t, "systemd-analyze"), t.TempDir()

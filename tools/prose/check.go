@@ -110,16 +110,27 @@ func passages(file, src string) []passage {
 	case ext == ".txt" && strings.Contains(file, "testdata/"):
 		return marked(src, lineComment)
 	case ext == ".go":
-		return append(goComments(src), goMessages(src)...)
-	case ext == ".md":
+		return slices.Concat(goComments(src), goStrings(src), goNames(src))
+	case ext == ".md", strings.HasSuffix(base, ".md.tmpl"):
 		return markdown(src)
-	case ext == ".ts", ext == ".tsx", ext == ".mjs", ext == ".js", ext == ".css":
+	case ext == ".ts", ext == ".tsx", ext == ".jsx", ext == ".mjs", ext == ".js":
+		return append(marked(src, jsComment), jsStrings(src)...)
+	case ext == ".css":
 		return marked(src, jsComment)
-	case ext == ".yaml", ext == ".yml", ext == ".sh", ext == ".service", ext == ".conf", base == "Makefile", base == "Containerfile":
+	case ext == ".html":
+		return html(src)
+	case ext == ".yaml", ext == ".yml":
+		return append(marked(src, hashComment), yamlTexts(src)...)
+	case ext == ".json":
+		return jsonTexts(src)
+	case slices.Contains(hashed, ext), base == "Makefile", base == "Containerfile":
 		return marked(src, hashComment)
 	}
 	return nil
 }
+
+// hashed has the extensions of other files whose comments begin with a number sign.
+var hashed = []string{".sh", ".service", ".socket", ".env", ".example", ".conf", ".config", ".cfg", ".vcl", ".tpl", ".list"}
 
 var (
 	jsComment   = regexp.MustCompile(`(?:^|\s)(?://|/?\*+)\s(.*)$`)
@@ -159,49 +170,140 @@ func goComments(src string) (all []passage) {
 	return all
 }
 
-// messageCalls matches the functions whose texts people read: logs, errors, problems and flags.
-var messageCalls = regexp.MustCompile(`^(Debug|Info|Warn|Error|Errorf|Log|LogAttrs|New|NotFound|BadParameter|Because|With|` +
-	`StringVar|BoolVar|IntVar|Int64Var|UintVar|Uint64Var|DurationVar|Float64Var|Var|Func|BoolFunc|TextVar|` +
-	`NewDesc|Fatal|Fatalf|Skip|Skipf)$`)
-
-// goMessages returns the string literals with a space in the calls of messageCalls, and the Help
-// texts of metrics.
-func goMessages(src string) (all []passage) {
+// goStrings returns the string literals of Go source that are phrases: log messages, errors, help,
+// descriptions of metrics and of the API, names of cases.
+func goStrings(src string) (all []passage) {
 	files := token.NewFileSet()
 	f, err := parser.ParseFile(files, "", src, parser.SkipObjectResolution)
 	if err != nil {
 		return nil
 	}
-	literals := func(n ast.Node) {
-		ast.Inspect(n, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				if s, err := strconv.Unquote(lit.Value); err == nil && strings.Contains(s, " ") {
-					all = append(all, passage{files.Position(lit.Pos()).Line, s})
-				}
-			}
-			_, nested := n.(*ast.FuncLit)
-			return !nested
-		})
-	}
 	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && messageCalls.MatchString(sel.Sel.Name) {
-				for _, arg := range n.Args {
-					literals(arg)
-				}
-				return false
-			}
-		case *ast.KeyValueExpr:
-			if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Help" {
-				literals(n.Value)
-				return false
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if s, err := strconv.Unquote(lit.Value); err == nil && phrase(s) {
+				all = append(all, passage{files.Position(lit.Pos()).Line, code.ReplaceAllString(s, "`code`")})
 			}
 		}
 		return true
 	})
 	return all
 }
+
+// goNames returns the names that Go source declares at its top level, each as words: shortWay is
+// the passage "short way".
+func goNames(src string) (all []passage) {
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, "", src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil
+	}
+	add := func(ids ...*ast.Ident) {
+		for _, id := range ids {
+			all = append(all, passage{files.Position(id.Pos()).Line, words(id.Name)})
+		}
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			add(d.Name)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					add(spec.Name)
+				case *ast.ValueSpec:
+					add(spec.Names...)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// words splits a name in mixed caps.
+func words(name string) string { return strings.ToLower(caps.ReplaceAllString(name, "$1 $2")) }
+
+var caps = regexp.MustCompile(`(\pL|\pN)(\p{Lu}\p{Ll})`)
+
+// phrase reports whether a string literal may be prose: it has words, and is no markup or pattern.
+func phrase(s string) bool { return strings.Contains(s, " ") && prosaic.MatchString(s) }
+
+var prosaic = regexp.MustCompile(`\pL{2,},? \pL`)
+
+// jsStrings returns the string literals of JavaScript and TypeScript that are phrases.
+func jsStrings(src string) (all []passage) {
+	for n, line := range strings.Split(src, "\n") {
+		if comment := jsComment.FindStringIndex(line); comment != nil {
+			line = line[:comment[0]]
+		}
+		for _, lit := range jsLiteral.FindAllString(line, -1) {
+			if phrase(lit) {
+				all = append(all, passage{n + 1, lit[1 : len(lit)-1]})
+			}
+		}
+	}
+	return all
+}
+
+var jsLiteral = regexp.MustCompile("'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|`(?:[^`\\\\]|\\\\.)*`")
+
+// html returns the texts of a page or template, and its attributes that people read or hear.
+func html(src string) (all []passage) {
+	src = action.ReplaceAllStringFunc(src, func(a string) string { return " …" + strings.Repeat("\n", strings.Count(a, "\n")) })
+	for n, line := range strings.Split(src, "\n") {
+		for _, attribute := range spoken.FindAllStringSubmatch(line, -1) {
+			all = append(all, passage{n + 1, attribute[1]})
+		}
+		for _, text := range strings.Split(block.ReplaceAllString(line, "\x00"), "\x00") {
+			if text = strings.TrimSpace(tag.ReplaceAllString(text, "")); phrase(text) {
+				all = append(all, passage{n + 1, text})
+			}
+		}
+	}
+	return all
+}
+
+var (
+	action = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
+	spoken = regexp.MustCompile(`(?:alt|title|aria-label|placeholder|content)="([^"]* [^"]*)"`)
+	block  = regexp.MustCompile(`</?(?:p|h\d|li|ul|div|td|th|label|button|option|small|section|title)\b[^>]*>`)
+	tag    = regexp.MustCompile(`<[^>]*>`)
+)
+
+// yamlTexts returns the values of YAML that are phrases, with the lines that continue them.
+func yamlTexts(src string) (all []passage) {
+	last := -1
+	for n, line := range strings.Split(src, "\n") {
+		trimmed := strings.TrimSpace(line)
+		value := yamlKey.ReplaceAllString(trimmed, "")
+		switch {
+		case strings.HasPrefix(trimmed, "#"), trimmed == "":
+			continue
+		case value == trimmed && last == n-1 && len(all) > 0:
+			all[len(all)-1].text += " " + value
+		case phrase(value):
+			all = append(all, passage{n + 1, value})
+		default:
+			continue
+		}
+		last = n
+	}
+	return all
+}
+
+var yamlKey = regexp.MustCompile(`^(?:- )*"?[\w./$-]+"?:(?: +|$)|^- `)
+
+// jsonTexts returns the descriptions and titles in JSON.
+func jsonTexts(src string) (all []passage) {
+	for n, line := range strings.Split(src, "\n") {
+		for _, m := range jsonText.FindAllStringSubmatch(line, -1) {
+			all = append(all, passage{n + 1, m[1]})
+		}
+	}
+	return all
+}
+
+var jsonText = regexp.MustCompile(`"(?:description|title|summary|text)": *"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"`)
 
 // wide returns the width of each comment line that is too wide, by line number. It skips
 // directives, and lines with a URL or a table, which can't be wrapped.

@@ -2,12 +2,10 @@
 //
 //	go run -C tools ./prose ..
 //
-// It reports each comment line of Go source that is wider than 100 columns, and each sentence that
-// matches a construction of rules.txt, as FILE:LINE: what is wrong; what would be right. It exits
-// with status 1 if there is any finding. The paths in later.txt are not checked yet; a path there
-// that has no finding any more is itself a finding, so the list can only shrink.
-//
-// With arguments after the root, it checks those paths alone, also those of later.txt.
+// It reports each comment line of Go source that is wider than 100 columns, and each sentence or
+// name that matches a construction of rules.txt, as FILE:LINE: what is wrong; what would be right.
+// It exits with status 1 if there is any finding. With arguments after the root, it checks those
+// paths alone.
 package main
 
 import (
@@ -17,14 +15,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 //go:embed rules.txt
 var rulesText string
-
-//go:embed later.txt
-var laterText string
 
 func main() {
 	log.SetFlags(0)
@@ -54,34 +50,16 @@ func run(root string, only []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	later := strings.Fields(laterText)
-	if len(only) > 0 {
-		later = nil
-	}
 	var found []string
-	clean := map[string]bool{} // paths of later.txt without a finding so far
-	for _, path := range later {
-		clean[path] = true
-	}
 	for _, file := range files {
-		if len(only) > 0 && below(file, only) == "" {
+		if len(only) > 0 && !below(file, only) {
 			continue
 		}
 		src, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			return nil, err
 		}
-		findings := check(file, string(src), rules)
-		if path := below(file, later); path != "" {
-			clean[path] = clean[path] && len(findings) == 0
-			continue
-		}
-		found = append(found, findings...)
-	}
-	for _, path := range later {
-		if clean[path] {
-			found = append(found, "tools/prose/later.txt: "+path+" has no findings left; remove the line")
-		}
+		found = append(found, check(file, string(src), rules)...)
 	}
 	return found, nil
 }
@@ -97,15 +75,7 @@ func tracked(root string) ([]string, error) {
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), nil
 }
 
-// below returns the path of list that file equals or lies in. A path that ends in /* covers the
-// files of one folder, not those of its subfolders. The result is empty where there is none.
-func below(file string, list []string) string {
-	for _, path := range list {
-		folder, flat := strings.CutSuffix(path, "/*")
-		rest, inside := strings.CutPrefix(file, folder+"/")
-		if file == path || inside && !(flat && strings.Contains(rest, "/")) {
-			return path
-		}
-	}
-	return ""
+// below reports whether file equals or lies in a path of list.
+func below(file string, list []string) bool {
+	return slices.ContainsFunc(list, func(path string) bool { return file == path || strings.HasPrefix(file, path+"/") })
 }

@@ -50,7 +50,11 @@ func TestCheck(t *testing.T) {
 	}{
 		{"a comment over two lines", "a.go", "package a\n\n// F has bad\n// words.\nfunc F() {}\n", []string{`a.go:3: "bad words"; good words`}},
 		{"a log message", "a.go", "package a\n\nfunc f() {\n\tlog.Info(\"bad words\", \"key\", 1)\n}\n", []string{`a.go:4: "bad words"; good words`}},
-		{"another string", "a.go", "package a\n\nvar s = \"bad words\"\n", nil},
+		{"another string", "a.go", "package a\n\nvar s = help(\"bad words\")\n", []string{`a.go:3: "bad words"; good words`}},
+		{"a string that is no phrase", "a.go", "package a\n\nvar s = \"/ bad=words\"\n", nil},
+		{"a name", "a.go", "package a\n\nfunc TestBadWords() {}\n\ntype badWords struct{}\n", []string{
+			`a.go:3: "bad words"; good words`, `a.go:5: "bad words"; good words`,
+		}},
 		{"a wide comment", "a.go", "package a // " + long + "\n", []string{"a.go:1: comment of 114 columns; wrap it at 100"}},
 		{"wide comments, by line", "a.go", "package a\n" + strings.Repeat("\n// "+long+"\n", 9), []string{
 			"a.go:3: comment of 104 columns; wrap it at 100", "a.go:5: comment of 104 columns; wrap it at 100",
@@ -63,7 +67,17 @@ func TestCheck(t *testing.T) {
 		{"a URL", "a.go", "package a // https://" + long + "\n", nil},
 		{"a paragraph", "a.md", "# A\n\nbad\nwords `bad words`\n\n```\nbad words\n```\n", []string{`a.md:3: "bad words"; good words`}},
 		{"code in a document", "a.md", "`bad words`\n", nil},
-		{"a script", "a.ts", "// bad words\nconst s = 'bad words'\n", []string{`a.ts:1: "bad words"; good words`}},
+		{"a script", "a.ts", "// bad words\nconst s = 'bad words'\nconst t = \"x\" + `a\\`bad words`;\n", []string{
+			`a.ts:1: "bad words"; good words`, `a.ts:2: "bad words"; good words`, `a.ts:3: "bad words"; good words`,
+		}},
+		{"code of a script", "a.ts", "const s = bad words\n", nil},
+		{"a template", "a.html", "<p class=\"bad words\">{{bad words}}\n<b>bad</b> words<img alt=\"bad words\"></p>\n", []string{
+			`a.html:2: "bad words"; good words`, `a.html:2: "bad words"; good words`,
+		}},
+		{"values in YAML", "a.yaml", "# bad words\nbad: words\na:\n  - b: 'so bad\n      words'\n  - bad words\n", []string{
+			`a.yaml:1: "bad words"; good words`, `a.yaml:4: "bad words"; good words`, `a.yaml:6: "bad words"; good words`,
+		}},
+		{"a title in JSON", "a.json", "{\n\"title\": \"bad words\",\n\"other\": \"bad words\"\n}\n", []string{`a.json:2: "bad words"; good words`}},
 		{"a Makefile", "Makefile", "test: lint ## bad words\n", []string{`Makefile:1: "bad words"; good words`}},
 		{"test data", "testdata/a.txt", "GET /a\n# bad\n# words\nbody == # bad words\n", []string{`testdata/a.txt:2: "bad words"; good words`}},
 		{"another text", "a.txt", "# bad words\n", nil},
@@ -75,15 +89,16 @@ func TestCheck(t *testing.T) {
 }
 
 func TestBelow(t *testing.T) {
-	for _, row := range []struct{ file, list, want string }{
-		{"edge/cache/a.go", "edge", "edge"},
-		{"edge/cache/a.go", "edge/*", ""},
-		{"edge/a.go", "edge/*", "edge/*"},
-		{"edges/a.go", "edge", ""},
-		{"a.go", "a.go", "a.go"},
+	for _, row := range []struct {
+		file, list string
+		want       bool
+	}{
+		{"edge/cache/a.go", "edge", true},
+		{"edges/a.go", "edge", false},
+		{"a.go", "a.go", true},
 	} {
 		if got := below(row.file, []string{row.list}); got != row.want {
-			t.Errorf("below(%s, %s) = %q, want %q", row.file, row.list, got, row.want)
+			t.Errorf("below(%s, %s) = %v, want %v", row.file, row.list, got, row.want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import {
   type RefAttributes,
   type SVGAttributes,
 } from 'react';
-import { draw } from './drawing';
+import { draw } from './draw';
 import { entryOf } from './store';
 
 /**

@@ -1,4 +1,4 @@
-import { draw } from './drawing';
+import { draw } from './draw';
 
 /** The state of an icon: its SVG, or the status of a response without one (0: no response, or not an SVG). */
 export type Known = string | number | undefined;

@@ -149,12 +149,16 @@ func (f *Fetches) shard(key string) *fetchShard {
 
 // A Call describes one call of Join.
 type Call struct {
-	Key string // callers with the same key collapse
+	Key    string // callers with the same key collapse
+	Stored string // key under which the result is stored
 	// Stale is the entry that the caller found, and may not use as it is; nil means none.
 	Stale *entry.Entry
 	// Find looks up an entry that the caller may use. It runs while no other fetch of the key can
 	// begin.
 	Find func() *entry.Entry
+	// Came is the generation at which the caller arrived. The caller joins no fetch whose result a
+	// drop or a hard purge had invalidated by then.
+	Came invalidation.Generation
 	// Usable reports whether the caller may have a result whose body is still arriving; nil means
 	// that it may.
 	Usable func(*Result) bool
@@ -175,7 +179,7 @@ func (c *Fetches) Join(now time.Time, call Call) (f *Fetch, began bool) {
 	s := c.shard(call.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f, ok := s.inFlight[call.Key]; ok && f.joinable(call.Usable) {
+	if f, ok := s.inFlight[call.Key]; ok && c.joinable(f, &call) {
 		f.callers++
 		return f, false
 	}
@@ -240,12 +244,12 @@ func (s *fetchShard) remove(key string, f *Fetch) {
 
 // joinable reports whether a caller should join: there is no result yet, or a stream that can be
 // read from its beginning and that the caller may use.
-func (f *Fetch) joinable(usable func(*Result) bool) bool {
+func (c *Fetches) joinable(f *Fetch, call *Call) bool {
 	select {
 	case <-f.done:
-		return f.result.Stream == nil || f.result.Stream.readable() && (usable == nil || usable(&f.result))
-	default:
-		return true
+		return f.result.Stream == nil || f.result.Stream.readable() && !c.InvalidatedSince(f, f.result.ForOthers(), call.Came) && (call.Usable == nil || call.Usable(&f.result))
+	default: // the surrogate keys of the result are not known yet
+		return !c.InvalidatedSince(f, &entry.Entry{Key: call.Stored}, call.Came)
 	}
 }
 

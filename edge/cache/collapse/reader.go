@@ -28,7 +28,7 @@ func (s *Spool) Reader() (io.ReadCloser, error) {
 	case r != nil && r.err == nil:
 		s.placeholder, r.last = nil, time.Now()
 		return r, nil
-	case s.base > 0:
+	case s.base > 0 || s.direct:
 		return nil, ErrGone
 	}
 	r = &reader{spool: s, last: time.Now()}
@@ -46,6 +46,15 @@ func (s *Spool) readable() bool {
 // Read waits for bytes. It ends with io.EOF if the body is complete, otherwise with the error of
 // the source.
 func (r *reader) Read(p []byte) (int, error) {
+	n, direct, err := r.readHeld(p)
+	if direct {
+		return r.spool.source.Read(p)
+	}
+	return n, err
+}
+
+// readHeld reads what the spool holds. direct reports that the rest is at the source.
+func (r *reader) readHeld(p []byte) (n int, direct bool, err error) {
 	s := r.spool
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,16 +63,19 @@ func (r *reader) Read(p []byte) (int, error) {
 	for {
 		switch {
 		case r.err != nil:
-			return 0, r.err
+			return 0, false, r.err
 		case r.pos < s.total() || len(p) == 0:
 			n := copy(p, s.held[r.pos-s.base:])
 			r.pos += int64(n)
 			s.trim()
-			return n, nil
+			return n, false, nil
+		case s.direct:
+			s.base, s.held = r.pos, []byte{}
+			return 0, true, nil
 		case s.done && s.err != nil:
-			return 0, s.err
+			return 0, false, s.err
 		case s.done:
-			return 0, io.EOF
+			return 0, false, io.EOF
 		}
 		s.moved.Wait()
 	}
@@ -114,10 +126,10 @@ func (s *Spool) trim() {
 	}
 	n := slow.pos - s.base
 	switch rest := s.held[n:]; {
-	case n < spoolWindow/2: // moving the rest costs as much as reading it
+	case n < s.window/2: // moving the rest costs as much as reading it
 		return
-	case cap(s.held) > 4*spoolWindow: // the buffer grew while the body could still be stored
-		s.held = append(make([]byte, 0, 2*spoolWindow), rest...)
+	case int64(cap(s.held)) > 4*s.window: // the buffer grew while the body could still be stored
+		s.held = append(make([]byte, 0, 2*s.window), rest...)
 	default:
 		s.held = s.held[:copy(s.held, rest)]
 	}

@@ -13,8 +13,10 @@ import (
 const (
 	// The slowest reader may be spoolWindow bytes behind if the body is not stored.
 	spoolWindow = 256 << 10
-	chunk       = 32 << 10         // bytes of one read
-	patience    = 30 * time.Second // time after which a reader that holds up the others is cut
+	// oneWindow is that of a long body for one client, of which there may be thousands at a time.
+	oneWindow = 64 << 10
+	chunk     = 32 << 10         // bytes of one read
+	patience  = 30 * time.Second // time after which a reader that holds up the others is cut
 )
 
 var (
@@ -33,8 +35,11 @@ type Spool struct {
 	source    io.ReadCloser
 	length    int64 // as declared; -1: unknown
 	keep      int64
+	window    int64 // bytes that are held if the body is not stored
 	closeOnce sync.Once
 	ended     chan struct{} // closed when the body has ended and is stored
+
+	forOne bool // at most one reader reads more than the beginning
 
 	mu          sync.Mutex
 	moved       sync.Cond // bytes arrived or were read, or the body ended
@@ -44,6 +49,7 @@ type Spool struct {
 	placeholder *reader // placeholder for the first reader
 	stalled     int     // callers that wait for s.moved, perhaps the source among them
 	done        bool
+	direct      bool  // the only reader reads the rest from the source
 	err         error // why it ended; nil: it is complete
 }
 
@@ -51,7 +57,7 @@ type Spool struct {
 // ownership of them. The body has length bytes in all; -1 means unknown. A body of up to keep bytes
 // is held to be stored, 0 means that it is not. Run or Keep must be called.
 func NewSpool(r io.ReadCloser, first []byte, length, keep int64) *Spool {
-	s := &Spool{source: r, length: length, keep: keep, held: first, readers: map[*reader]struct{}{}, ended: make(chan struct{})}
+	s := &Spool{source: r, length: length, keep: keep, window: spoolWindow, held: first, readers: map[*reader]struct{}{}, ended: make(chan struct{})}
 	if first == nil {
 		s.held = []byte{} // nil would mean that there is no body
 	}
@@ -61,11 +67,21 @@ func NewSpool(r io.ReadCloser, first []byte, length, keep int64) *Spool {
 	return s
 }
 
+// ForOne says that no second client will read the body, which is not to be stored. The first reader
+// then reads the source itself, so that a slow client costs no more memory than one read, and an
+// operator can have thousands of streams of events. It must be called before Run.
+func (s *Spool) ForOne() {
+	if s.forOne = true; s.length < 0 || s.length >= spoolWindow {
+		s.window = oneWindow
+	}
+}
+
 // Length returns the declared length of the body; -1: unknown.
 func (s *Spool) Length() int64 { return s.length }
 
 // Run reads the body to its end and closes the source. It returns the body if it is complete and
-// within the limit, and nil if it is longer. The error is that of the source, or ErrAbandoned.
+// within the limit, and nil if it is longer, or if its reader reads the rest. The error is that of
+// the source, or ErrAbandoned.
 func (s *Spool) Run() (body []byte, err error) {
 	defer close(s.ended)
 	return s.run()
@@ -82,10 +98,14 @@ func (s *Spool) RunAndStore(store func(body []byte)) error {
 	return err
 }
 
-func (s *Spool) run() ([]byte, error) {
-	defer s.close()
+func (s *Spool) run() (body []byte, err error) {
+	defer func() {
+		if !s.direct {
+			s.close()
+		}
+	}()
 	buf := make([]byte, s.readSize())
-	err := s.add(nil) // the bytes that were read before may exceed the length
+	err = s.add(nil) // the bytes that were read before may exceed the length
 	for err == nil {
 		if err = s.room(); err != nil {
 			break
@@ -95,8 +115,22 @@ func (s *Spool) run() ([]byte, error) {
 		if wrong := s.add(buf[:n]); wrong != nil {
 			err = wrong
 		}
+		if err == nil && s.handOver() {
+			return nil, nil
+		}
 	}
 	return s.finish(err)
+}
+
+// handOver leaves the rest of a body for one client to its reader, once there is one.
+func (s *Spool) handOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.forOne && s.placeholder == nil && len(s.readers) == 1 {
+		s.direct = true
+		s.moved.Broadcast()
+	}
+	return s.direct
 }
 
 // readSize returns the size of one read: a short body of known length needs no more.
@@ -118,7 +152,7 @@ func (s *Spool) room() error {
 			return ErrAbandoned
 		}
 		slow := s.slowest()
-		if s.total()-slow.pos < spoolWindow {
+		if s.total()-slow.pos < s.window {
 			return nil
 		}
 		if slow.last.After(begun) {

@@ -367,3 +367,66 @@ func pieces(r io.Reader, seed uint64) io.Reader {
 type readFunc func(p []byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+// The only reader of a body reads the source itself: the spool holds no more than two reads for a
+// client that does not read, and closes the source with the reader.
+func TestForOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := random(1 << 20)
+		src := &source{Reader: bytes.NewReader(body)}
+		s := NewSpool(src, nil, -1, 0)
+		s.ForOne()
+		r, err := s.Reader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.Run()
+		synctest.Wait()
+		if n := src.read.Load(); n > 2*chunk {
+			t.Errorf("%d bytes were read for a client that has read nothing", n)
+		}
+		if _, err := s.Reader(); !errors.Is(err, ErrGone) {
+			t.Errorf("a second reader: %v", err)
+		}
+		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, body) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+		if len(s.held) > 0 || src.closed.Load() {
+			t.Errorf("%d bytes are held, the source is closed: %v", len(s.held), src.closed.Load())
+		}
+		r.Close()
+		if !src.closed.Load() {
+			t.Error("the source is not closed with its reader")
+		}
+	})
+}
+
+// Of a long body for one client little is held until the client has its head, and no more while it
+// reads nothing. The wait for the end of the body does not outlast that.
+func TestForOneHoldsLittle(t *testing.T) {
+	for _, length := range []int64{-1, 1 << 20} {
+		synctest.Test(t, func(t *testing.T) {
+			body := random(1 << 20)
+			src := &source{Reader: bytes.NewReader(body)}
+			s := NewSpool(src, nil, length, 0)
+			s.ForOne()
+			go s.Run()
+			begun := time.Now()
+			if _, whole, err := s.ReadAll(spoolWindow, time.Hour); whole || err != nil || time.Since(begun) > 0 {
+				t.Errorf("whole %v, %v, after %v", whole, err, time.Since(begun))
+			}
+			r, err := s.Reader()
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if n := src.read.Load(); n > oneWindow+chunk {
+				t.Errorf("%d bytes were read for a client that has read nothing", n)
+			}
+			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, body) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+			r.Close()
+		})
+	}
+}

@@ -3,19 +3,21 @@ package entry
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
 
-	"github.com/andybalholm/brotli"
 	kgzip "github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/molecule-man/go-brrr"
 )
 
-const (
-	minCoded    = 200 // bytes; a smaller body fits into the same packet anyway
-	brotliLevel = 5   // about as fast as gzip 6, and smaller
-)
+// minCoded is the length in bytes below which bodies get no codings: they fit into the same packet
+// anyway.
+const minCoded = 200
 
 // Compressible reports whether bodies of a media type get smaller: those that are text, and fonts,
 // images and programs in formats without compression of their own.
@@ -49,22 +51,23 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
-// AddCodings adds to a new entry the content codings br and gzip, if they are smaller than its
-// identity body. It adds none if the body is small, if its media type does not compress, if the
-// body has a content coding already, or if DisableCodings was called. Each coding has an entity tag
-// of its own (RFC 9110, section 8.8.3.3).
-func (e *Entry) AddCodings() {
+// MayAdd reports whether AddCoding may add a coding: not if the body is small, if its media type
+// does not compress, if the body has a content coding already, if DisableCodings was called, or if
+// the entry has the coding.
+func (e *Entry) MayAdd(c Coding) bool {
 	id := e.Identity()
-	if e.Plain || id == nil || len(id.Body) < minCoded || !Compressible(string(e.ContentType)) {
+	return !e.Plain && id != nil && len(id.Body) >= minCoded && e.Variants[c] == nil && Compressible(string(e.ContentType))
+}
+
+// AddCoding adds a content coding to a new entry, if it may and the coding is smaller than the
+// identity body. Each coding has an entity tag of its own (RFC 9110, section 8.8.3.3).
+func (e *Entry) AddCoding(c Coding) {
+	if !e.MayAdd(c) { // an entry that confirms another shares its codings
 		return
 	}
-	for _, c := range [...]Coding{Gzip, Brotli} {
-		if e.Variants[c] != nil {
-			continue // an entry that confirms another shares its codings
-		}
-		if b := Encode(c, id.Body); len(b) < len(id.Body) {
-			e.SetCoded(c, b)
-		}
+	id := e.Identity()
+	if b := Encode(c, id.Body); len(b) < len(id.Body) {
+		e.SetCoded(c, b)
 	}
 }
 
@@ -95,12 +98,70 @@ func Suffixed(etag, suffix string) string {
 	return strings.TrimSuffix(etag, `"`) + "-" + suffix + `"`
 }
 
-var brotliWriters = sync.Pool{New: func() any { return brotli.NewWriterLevel(io.Discard, brotliLevel) }}
+const (
+	brotliLevel = 5 // about as fast as gzip 6, and smaller
+	// smallWindow is the logarithm of the window for bodies that fit into it: 65,520 bytes. Its
+	// tables are smaller, and so are the bodies, by some bytes.
+	smallWindow = 16
+	fitsWindow  = 1<<smallWindow - 16 // RFC 7932, section 9.1
+)
+
+// brotliWriters pools encoders, for bodies that fit into the small window and for longer ones.
+var brotliWriters = [...]sync.Pool{brotliPool(smallWindow), brotliPool(0)}
+
+// brotliPool returns a pool of encoders with a window; 0: the default one.
+func brotliPool(window int) sync.Pool {
+	return sync.Pool{New: func() any {
+		w, err := brrr.NewWriterOptions(io.Discard, brotliLevel, brrr.WriterOptions{LGWin: window})
+		if err != nil {
+			panic(err) // an invalid option
+		}
+		return w
+	}}
+}
 
 func brotliEncode(body []byte) []byte {
-	w := brotliWriters.Get().(*brotli.Writer)
-	defer brotliWriters.Put(w)
+	pool := &brotliWriters[0]
+	if len(body) > fitsWindow {
+		pool = &brotliWriters[1]
+	}
+	w := pool.Get().(*brrr.Writer)
+	defer pool.Put(w)
 	return encodeWith(w, body)
+}
+
+var gzipReaders = sync.Pool{New: func() any { return new(kgzip.Reader) }}
+
+// maxDeflate is the most by which deflate compresses.
+const maxDeflate = 1032
+
+var errGzip = errors.New("not a whole body in gzip, or one that is too long")
+
+// Inflate returns the identity of a body in gzip, of at most max bytes. It verifies the checksum.
+func Inflate(body []byte, max int) ([]byte, error) {
+	if len(body) < 18 { // bytes of an empty member's head and trailer
+		return nil, errGzip
+	}
+	length := int64(binary.LittleEndian.Uint32(body[len(body)-4:]))
+	if length > int64(max) || length > maxDeflate*int64(len(body)) {
+		return nil, errGzip
+	}
+	r := gzipReaders.Get().(*kgzip.Reader)
+	defer gzipReaders.Put(r)
+	from := bytes.NewReader(body)
+	if err := r.Reset(from); err != nil {
+		return nil, fmt.Errorf("%w: %w", errGzip, err)
+	}
+	r.Multistream(false) // one member, so that the length is that of the whole body
+	identity := make([]byte, length)
+	if _, err := io.ReadFull(r, identity); err != nil {
+		return nil, fmt.Errorf("%w: %w", errGzip, err)
+	}
+	// At the end of the member the reader verifies the checksum.
+	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF || from.Len() > 0 {
+		return nil, errGzip
+	}
+	return identity, nil
 }
 
 var gzipWriters = sync.Pool{New: func() any {

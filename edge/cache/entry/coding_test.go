@@ -2,13 +2,20 @@ package entry
 
 import (
 	"bytes"
+	stdgzip "compress/gzip"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 )
+
+func addCodings(e *Entry) {
+	e.AddCoding(Gzip)
+	e.AddCoding(Brotli)
+}
 
 func TestCodings(t *testing.T) {
 	icon := strings.Repeat(`<path d="M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z"/>`, 20)
@@ -26,7 +33,7 @@ func TestCodings(t *testing.T) {
 	for _, tt := range tests {
 		e := example("/"+tt.name, tt.body)
 		e.ContentType = []byte(tt.media)
-		e.AddCodings()
+		addCodings(e)
 		v, coding := e.Choose(tt.accept)
 		if coding != tt.want {
 			t.Errorf("%s: coding %v, want %v", tt.name, coding, tt.want)
@@ -42,23 +49,84 @@ func TestCodings(t *testing.T) {
 	}
 }
 
+// Another decoder reads what the encoder of br writes, on both sides of its small window.
+func TestBrotliOfAnyLength(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 200, 1000, fitsWindow - 1, fitsWindow, fitsWindow + 1, 1 << 17} {
+		for range 20 {
+			b := make([]byte, n)
+			for i := range b {
+				b[i] = "0123456789 .-MmLlHhVvCcZz"[random.IntN(25)]
+			}
+			if got := decode(t, Brotli, Encode(Brotli, b)); got != string(b) {
+				t.Fatalf("%d bytes become %d other ones", n, len(got))
+			}
+		}
+	}
+}
+
+func TestInflate(t *testing.T) {
+	body := []byte(strings.Repeat("<path/>", 100))
+	coded := Encode(Gzip, body)
+	if got, err := Inflate(coded, len(body)); err != nil || !bytes.Equal(got, body) {
+		t.Errorf("%q, %v", got, err)
+	}
+	change := func(at int) []byte {
+		c := bytes.Clone(coded)
+		c[at] ^= 1
+		return c
+	}
+	last := len(coded) - 1
+	for why, wrong := range map[string][]byte{
+		"empty": nil, "no gzip": body, "cut off": coded[:last], "a byte too many": append(bytes.Clone(coded), 0), "two members": append(bytes.Clone(coded), coded...),
+		"another checksum": change(last - 7), "another length": change(last - 3), "far too long": change(last), "another magic": change(0), "other data": change(15),
+	} {
+		if got, err := Inflate(wrong, 1<<30); err == nil {
+			t.Errorf("%s: %q, want an error", why, got)
+		}
+	}
+	if _, err := Inflate(coded, len(body)-1); err == nil {
+		t.Error("a body above the limit: no error")
+	}
+}
+
+// What Inflate accepts, the standard library reads as the same body.
+func FuzzInflate(f *testing.F) {
+	f.Add(Encode(Gzip, []byte("<svg/>")))
+	f.Add(Encode(Gzip, nil))
+	f.Add(append(Encode(Gzip, []byte("a")), Encode(Gzip, []byte("b"))...))
+	f.Fuzz(func(t *testing.T, coded []byte) {
+		got, err := Inflate(coded, 1<<20)
+		if err != nil {
+			return
+		}
+		r, err := stdgzip.NewReader(bytes.NewReader(coded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("Inflate: %q, the standard library: %q, %v", got, want, err)
+		}
+	})
+}
+
 func TestConfirmedKeepsCodings(t *testing.T) {
 	e := example("/a", strings.Repeat("abc ", 200))
-	e.AddCodings()
+	addCodings(e)
 	n := e.CopyConfirmed()
-	n.AddCodings()
+	addCodings(n)
 	if n.Variant(Brotli) != e.Variant(Brotli) || n.Variant(Brotli) == nil || n.Variant(Gzip) != e.Variant(Gzip) {
 		t.Error("a confirmed entry lacks the codings of the old one")
 	}
 	plain := example("/b", strings.Repeat("abc ", 200))
 	plain.DisableCodings()
 	n = plain.CopyConfirmed()
-	n.AddCodings()
+	addCodings(n)
 	if n.Variant(Brotli) != nil {
-		t.Error("AddCodings added codings to the confirmed copy of an entry with AsItIs")
+		t.Error("AddCoding added codings to the confirmed copy of an entry with AsItIs")
 	}
-	// AddCodings ignores an entry whose body is still arriving.
-	(&Entry{ContentType: []byte("text/plain")}).AddCodings()
+	// AddCoding ignores an entry whose body is still arriving.
+	addCodings(&Entry{ContentType: []byte("text/plain")})
 }
 
 func TestSuffixed(t *testing.T) {

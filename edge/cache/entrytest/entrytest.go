@@ -48,7 +48,8 @@ func Own(key, body string) *entry.Entry {
 
 // WithCodings adds the content codings to an entry.
 func WithCodings(e *entry.Entry) *entry.Entry {
-	e.AddCodings()
+	e.AddCoding(entry.Gzip)
+	e.AddCoding(entry.Brotli)
 	return e
 }
 
@@ -63,8 +64,7 @@ func Full() *entry.Entry {
 	e.Policy = cachepolicy.Entry{
 		Stored: T0, Age: 1, Lifetime: 2 * time.Hour, StaleWhileRevalidate: 3, StaleIfError: 4, StaleWhenLost: 5, MustRevalidate: true, NoCache: true, Heuristic: true, SetsCookie: true,
 	}
-	e.AddCodings()
-	e.Hit()
+	WithCodings(e).Hit()
 	return e
 }
 

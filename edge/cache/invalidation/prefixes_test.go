@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // word returns a short text of few letters, so that many texts have a common prefix.
@@ -63,7 +61,6 @@ func TestPrefixesModel(t *testing.T) {
 
 // The cost of a lookup depends on the length of the key, not on the number or nesting of prefixes.
 func TestPrefixesWork(t *testing.T) {
-	sequential.Test(t)
 	const n = 10_000
 	long := strings.Repeat("a", n)
 	for what, prefix := range map[string]func(i int) string{

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/iconedge/iconedge/edge/slabs"
 )
 
 const (
@@ -138,7 +140,7 @@ func (a *Arena) take(s *slab) Ref {
 
 // grow adds a slab.
 func (a *Arena) grow(class, size int) *slab {
-	memory := mapSlab(a.slabSize)
+	memory := slabs.Map(a.slabSize)
 	if memory == nil {
 		return nil
 	}
@@ -216,7 +218,7 @@ func (a *Arena) remove(s *slab) {
 	a.slabs[s.number] = nil
 	(*a.bases.Load())[s.number] = nil
 	a.spare = append(a.spare, s.number)
-	unmapSlab(s.memory)
+	slabs.Unmap(s.memory)
 }
 
 // Close releases all slabs. No slot may be used afterwards.

@@ -2,8 +2,8 @@ package memory
 
 import (
 	"bytes"
+	"time"
 
-	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/codec"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 )
@@ -45,9 +45,19 @@ func (v *View) openLarge(e *entry.Entry) bool {
 	return true
 }
 
-// Freshness returns the policy of the response, or the policy after a soft purge. It decides
-// whether the response may be used.
-func (v *View) Freshness() cachepolicy.Entry { return v.slot.freshness(v.interned) }
+// Fresh returns the age of the response, its remaining freshness lifetime, and whether it is fresh:
+// AgeAt, TTL and Fresh of its policy. It computes in nanoseconds since 1970, because the difference
+// of two times without a common monotonic clock costs a multiple.
+func (v *View) Fresh(now time.Time) (age, ttl time.Duration, ok bool) {
+	l := v.slot
+	if l.IsLarge() || l.stored == never || l.ExpiredAt.Load() != 0 {
+		p := l.freshness(v.interned)
+		return p.AgeAt(now), p.TTL(now), p.Fresh(now)
+	}
+	age = l.age + max(time.Duration(now.UnixNano()-l.stored), 0)
+	ttl = l.lifetime - age
+	return age, ttl, ttl > 0 && !v.interned.policy.NoCache
+}
 
 // Head is never nil.
 func (v *View) Head() *entry.Head { return &v.head }

@@ -13,6 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// patience is more time than any machine needs for a step of Redis.
+const patience = 2 * time.Minute
+
 // A Server is a redis-server whose socket stays the same when it is restarted.
 type Server struct {
 	*redis.Client // of the test itself
@@ -41,7 +44,7 @@ func Start(t testing.TB, options ...string) *Server {
 	s := &Server{socket: filepath.Join(dir, "s")}
 	s.URL = "unix://" + s.socket
 	s.args = append([]string{"--port", "0", "--unixsocket", s.socket, "--dir", dir, "--save", "", "--appendonly", "no"}, options...)
-	s.Client = redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket, MaxRetries: -1})
+	s.Client = redis.NewClient(&redis.Options{Network: "unix", Addr: s.socket, MaxRetries: -1, ReadTimeout: patience})
 	t.Cleanup(func() { s.Client.Close() })
 	s.Again(t)
 	t.Cleanup(func() { s.Kill() })
@@ -55,7 +58,7 @@ func (s *Server) Again(t testing.TB) {
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for range 1000 {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		if c, err := net.Dial("unix", s.socket); err == nil {
 			c.Close()
 			return

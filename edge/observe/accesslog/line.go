@@ -19,6 +19,7 @@ type Line struct {
 	Duration  time.Duration
 	Route     string // Route, Cache and Protocol are constants of our own, not text of the client
 	Cache     string
+	Site      string // of a configuration file
 	Protocol  string
 	TLS       bool
 	UserAgent []byte
@@ -62,6 +63,7 @@ func (l *Line) append(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `,"status":`...), int64(l.Status), 10)
 	dst = strconv.AppendInt(append(dst, `,"bytes":`...), l.Bytes, 10)
 	dst = appendSeconds(append(dst, `,"duration_seconds":`...), l.Duration)
+	dst = appendWord(dst, `,"site":"`, l.Site)
 	dst = appendWord(dst, `,"route":"`, l.Route)
 	dst = appendWord(dst, `,"cache":"`, l.Cache)
 	dst = appendWord(dst, `,"protocol":"`, l.Protocol)

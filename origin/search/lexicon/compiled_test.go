@@ -171,21 +171,40 @@ func TestShipped(t *testing.T) {
 			t.Errorf("NOTICE does not name %s %s (%s)", s.Package, s.Version, s.License)
 		}
 	}
-	if len(c.Sources) != 5 {
-		t.Errorf("sources %v, want 5", c.Sources)
+	if len(c.Sources) != 13 {
+		t.Errorf("sources %v, want 13", c.Sources)
+	}
+	want := map[string]string{"garbage": "trash", "lorry": "truck", "maison": "house", "corazon": "heart", "房子": "house", "🏠": "house"}
+	for english, foreign := range interfaceWords {
+		for word := range strings.FieldsSeq(foreign) {
+			want[key(word)] = english
+		}
 	}
 	found := map[string]string{}
-	for key, list := range c.All(nil) {
-		switch key {
-		case "garbage", "lorry", "maison", "corazon", "房子", "🏠":
-			found[key] = strings.Join(texts(list), ",") + ","
+	for k, list := range c.All(nil) {
+		if want[k] != "" {
+			found[k] = strings.Join(texts(list), ",") + ","
 		}
 	}
-	for key, want := range map[string]string{"garbage": "=trash,", "lorry": "=truck,", "maison": "=house,", "corazon": "=heart,", "房子": "=house,", "🏠": "=house,"} {
-		if !strings.Contains(found[key], want) {
-			t.Errorf("%q means %.200q, want %q included", key, found[key], want)
+	for k, english := range want {
+		if !strings.Contains(found[k], "="+english+",") {
+			t.Errorf("%q means %.200q, want %q included", k, found[k], english)
 		}
 	}
+}
+
+// interfaceWords are words on buttons in the languages of the contract, by their English word.
+var interfaceWords = map[string]string{
+	"setting":  "设置 設定 설정 настройки إعدادات الإعدادات einstellungen paramètres configurações",
+	"download": "下载 ダウンロード 다운로드 скачать تنزيل descargar herunterladen télécharger baixar",
+	"upload":   "上传 アップロード 업로드 загрузить subir hochladen",
+	"search":   "搜索 検索 검색 поиск بحث buscar suchen rechercher pesquisar",
+	"close":    "关闭 閉じる 닫기 закрыть إغلاق cerrar schließen fermer fechar",
+	"save":     "保存 저장 сохранить حفظ guardar speichern enregistrer salvar",
+	"delete":   "删除 削除 삭제 удалить حذف löschen supprimer excluir",
+	"edit":     "编辑 編集 편집 редактировать تحرير editar bearbeiten modifier",
+	"user":     "用户 ユーザー 사용자 пользователь usuario benutzer utilisateur usuário",
+	"share":    "分享 共有 공유 поделиться مشاركة compartir teilen partager compartilhar",
 }
 
 // FuzzReadCompiled checks that all of an accepted file can be read, in order.

@@ -3,6 +3,7 @@ package lexicon
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
@@ -10,8 +11,12 @@ import (
 
 // Fold makes a plural singular, by the rules that names and queries share: -ies becomes -y; -sses,
 // -shes, -ches and -xes lose the es; other words lose a final s, except for -ss, -us and -is. The
-// result need not be correct English, only the same for names and queries.
+// result need not be correct English, only the same for names and queries. An Arabic word loses its
+// article, which is written as a part of it, because people type words with and without it.
 func Fold(w string) string {
+	if rest, ok := strings.CutPrefix(w, "ال"); ok && utf8.RuneCountInString(rest) >= minArabic {
+		return rest
+	}
 	switch n := len(w); {
 	case n > 3 && strings.HasSuffix(w, "ies"):
 		return w[:n-3] + "y"
@@ -22,6 +27,9 @@ func Fold(w string) string {
 	}
 	return w
 }
+
+// minArabic is the number of letters of an Arabic word without its article.
+const minArabic = 3
 
 // Stem removes the ending of an English word ("lighting", "lighted": light), by Porter's second
 // algorithm.

@@ -19,14 +19,17 @@ var Languages = []string{"ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "
 
 // Annotations are the names and keywords that CLDR has for emoji in one language (Unicode Technical
 // Standard 35, part 2, section 14).
-type Annotations map[string]struct {
+type Annotations map[string]Annotation
+
+// An Annotation has the name and the keywords of one emoji, or of one text of a user interface.
+type Annotation struct {
 	Keywords []string `json:"default"`
 	Name     []string `json:"tts"` // one, or none
 }
 
 // ReadAnnotations reads one language of the npm package cldr-annotations-full.
 func ReadAnnotations(files fs.FS, language string) (Annotations, error) {
-	name := "annotations/" + language + "/annotations.json"
+	name := annotationsOf(language)
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
 		return nil, err
@@ -40,6 +43,8 @@ func ReadAnnotations(files fs.FS, language string) (Annotations, error) {
 	return file.Annotations.Annotations, nil
 }
 
+func annotationsOf(language string) string { return "annotations/" + language + "/annotations.json" }
+
 // The certainty of translations. An emoji that has a foreign word and an English one is evidence
 // that they mean the same; so are the emoji that have neither, for words that are rare.
 const (
@@ -48,30 +53,49 @@ const (
 	sureKeyword    = .9  // for English words that are keywords alone, and no name
 	nameShare      = 2   // the weight of an emoji's name, compared with a keyword's
 	leastAlike     = .15 // share of the emoji of both words that two words must have in common
-	maxTranslated  = 5   // English words for one foreign word
-	maxWhole       = 2   // of these, words whose icons of that very name are preferred
-	doubtForeign   = .5  // for a foreign word that is also a word in names
+	// A part of a text of a user interface is the translation of another if they share so many
+	// texts, and are so much alike.
+	leastTexts, leastAlikeParts = 2, .3
+
+	// A keyword of an emoji that is also a whole text of user interfaces rather means that text: 保存
+	// stands at the jar, and on buttons that save.
+	doubtEmoji = .6
+
+	maxTranslated = 4  // English words for one foreign word
+	maxWhole      = 2  // of these, words whose icons of that very name are preferred
+	doubtForeign  = .5 // for a foreign word that is also a word in names
 )
 
+// A Parallel has annotations in English and the same in another language, by the same keys.
+type Parallel struct {
+	English, Foreign Annotations
+	// Emoji means that the keys are emoji. A word is then the translation of another even if they
+	// share one key alone. Otherwise the keys stand for texts of user interfaces, and only whole
+	// texts are evidence enough alone.
+	Emoji bool
+}
+
 // Translate returns the meanings of foreign words, and of the emoji themselves, in English words of
-// the vocabulary. It learns them from emoji that have annotations in English and in another
-// language: two words mean the same to the degree that they stand at the same emoji. It leaves out
-// words that have a meaning in English already, because most people mean that.
-func Translate(english Annotations, foreign []Annotations, vocabulary []string, known map[string][]Meaning) map[string][]Meaning {
-	t := translator{vocabulary: map[string]bool{}, known: known, english: termsOf(english), found: map[string]map[string]float64{}}
+// the vocabulary. It learns them from annotations in English and in another language: two words
+// mean the same to the degree that they stand at the same emoji or texts. It leaves out words that
+// have a meaning in English already, because most people mean that.
+func Translate(texts []Parallel, vocabulary []string, known map[string][]Meaning) map[string][]Meaning {
+	t := translator{vocabulary: map[string]bool{}, known: known, english: map[string]bool{}, interfaces: map[string]bool{}, found: map[string]map[string]float64{}}
 	for _, w := range vocabulary {
 		t.vocabulary[w] = true
 	}
-	t.emojiOf = inverted(t.english)
-	for emoji, terms := range t.english {
-		if k := emojiKey(emoji); k != "" {
-			for term, share := range terms {
-				t.add(k, term, math.Sqrt(share/nameShare))
-			}
+	for _, p := range texts {
+		if p.Emoji {
+			t.emoji(termsOf(p.English))
 		}
 	}
-	for _, language := range foreign {
-		t.language(termsOf(language))
+	for _, p := range texts {
+		if !p.Emoji {
+			t.interfaceTexts(p.Foreign)
+		}
+	}
+	for _, p := range texts {
+		t.learn(termsOf(p.English), termsOf(p.Foreign), p.Emoji)
 	}
 	return t.meanings()
 }
@@ -79,9 +103,31 @@ func Translate(english Annotations, foreign []Annotations, vocabulary []string, 
 type translator struct {
 	vocabulary map[string]bool
 	known      map[string][]Meaning
-	english    map[string]map[string]float64 // the terms of an emoji
-	emojiOf    map[string]map[string]float64 // the emoji of a term
+	english    map[string]bool               // the terms of emoji
+	interfaces map[string]bool               // whole texts of user interfaces
 	found      map[string]map[string]float64 // by foreign term and English term: certainty
+}
+
+// emoji adds the emoji themselves.
+func (t *translator) emoji(english map[string]map[string]float64) {
+	for emoji, terms := range english {
+		k := emojiKey(emoji)
+		for term, share := range terms {
+			t.english[term] = true
+			if k != "" {
+				t.add(k, term, math.Sqrt(share/nameShare))
+			}
+		}
+	}
+}
+
+// interfaceTexts adds the texts of user interfaces in one language that are terms.
+func (t *translator) interfaceTexts(foreign Annotations) {
+	for _, of := range foreign {
+		for _, text := range of.Name {
+			t.interfaces[key(norm.NFC.String(text))] = true
+		}
+	}
 }
 
 // termsOf returns the names and keywords of each emoji, in the form of look-ups.
@@ -116,31 +162,42 @@ func inverted(m map[string]map[string]float64) map[string]map[string]float64 {
 	return inv
 }
 
-// language adds the words of one language.
-func (t *translator) language(terms map[string]map[string]float64) {
-	for word, emoji := range inverted(terms) {
-		if t.isEnglish(word) {
+// learn adds the words of one language.
+func (t *translator) learn(english, foreign map[string]map[string]float64, emoji bool) {
+	textsOf := inverted(english)
+	for word, texts := range inverted(foreign) {
+		if t.isEnglish(word, emoji) {
 			continue
 		}
-		together, named := map[string]float64{}, map[string]bool{}
-		for e, own := range emoji {
-			for english, share := range t.english[e] {
-				together[english] += math.Sqrt(own * share)
-				named[english] = named[english] || share == nameShare
+		together, times := map[string]float64{}, map[string]int{}
+		named, isName := map[string]bool{}, false // the English term is a name; the foreign one is
+		for e, own := range texts {
+			isName = isName || own == nameShare
+			for term, share := range english[e] {
+				together[term] += math.Sqrt(own * share)
+				times[term]++
+				if share == nameShare && (emoji || own == nameShare) {
+					named[term] = true
+				}
 			}
 		}
-		size := total(emoji)
-		for english, both := range together {
-			// The cosine of two words, as vectors over the emoji.
-			if alike := both * both / (size * total(t.emojiOf[english])); alike >= leastAlike {
-				certainty := min(1, math.Sqrt(alike))
-				if !named[english] {
-					certainty *= sureKeyword
-				}
-				t.add(word, english, certainty)
-				if plain := withoutMarks(word); plain != word && !t.isEnglish(plain) {
-					t.add(plain, english, certainty)
-				}
+		size := total(texts)
+		for term, both := range together {
+			// The cosine of two words, as vectors over the emoji or texts.
+			alike := both * both / (size * total(textsOf[term]))
+			if alike < leastAlike || !emoji && !named[term] && (times[term] < leastTexts || alike < leastAlikeParts) {
+				continue
+			}
+			certainty := min(1, math.Sqrt(alike))
+			if !named[term] {
+				certainty *= sureKeyword
+			}
+			if emoji && !isName && t.interfaces[word] {
+				certainty *= doubtEmoji
+			}
+			t.add(word, term, certainty)
+			if plain := withoutMarks(word); plain != word && !t.isEnglish(plain, emoji) {
+				t.add(plain, term, certainty)
 			}
 		}
 	}
@@ -153,9 +210,10 @@ func total(of map[string]float64) (sum float64) {
 	return sum
 }
 
-// isEnglish reports whether a term means something in English.
-func (t *translator) isEnglish(term string) bool {
-	return t.emojiOf[term] != nil || len(t.known[term]) > 0
+// isEnglish reports whether a term means something in English. A word that no name has does not
+// count if it is a word of user interfaces in another language: "recherche" is rather French.
+func (t *translator) isEnglish(term string, emoji bool) bool {
+	return t.english[term] || len(t.known[term]) > 0 && (emoji || t.vocabulary[term])
 }
 
 func (t *translator) add(term, english string, certainty float64) {

@@ -25,7 +25,7 @@ func TestTranslate(t *testing.T) {
 	french := annotations(t, `{"🏠":{"default":["bâtiment"],"tts":["maison"]},"🏥":{"default":["bâtiment"],"tts":["hôpital"]},"❤️":{"tts":["cœur rouge"]},"🥖":{"default":["pain","pains longs"],"tts":["baguette"]},
 		"🐴":{"tts":["cheval"]}}`)
 	vocabulary := []string{"house", "home", "building", "hospital", "red", "heart", "love", "bread", "baguette", "face", "pains"}
-	got := Translate(english, []Annotations{french}, vocabulary, map[string][]Meaning{"garbage": {{Text: "trash", Weight: 1}}})
+	got := Translate([]Parallel{{english, french, true}}, vocabulary, map[string][]Meaning{"garbage": {{Text: "trash", Weight: 1}}})
 	for word, want := range map[string]string{
 		"maison": "house", "hôpital": "hospital", "hopital": "hospital", "bâtiment": "building", "batiment": "building",
 		"cœur rouge": "red heart", "🏠": "house", "❤": "red heart", "🥖": "baguette",
@@ -103,7 +103,7 @@ func TestLibraryLanguages(t *testing.T) {
 			rest[emoji] = of
 		}
 		left := inverted(termsOf(rest))
-		meanings := Translate(english, []Annotations{rest}, vocabulary, nil)
+		meanings := Translate([]Parallel{{english, rest, true}}, vocabulary, nil)
 		asked, understood := 0, 0
 		for _, p := range held {
 			if len(left[p.word]) == 0 || terms[p.emoji] == nil {
@@ -118,6 +118,23 @@ func TestLibraryLanguages(t *testing.T) {
 		t.Logf("| %s | %d | %.2f |", language, asked, recall)
 		if asked < 100 || recall < .5 {
 			t.Errorf("%s: %d of %d keywords are understood", language, understood, asked)
+		}
+	}
+}
+
+// TestTranslateButtons checks that a word which is a text of user interfaces means that text rather
+// than the keyword of one emoji, and that Arabic words are found with and without their article.
+func TestTranslateButtons(t *testing.T) {
+	jar := Parallel{Emoji: true,
+		English: Annotations{"🫙": {Name: []string{"jar"}, Keywords: []string{"container", "jar"}}},
+		Foreign: Annotations{"🫙": {Name: []string{"罐子"}, Keywords: []string{"保存", "罐子"}}}}
+	buttons := Parallel{
+		English: Annotations{"1": annotation("Save"), "2": annotation("Save as"), "3": annotation("Save file"), "4": annotation("Settings")},
+		Foreign: Annotations{"1": annotation("保存"), "2": annotation("另存为"), "3": annotation("保存文件"), "4": annotation("الإعدادات")}}
+	got := Translate([]Parallel{jar, buttons}, []string{"jar", "container", "save", "file", "setting"}, nil)
+	for word, want := range map[string]string{"保存": "save", "罐子": "jar", "إعدادات": "setting"} {
+		if list := got[word]; len(list) == 0 || list[0].Text != want {
+			t.Errorf("%q means %v, want %s first", word, list, want)
 		}
 	}
 }

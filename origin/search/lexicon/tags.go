@@ -26,7 +26,7 @@ func (l *Lexicon) open(from Folder, sum hash.Hash) error {
 		}
 		return kind.read(l, from, kind.file)
 	}
-	return fmt.Errorf("%w: it must have a tags.json, icons.json, meta.json or dict/data.noun", ErrSource)
+	return fmt.Errorf("%w: it must have a tags.json, icons.json, meta.json, dict/data.noun or %s", ErrSource, annotationsOf("en"))
 }
 
 func digest(sum hash.Hash, kind string, from Folder, path string) error {
@@ -90,6 +90,24 @@ func (l *Lexicon) readMeta(from Folder, path string) error {
 	icons := map[string][]word{}
 	for _, about := range file {
 		icons[about.Name] = about.Aliases
+	}
+	return l.add(from, icons)
+}
+
+// readEmoji reads CLDR's annotations: an emoji's name is that of an icon, and its keywords are
+// tags.
+func (l *Lexicon) readEmoji(from Folder, _ string) error {
+	annotations, err := ReadAnnotations(from.Files, "en")
+	if err != nil {
+		return err
+	}
+	icons := map[string][]word{}
+	for _, of := range annotations {
+		for _, name := range of.Name {
+			for _, k := range of.Keywords {
+				icons[name] = append(icons[name], word(k))
+			}
+		}
 	}
 	return l.add(from, icons)
 }

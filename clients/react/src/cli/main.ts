@@ -7,7 +7,7 @@ import { help } from './help';
 import { init } from './init';
 import { Refusal, status } from './refusal';
 import { parse, settings } from './settings';
-import { diff, list, remove } from './shelf';
+import { diff, list, remove } from './copied';
 import { terminal } from './terminal';
 import { types } from './types';
 

@@ -75,7 +75,7 @@ describe.each(reacts)('React %s, in a browser', (react) => {
       ]);
     }));
 
-  test('one plain request for 200 copies in StrictMode; from memory when mounted again; nothing moves', async () => {
+  test('one request without a preflight for 200 copies in StrictMode; from memory when mounted again; nothing moves', async () => {
     let answer = () => {};
     const cdn = await fakeCDN({ '/mdi/home.svg': (response) => (answer = () => response.end(square)) });
     await visit(async (page) => {

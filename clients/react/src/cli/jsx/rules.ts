@@ -1,6 +1,6 @@
 import data from './rules.json';
 
-// The allow-lists of the renderer and the names in React. The file is a copy of mcp/react/rules.json, which `make golden` writes.
+// The allow-lists of the renderer and the names in React. The file is a copy of client/react/rules.json, which `make golden` writes.
 export const elements = new Set(data.elements);
 export const texts = new Set(data.texts);
 export const rootOmits = new Set(data.rootOmits);

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/config/flags"
+	siterules "github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/cli"
+)
+
+const configHelp = `
+Checks a configuration file of an edge, prints its JSON Schema, explains its decision about one request, prints flags and their
+environment as a file, or makes a running edge read its file again.
+
+  iconedge config check edge.yaml
+  iconedge config schema > iconedge.schema.json
+  iconedge config explain edge.yaml https://shop.example.org/static/app.js -H "Cookie: session=1" --json
+  iconedge config convert --proxy-all --origin http://10.0.0.5:3000 > edge.yaml
+  iconedge config reload --admin 127.0.0.1:8082
+
+check prints one line a finding, FILE:LINE: FIELD: the error; the correct form, and exits with status 2 if there is one. Warnings go
+to stderr and keep the status 0.`
+
+func configure(ctx context.Context, std cli.Streams, args []string) error {
+	action := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		action, args = args[0], args[1:]
+	}
+	switch action {
+	case "check":
+		return configCheck(std, args)
+	case "schema":
+		return configSchema(std, args)
+	case "explain":
+		return configExplain(std, args)
+	case "convert":
+		return configConvert(std, args)
+	case "reload":
+		return configReload(ctx, std, args)
+	case "":
+		fs := iconedge.Flags("config", "", configHelp)
+		if err := fs.Parse(std, args); err != nil {
+			return err
+		}
+	}
+	return cli.Usage("iconedge config takes check FILE, schema, explain FILE URL, convert or reload; see iconedge config --help")
+}
+
+// edgeFlags returns the flags of an edge with their defaults.
+func edgeFlags() *flag.FlagSet {
+	fs := iconedge.Flags("edge", "", "")
+	var cfg edge.Config
+	cfg.Flags(fs.FlagSet)
+	logFlags(fs, cli.Streams{Out: os.Stdout, Err: os.Stderr})
+	return fs.FlagSet
+}
+
+func configCheck(std cli.Streams, args []string) error {
+	fs := iconedge.Flags("config check", "FILE", configHelp)
+	if err := fs.Parse(std, args); err != nil {
+		return err
+	}
+	if fs.NArg() != 1 {
+		return cli.Usage("iconedge config check takes one FILE")
+	}
+	_, err := loadFile(std, fs.Arg(0))
+	return err
+}
+
+// loadFile reads a configuration file. It prints warnings, and the findings of a wrong file, of
+// which the error is a summary.
+func loadFile(std cli.Streams, name string) (*flags.Loaded, error) {
+	loaded, err := flags.Load(name, edgeFlags)
+	return loaded, report(std, loaded, err)
+}
+
+func configSchema(std cli.Streams, args []string) error {
+	fs := iconedge.Flags("config schema", "", configHelp)
+	if err := fs.Parse(std, args); err != nil {
+		return err
+	}
+	text, err := config.Schema(flags.Keys(edgeFlags))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.Out, "%s\n", text)
+	return err
+}
+
+// headers are the values of -H.
+type headers http.Header
+
+func (h headers) String() string { return "" }
+
+func (h headers) Set(line string) error {
+	name, value, ok := strings.Cut(line, ":")
+	if !ok || !config.IsToken(name) {
+		return errors.New(`must be a field such as "Cookie: session=1"`)
+	}
+	http.Header(h).Add(name, strings.TrimSpace(value))
+	return nil
+}
+
+func (h headers) Repeatable() bool { return false }
+
+func configExplain(std cli.Streams, args []string) error {
+	fs := iconedge.Flags("config explain", "FILE URL", configHelp)
+	method := fs.String("X", http.MethodGet, "`METHOD` of the request")
+	fields := headers{}
+	fs.Var(fields, "H", "`FIELD` of the request, such as \"Cookie: session=1\"; may be repeated")
+	client := fs.String("client", "127.0.0.1", "`ADDRESS` of the client")
+	asJSON := fs.Bool("json", false, "print JSON")
+	if err := fs.Parse(std, args); err != nil {
+		return err
+	}
+	if fs.NArg() != 2 {
+		return cli.Usage("iconedge config explain takes FILE and URL")
+	}
+	addr, err := netip.ParseAddr(*client)
+	if err != nil {
+		return cli.Usage("--client must be an address, such as 192.0.2.1")
+	}
+	u, err := url.Parse(fs.Arg(1))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Fragment != "" {
+		return cli.Usage("the URL must be http://HOST/PATH or https://HOST/PATH, without a fragment")
+	}
+	loaded, err := loadFile(std, fs.Arg(0))
+	if err != nil {
+		return err
+	}
+	e, err := siterules.Explain(loaded.Table, u, siterules.Request{Method: *method, Client: addr, Header: http.Header(fields), Now: time.Now()})
+	if err != nil {
+		return cli.Usage(err.Error())
+	}
+	if !*asJSON {
+		_, err = std.Out.Write([]byte(e.Text()))
+		return err
+	}
+	out := json.NewEncoder(std.Out)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(e)
+}
+
+// useFile sets the settings of an edge by a configuration file.
+func useFile(std cli.Streams, fs *cli.Flags, cfg *edge.Config, name string) error {
+	given := flags.Given(fs.FlagSet)
+	delete(given, flags.File)
+	values := iconedge.Flags("edge", "", "") // as they were given: Apply changes the others
+	var of edge.Config
+	of.Flags(values.FlagSet)
+	logFlags(values, std)
+	for flag := range given {
+		text := fs.Lookup(flag).Value.String()
+		all := []string{text}
+		if r, ok := fs.Lookup(flag).Value.(interface{ Repeatable() bool }); ok && r.Repeatable() {
+			all = strings.Fields(text)
+		}
+		for _, one := range all {
+			if err := values.Set(flag, one); err != nil {
+				return err
+			}
+		}
+	}
+	load := func() (*flags.Loaded, error) {
+		loaded, err := flags.Load(name, edgeFlags)
+		if err != nil {
+			return nil, err
+		}
+		return loaded, loaded.Override(values.FlagSet, given)
+	}
+	loaded, err := load()
+	if err := report(std, loaded, err); err != nil {
+		return err
+	}
+	if err := loaded.Apply(fs.FlagSet, given); err != nil {
+		return cli.Usage(cli.OneLine(err))
+	}
+	cfg.Load = load
+	return nil
+}
+
+// report prints the warnings of a file, or its findings, of which the error is a summary.
+func report(std cli.Streams, loaded *flags.Loaded, err error) error {
+	var findings config.Findings
+	switch {
+	case errors.As(err, &findings):
+		for _, f := range findings {
+			fmt.Fprintln(std.Err, f)
+		}
+		return cli.ErrReported
+	case err != nil:
+		return cli.Usage(cli.OneLine(err))
+	}
+	for _, w := range loaded.Warnings {
+		fmt.Fprintln(std.Err, "warning:", w)
+	}
+	return nil
+}
+
+func configConvert(std cli.Streams, args []string) error {
+	fs := iconedge.Flags("config convert", "", configHelp)
+	var cfg edge.Config
+	cfg.Flags(fs.FlagSet)
+	logFlags(fs, std)
+	if err := fs.Parse(std, args); err != nil {
+		return err
+	}
+	text, err := flags.Convert(fs.FlagSet, flags.Given(fs.FlagSet))
+	if err != nil {
+		return err
+	}
+	if _, err := flags.Parse("converted", text, edgeFlags); err != nil {
+		return cli.Usage(cli.OneLine(err))
+	}
+	_, err = std.Out.Write(text)
+	return err
+}
+
+func configReload(ctx context.Context, std cli.Streams, args []string) error {
+	fs := iconedge.Flags("config reload", "", configHelp)
+	address := fs.String("admin", "127.0.0.1:8082", "`HOST:PORT` of the admin listener of the edge")
+	tokenFile := fs.String("admin-token-file", "", "`file` of its admin token (default none)")
+	if err := fs.Parse(std, args); err != nil {
+		return err
+	}
+	if !hostport.Valid(*address) {
+		return cli.Usage("--admin must be HOST:PORT")
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+*address+"/config/reload", nil)
+	if err != nil {
+		return err
+	}
+	if *tokenFile != "" {
+		token, err := os.ReadFile(*tokenFile)
+		if err != nil {
+			return cli.Usage("--admin-token-file: " + err.Error())
+		}
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		SHA256, Detail string
+		Findings       []string
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&answer); err != nil || resp.StatusCode != http.StatusOK {
+		for _, line := range answer.Findings {
+			fmt.Fprintln(std.Err, line)
+		}
+		if answer.Detail == "" {
+			answer.Detail = resp.Status
+		}
+		return errors.New(answer.Detail)
+	}
+	_, err = fmt.Fprintln(std.Out, answer.SHA256)
+	return err
+}

@@ -1,0 +1,177 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// site returns a file with one site that has these lines besides.
+func site(lines ...string) string {
+	head := "version: 1\nsites:\n  - name: shop\n    hosts: [shop.test]\n    origins: {app: {urls: [\"http://10.0.0.5:3000\"]}}\n"
+	for _, line := range lines {
+		head += "    " + line + "\n"
+	}
+	return head
+}
+
+func lookup(name string) (string, bool) {
+	switch name {
+	case "SET":
+		return "value", true
+	case "EMPTY":
+		return "", true
+	case "TWICE":
+		return "${SET}", true
+	}
+	return "", false
+}
+
+// TestFindings: each wrong file has one finding with its line, its field, the error and the correct
+// form.
+func TestFindings(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c <= 'j'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 10), ","))
+	}
+	for _, row := range []struct{ name, text, want string }{
+		{"empty", "", "f:1: file: empty"},
+		{"half written", "version: 1\nsites:\n  - name: [shop\n", "f:3: file: did not find expected"},
+		{"binary", "version: 1\n\xff\xfe", "f:2: file: no UTF-8"},
+		{"version", strings.Replace(site(), "version: 1", "version: 2", 1), "f:1: version: 2 is unknown; must be 1"},
+		{"two documents", site() + "---\nversion: 1\n", "more than one document"},
+		{"unknown field", site("orign: app"), "f:6: sites[0].orign: unknown field; did you mean origin?"},
+		{"unknown field in a rule", site("rules:", "  - {ttll: 1m}"), "f:7: sites[0].rules[0].ttll: unknown field; did you mean ttl?"},
+		{"unknown at the top", "listn: {}\n" + site(), "f:1: listn: unknown field; did you mean listen?"},
+		{"twice", site("name: other"), "f:6: sites[0].name: given twice"},
+		{"duplicate site", site("rules: []") + strings.Replace(strings.SplitN(site(), "sites:\n", 2)[1], "shop.test", "b.test", 1), "another site has the name shop"},
+		{"duplicate host", site() + strings.Replace(strings.SplitN(site(), "sites:\n", 2)[1], "name: shop", "name: b", 1), "each host must belong to one site"},
+		{"two last resorts", strings.ReplaceAll(site()+strings.Replace(strings.SplitN(site(), "sites:\n", 2)[1], "name: shop", "name: b", 1), "shop.test", `"*"`), "is the last resort already"},
+		{"host with a port", strings.Replace(site(), "shop.test", `"shop.test:80"`, 1), "is no host; must be a name without a port"},
+		{"wrong wildcard", strings.Replace(site(), "shop.test", `"shop.*"`, 1), "a wildcard must be"},
+		{"no unit", site("grace: 30"), "f:6: sites[0].grace: 30 has no unit; must be a time such as 30s"},
+		{"no size unit", site("max_body: 100"), "f:6: sites[0].max_body: 100 has no unit; must be a size such as 100MB"},
+		{"weights", strings.Replace(site(), "3000\"]", "3000\"], weight: [1, 2]", 1), "2 weights for 1 URLs"},
+		{"no such origin", site("origin: ap"), "sites[0].origin: \"ap\" is no origin of the site shop; did you mean app?"},
+		{"redirect", site("rules:", "  - {redirect: {to: /, status: 200}}"), "f:7: sites[0].rules[0].redirect.status: 200 is no redirect"},
+		{"CR LF", site("rules:", "  - {response_headers: {set: {X-A: \"a\\r\\nSet-Cookie: b\"}}}"), "has CR, LF or another control character"},
+		{"CR LF in a redirect", site("rules:", "  - {redirect: {to: \"/a\\r\\nX: b\"}}"), "has a space, CR, LF"},
+		{"field name", site("rules:", "  - {request_headers: {set: {\"a b\": c}}}"), "is no name of a field"},
+		{"host header", site("rules:", "  - {request_headers: {set: {Host: c}}}"), "origins.NAME.host"},
+		{"variable", site("rules:", "  - {respond: {body: \"${UNSET}\"}}"), "f:7: sites[0].rules[0].respond.body: the variable UNSET is not set"},
+		{"secret", site("rules:", "  - {signed: {secret: \"${file:/nonexistent/x}\"}}"), "reading ${file:/nonexistent/x}"},
+		{"empty secret", site("rules:", "  - {signed: {secret: \"${EMPTY}\"}}"), "anybody could sign"},
+		{"TTL", site("ttl: {\"99\": 1m}"), "\"99\" is no status"},
+		{"cache", site("rules:", "  - {cache: bypas}"), "did you mean bypass?"},
+		{"limit", site("limits: {client: 600}"), "is no limit"},
+		{"network", site("rules:", "  - {deny: [10.0.0.0/99]}"), "must be an address or a network"},
+		{"TLS without a listener", site("tls: {cert: a, key: b}"), "must have listen.https too"},
+		{"alias without end", "x: &a [*a]\n" + site(), "unknown field"},
+		{"aliases that multiply", strings.Replace(site(), "hosts: [shop.test]", "hosts: *j", 1), ""},
+		{"a rule within itself", site("rules:", "  - match: &m {not: *m}"), "inside each other"},
+		{"deep", strings.Repeat("[", 5000), "inside each other"},
+	} {
+		text := row.text
+		if row.name == "aliases that multiply" {
+			text, row.want = bomb+"\n"+text, "unknown field"
+		}
+		_, err := Parse("f", []byte(text), Options{Lookup: lookup})
+		var all Findings
+		if !errors.As(err, &all) || len(all) == 0 || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v; want %q", row.name, err, row.want)
+			continue
+		}
+		for _, f := range all {
+			if strings.Contains(f.String(), "\n") || f.Line < 1 {
+				t.Errorf("%s: the finding %q is no line", row.name, f)
+			}
+		}
+	}
+}
+
+// TestBombs: a file whose aliases multiply, and one of 10 MB, end with one finding and soon.
+func TestBombs(t *testing.T) {
+	text := "version: 1\nsites:\n  - name: a\n    hosts: &a [x,x,x,x,x,x,x,x,x,x]\n"
+	rules := "    rules:\n      - {tags: &t0 [a,a,a,a,a,a,a,a,a,a]}\n"
+	for i := range 8 {
+		rules += fmt.Sprintf("      - {match: &m%d [%s]}\n", i, strings.TrimSuffix(strings.Repeat(map[bool]string{true: "{host: a}", false: fmt.Sprintf("*m%d", i-1)}[i == 0]+",", 10), ","))
+	}
+	start := time.Now()
+	for _, text := range []string{text + rules, strings.Repeat("# comment of ten megabytes\n", 400_000)} {
+		if _, err := Parse("f", []byte(text), Options{}); err == nil || !strings.Contains(err.Error(), "must") {
+			t.Errorf("no finding: %v", err)
+		}
+	}
+	if d := time.Since(start); d > time.Minute {
+		t.Errorf("it took %v", d)
+	}
+}
+
+// TestExpand: variables and files are expanded once, in values alone.
+func TestExpand(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("  hidden ${SET}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ in, want string }{
+		{"${SET}", "value"}, {"a${SET}b${SET}", "avaluebvalue"}, {"${UNSET:-default}", "default"}, {"${EMPTY:-x}", "x"}, {"${UNSET:-}", ""},
+		{"${TWICE}", "${SET}"}, {"${file:" + secret + "}", "hidden ${SET}"}, {"$1 $$ $", "$1 $$ $"},
+	} {
+		o := Options{Lookup: lookup}
+		if got, err := o.expand(row.in); err != nil || got != row.want {
+			t.Errorf("%q is %q, %v; want %q", row.in, got, err, row.want)
+		}
+	}
+	for _, in := range []string{"${", "${}", "${1}", "${a b}", "${UNSET}", "${file:}", "${file:" + t.TempDir() + "}"} {
+		o := Options{Lookup: lookup}
+		if got, err := o.expand(in); err == nil {
+			t.Errorf("%q is %q; want an error", in, got)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for text, want := range map[string]time.Duration{"30d": 30 * 24 * time.Hour, "1d12h": 36 * time.Hour, "1h30m": 90 * time.Minute, "10s": 10 * time.Second, "0": 0, "0s": 0} {
+		if got, err := ParseDuration(text); err != nil || time.Duration(got) != want {
+			t.Errorf("%s is %v, %v; want %v", text, time.Duration(got), err, want)
+		}
+	}
+	for text, want := range map[string]Size{"512MB": 512e6, "512MiB": 512 << 20, "1.5GB": 1.5e9, "10B": 10, "2kB": 2000, "0": 0} {
+		if got, err := ParseSize(text); err != nil || got != want {
+			t.Errorf("%s is %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "10", "-1s", "+1s", "1x", "d", "1d2", "99999999999999d", "1e400s"} {
+		if got, err := ParseDuration(text); err == nil && text != "" {
+			t.Errorf("%q is %v; want an error", text, time.Duration(got))
+		}
+	}
+	for _, text := range []string{"", "1", "MB", "-1MB", "1 apple", "NaNMB", "InfGB", "99999999999TB"} {
+		if got, err := ParseSize(text); err == nil {
+			t.Errorf("%q is %d; want an error", text, got)
+		}
+	}
+}
+
+// FuzzParse: no text makes the parser panic, run without end or return a finding of two lines.
+func FuzzParse(f *testing.F) {
+	f.Add(site("rules:", "  - {match: {path: /a/**}, ttl: {\"200\": 30d}}"))
+	f.Add("x: &a [*a]\n<<: *a\n")
+	f.Add("version: 1\nsites: [{<<: {name: a}}]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		_, err := Parse("f", []byte(text), Options{Lookup: lookup})
+		var all Findings
+		if err != nil && (!errors.As(err, &all) || len(all) > maxFindings*2) {
+			t.Fatalf("%v", err)
+		}
+		for _, one := range all {
+			if strings.ContainsAny(one.String(), "\r\n") {
+				t.Errorf("two lines: %q", one)
+			}
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// hidden stands for a secret.
+const hidden = "***"
+
+// Redacted returns the text of the file without secrets: variables and files are not expanded,
+// secrets and the passwords of URLs are left out, and so are comments.
+func (f *File) Redacted() []byte {
+	root, _, err := parse(f.Text)
+	if err != nil || root == nil {
+		return nil
+	}
+	redact(root, "")
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if e.Encode(root) != nil {
+		return nil
+	}
+	return out.Bytes()
+}
+
+// redact replaces the secrets in a node. key is the name of its field.
+func redact(n *yaml.Node, key string) {
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	if n.Kind == yaml.ScalarNode && !strings.HasPrefix(n.Value, "${") {
+		switch {
+		case isSecret(key):
+			n.Value, n.Style, n.Tag = hidden, 0, "!!str"
+		case strings.Contains(n.Value, "@"):
+			if u, err := url.Parse(n.Value); err == nil && u.User != nil {
+				u.User = url.User(hidden)
+				n.Value = u.String()
+			}
+		}
+	}
+	for i, one := range n.Content {
+		name := key
+		if n.Kind == yaml.MappingNode {
+			if i%2 == 0 {
+				one.HeadComment, one.LineComment, one.FootComment = "", "", ""
+				continue
+			}
+			name = n.Content[i-1].Value
+		}
+		redact(one, name)
+	}
+}
+
+// isSecret reports whether the values of a field are secrets, such as signed.secret, or a header
+// field that carries credentials.
+func isSecret(key string) bool {
+	key = strings.ToLower(key)
+	for _, word := range []string{"secret", "password", "token", "authorization", "cookie", "api-key", "apikey"} {
+		if strings.Contains(key, word) && !strings.HasSuffix(key, "_file") && !strings.HasSuffix(key, "_cookies") && !strings.HasSuffix(key, "_cookie") && key != "cookie" && key != "cookies" {
+			return true
+		}
+	}
+	return false
+}

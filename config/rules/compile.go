@@ -1,0 +1,506 @@
+package rules
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/hostport"
+)
+
+// A Table finds the site of a host. It never changes.
+type Table struct {
+	Sites []*Site
+	exact map[string]*Site
+	wild  map[string]*Site // by the suffix, such as .example.org
+	last  *Site            // of the host *; nil: none
+}
+
+// A Site has the compiled rules of a site.
+type Site struct {
+	*config.Site
+	Defaults  *config.Settings
+	KeyRules  string // changes with any rule that decides about cache keys
+	rules     []*rule
+	index     index
+	countries *Countries
+	whole     Decision // by the settings of the site, before any rule
+}
+
+// A rule is a compiled rule.
+type rule struct {
+	*config.Rule
+	match    matcher
+	paths    []*glob // any of which the path must match; nil: unknown
+	rewrite  template
+	redirect template
+	allow    networks
+	deny     networks
+	auth     *passwords
+	limit    *Limit
+	respond  *Answer
+	secret   []byte
+}
+
+// compiler collects findings.
+type compiler struct {
+	file     *config.File
+	findings config.Findings
+	env      *cel.Env
+	geo      *Countries
+}
+
+func (c *compiler) wrong(path, format string, args ...any) {
+	c.findings = append(c.findings, c.file.Find(path, fmt.Sprintf(format, args...)))
+}
+
+func (c *compiler) warn(path, format string, args ...any) {
+	f := c.file.Find(path, fmt.Sprintf(format, args...))
+	f.Warning = true
+	c.findings = append(c.findings, f)
+}
+
+var theEnvironment = sync.OnceValue(environment)
+
+// Compile compiles the rules of a file. The findings include warnings; the table is nil if one is
+// an error.
+func Compile(f *config.File) (*Table, config.Findings) {
+	c := &compiler{file: f, env: theEnvironment()}
+	if f.Geo.Country != "" {
+		var err error
+		if c.geo, err = OpenCountries(f.Geo.Country); err != nil {
+			c.wrong("geo.country", "%v; must be a readable database in MaxMind's form", err)
+		}
+	}
+	t := &Table{exact: map[string]*Site{}, wild: map[string]*Site{}}
+	for i := range f.Sites {
+		s := c.site(&f.Sites[i])
+		t.Sites = append(t.Sites, s)
+		for _, host := range s.Hosts {
+			switch suffix, wild := strings.CutPrefix(host, "*"); {
+			case host == "*":
+				t.last = s
+			case wild:
+				t.wild[suffix] = s
+			default:
+				t.exact[host] = s
+			}
+		}
+	}
+	if len(c.findings.Errors()) > 0 {
+		return nil, c.findings
+	}
+	return t, c.findings
+}
+
+// Find returns the site of a host; nil: none. The host is without a port. Upper and lower case are
+// the same, and so is a dot at the end.
+func (t *Table) Find(host string) *Site {
+	host = strings.TrimSuffix(lower(host), ".")
+	if s := t.exact[host]; s != nil {
+		return s
+	}
+	if len(t.wild) > 0 {
+		for at := strings.IndexByte(host, '.'); at >= 0; {
+			if s := t.wild[host[at:]]; s != nil && at > 0 {
+				return s
+			}
+			next := strings.IndexByte(host[at+1:], '.')
+			if next < 0 {
+				break
+			}
+			at += 1 + next
+		}
+	}
+	return t.last
+}
+
+func lower(s string) string {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			return strings.ToLower(s)
+		}
+	}
+	return s
+}
+
+func (c *compiler) site(s *config.Site) *Site {
+	out := &Site{Site: s, Defaults: &c.file.Defaults, countries: c.geo}
+	out.whole.merge(&c.file.Defaults.Changes)
+	out.whole.merge(&s.Changes)
+	out.whole.Origin = s.Origin
+	if ignored := firstOf(s.IgnoreQuery, c.file.Defaults.IgnoreQuery); ignored != nil && out.whole.Key.Query == nil {
+		out.whole.Key.Query = &config.Query{Exclude: ignored}
+	}
+	used := map[string]bool{"icons": s.Icons != nil && *s.Icons}
+	for _, name := range s.Origin.Names() {
+		used[name] = true
+	}
+	stopped := 0
+	for i := range s.Rules {
+		r := c.rule(&s.Rules[i])
+		for _, name := range r.Origin.Names() {
+			used[name] = true
+		}
+		if stopped > 0 {
+			c.warn(r.At, "never matches, because the rule in line %d always ends the list; must stand before it", stopped)
+		}
+		if _, all := r.match.(always); all && (r.Stop || r.Redirect != nil || r.Respond != nil) && stopped == 0 {
+			stopped = r.Line
+		}
+		out.rules = append(out.rules, r)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Origins)) {
+		if !used[name] {
+			c.warn(s.At+".origins."+name, "no rule uses the origin; must be used, or be left out")
+		}
+	}
+	out.index = newIndex(out.rules)
+	out.KeyRules = keyRules(out)
+	return out
+}
+
+func firstOf(a, b config.Strings) config.Strings {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// keyRules returns a hash of everything that decides about the cache keys of a site.
+func keyRules(s *Site) string {
+	type part struct {
+		Match   *config.Match
+		Key     *config.Key
+		Rewrite string
+		Stop    bool
+	}
+	parts := []any{s.Defaults.Key, s.Site.Settings.Key, s.Defaults.IgnoreQuery, s.IgnoreQuery}
+	for _, r := range s.rules {
+		if r.Key != nil || r.Rewrite != "" {
+			parts = append(parts, part{plain(r.Match), r.Key, r.Rewrite, r.Stop})
+		}
+	}
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // the types have no value that JSON lacks
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}
+
+// plain returns a match without its places in the file.
+func plain(m *config.Match) *config.Match {
+	if m == nil {
+		return nil
+	}
+	p := *m
+	p.At, p.Not, p.Any = "", plain(m.Not), nil
+	for _, one := range m.Any {
+		p.Any = append(p.Any, plain(one))
+	}
+	return &p
+}
+
+func (c *compiler) rule(r *config.Rule) *rule {
+	out := &rule{Rule: r, match: always{}}
+	captures := 0
+	if r.Match != nil {
+		out.match, captures, out.paths = c.match(r.Match)
+	}
+	var n int
+	if out.rewrite, n = newTemplate(r.Rewrite); r.Rewrite != "" && n > captures {
+		c.undefined(r.At+".rewrite", n, captures)
+	}
+	if r.Redirect != nil {
+		if out.redirect, n = newTemplate(r.Redirect.To); n > captures {
+			c.undefined(r.At+".redirect.to", n, captures)
+		}
+		if strings.Contains(r.Redirect.To, "://$") {
+			c.wrong(r.At+".redirect.to", "a capture is the host, so that a client could choose it; must be https://HOST/ before the first $N")
+		}
+	}
+	out.allow, out.deny = prefixes(r.Allow), prefixes(r.Deny)
+	if r.Auth != nil && r.Auth.Basic != "" {
+		var err error
+		if out.auth, err = readPasswords(r.Auth.Basic); err != nil {
+			c.wrong(r.At+".auth.basic", "%v", err)
+		}
+	}
+	if r.Limit != nil {
+		out.limit = &Limit{Rate: string(r.Limit.Rate), Name: r.At, ByClient: r.Limit.Key == "client"}
+	}
+	if r.Respond != nil {
+		var err error
+		if out.respond, err = newRespond(r.Respond); err != nil {
+			c.wrong(r.At+".respond.file", "%v; must be a readable file", err)
+		}
+	}
+	if r.Signed != nil {
+		out.secret = []byte(r.Signed.Secret)
+	}
+	return out
+}
+
+func (c *compiler) undefined(path string, n, captures int) {
+	name := "$" + fmt.Sprint(n)
+	if n >= 1000 {
+		name = "$0"
+	}
+	c.wrong(path, "%s is undefined, because the match has %d captures; must have a path with as many * or groups", name, captures)
+}
+
+func prefixes(all config.Strings) (n networks) {
+	for _, one := range all {
+		if p, err := hostport.ParsePrefix(one); err == nil {
+			n = append(n, p)
+		}
+	}
+	return n
+}
+
+// match compiles a match. It returns the least number of its captures, and globs of which the path
+// matches one whenever the request matches; nil: there are none.
+func (c *compiler) match(m *config.Match) (out matcher, captures int, globs []*glob) {
+	switch {
+	case m.Expression != "":
+		return c.expression(m), 0, nil
+	case m.Any != nil:
+		return c.any(m)
+	}
+	return c.entries(m)
+}
+
+func (c *compiler) any(m *config.Match) (out matcher, captures int, globs []*glob) {
+	all, captures, indexed := anyOf{}, -1, true
+	for _, one := range m.Any {
+		sub, n, of := c.match(one)
+		all = append(all, sub)
+		if captures < 0 || n < captures {
+			captures = n
+		}
+		if of == nil {
+			indexed = false
+		}
+		globs = append(globs, of...)
+	}
+	if !indexed {
+		globs = nil
+	}
+	return all, max(captures, 0), globs
+}
+
+func (c *compiler) expression(m *config.Match) matcher {
+	ast, issues := c.env.Compile(m.Expression)
+	if issues.Err() != nil {
+		c.wrong(m.At, "%s", expressionError(issues))
+		return always{}
+	}
+	if ast.OutputType() != cel.BoolType {
+		c.wrong(m.At, "the expression is of type %s; must be true or false", ast.OutputType())
+		return always{}
+	}
+	program, err := c.env.Program(ast, cel.CostLimit(costLimit), cel.EvalOptions(cel.OptOptimize))
+	if err != nil {
+		c.wrong(m.At, "the expression can't be used: %v", err)
+		return always{}
+	}
+	return expression{program, m.Expression}
+}
+
+// expressionError returns the first error of an expression in one line.
+func expressionError(issues *cel.Issues) string {
+	text := issues.Errors()[0].Message
+	if name, ok := strings.CutPrefix(text, "undeclared reference to '"); ok {
+		name, _, _ = strings.Cut(name, "'")
+		if name == "request" || strings.HasPrefix(name, "request.") {
+			return fmt.Sprintf("%s is unknown; the fields of request are %s", name, strings.Join(requestFields, ", "))
+		}
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	return text + "; must be an expression of CEL over request"
+}
+
+func (c *compiler) entries(m *config.Match) (matcher, int, []*glob) {
+	e, all, captures := m.Entries, allOf{}, 0
+	add := func(set config.Strings, what string, get func(*Request) string, match func(string) bool) {
+		if set != nil {
+			all = append(all, oneOf{what, get, match, strings.Join(set, ", ")})
+		}
+	}
+	var globs []*glob
+	if e.Path != nil {
+		p := paths{globs: c.globs(m.At+".path", e.Path)}
+		all, captures, globs = append(all, p), p.captures(), p.globs
+	}
+	if e.PathRegex != nil {
+		p := paths{regexes: c.regexes(m.At+".path_regex", e.PathRegex, true)}
+		all, captures = append(all, p), cmp.Or(p.captures(), captures)
+	}
+	if e.Country != nil && c.file.Geo.Country == "" {
+		c.wrong(m.At+".country", "no database gives the country of a client; must have geo.country too")
+	}
+	add(e.Host, "host", func(q *Request) string { return q.Host }, hostOf(e.Host))
+	add(e.Method, "method", func(q *Request) string { return q.Method }, exactly(e.Method))
+	add(e.Country, "country", (*Request).countryOf, fold(e.Country))
+	if e.Client != nil {
+		for i, one := range e.Client {
+			if _, err := hostport.ParsePrefix(one); err != nil {
+				c.wrong(fmt.Sprintf("%s.client[%d]", m.At, i), "%q: %v", one, err)
+			}
+		}
+		all = append(all, prefixes(e.Client))
+	}
+	all = append(all, c.conditions(m.At+".query", e.Query, "parameter", pairValues((*Request).queryMap))...)
+	all = append(all, c.conditions(m.At+".header", e.Header, "field", fieldValues)...)
+	all = append(all, c.conditions(m.At+".cookie", e.Cookie, "cookie", pairValues((*Request).cookieMap))...)
+	if m.Not != nil {
+		inner, _, _ := c.match(m.Not)
+		all = append(all, not{inner})
+	}
+	if len(all) == 0 {
+		c.wrong(m.At, "empty; must have an entry such as path, or match must be left out")
+	}
+	if len(all) == 1 {
+		return all[0], captures, globs
+	}
+	return all, captures, globs
+}
+
+func (c *compiler) globs(path string, texts config.Strings) (globs []*glob) {
+	for i, text := range texts {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "*") {
+			c.wrong(at, "%q matches no path; must begin with a slash, such as /static/**", text)
+		}
+		if Normalise(text) != text && strings.HasPrefix(text, "/") {
+			c.warn(at, "never matches, because %q is not in normalised form; must be %q", text, Normalise(text))
+		}
+		g := newGlob(text, false)
+		if g.captures() > maxStars {
+			c.wrong(at, "%v", errStars)
+		}
+		globs = append(globs, g)
+	}
+	return globs
+}
+
+func (c *compiler) regexes(path string, texts config.Strings, whole bool) (all []*regexp.Regexp) {
+	for i, text := range texts {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if re := c.regex(at, text, whole); re != nil {
+			all = append(all, re)
+		}
+	}
+	return all
+}
+
+// regex compiles a regular expression of RE2.
+func (c *compiler) regex(at, text string, whole bool) *regexp.Regexp {
+	_, err := regexp.Compile(text) // before brackets are put around it
+	if err == nil && whole {
+		text = "^(?:" + text + ")$"
+	}
+	var re *regexp.Regexp
+	if err == nil {
+		re, err = regexp.Compile(text)
+	}
+	if err != nil {
+		c.wrong(at, "%s; must be a regular expression of RE2", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return nil
+	}
+	return re
+}
+
+func (c *compiler) conditions(path string, all config.Conditions, what string, get func(*Request, string) []string) (out []matcher) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		n := named{what: what, name: name, get: get}
+		if what == "field" {
+			if !config.IsToken(name) {
+				c.wrong(path+"."+name, "%q is no name of a field; must be one, such as X-Debug", name)
+			}
+			n.name = canonical(name)
+		}
+		for _, text := range all[name] {
+			if inner, ok := strings.CutPrefix(text, "/"); ok && strings.HasSuffix(inner, "/") && len(inner) > 1 {
+				if re := c.regex(path+"."+name, strings.TrimSuffix(inner, "/"), false); re != nil {
+					n.values = append(n.values, value{re: re})
+				}
+				continue
+			}
+			n.values = append(n.values, value{glob: newGlob(text, true)})
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// An index finds the rules that may match a path, by the segments before the first asterisk of
+// their globs.
+type index struct {
+	root   *node
+	always bitset // rules without a path
+	words  int
+}
+
+type node struct {
+	rules    []int
+	children map[string]*node
+}
+
+// A bitset is a set of rules.
+type bitset []uint64
+
+func (b bitset) add(i int) { b[i/64] |= 1 << (i % 64) }
+
+func newIndex(rules []*rule) index {
+	x := index{root: &node{}, words: (len(rules) + 63) / 64}
+	x.always = make(bitset, x.words)
+	for i, r := range rules {
+		if r.paths == nil {
+			x.always.add(i)
+			continue
+		}
+		for _, g := range r.paths {
+			at := x.root
+			for _, segment := range g.prefix {
+				if at.children == nil {
+					at.children = map[string]*node{}
+				}
+				if at.children[segment] == nil {
+					at.children[segment] = &node{}
+				}
+				at = at.children[segment]
+			}
+			at.rules = append(at.rules, i)
+		}
+	}
+	return x
+}
+
+// candidates adds the rules that may match a path to set, which has room for them.
+func (x *index) candidates(path string, set bitset) {
+	copy(set, x.always)
+	at := x.root
+	for at != nil {
+		for _, i := range at.rules {
+			set.add(i)
+		}
+		if len(at.children) == 0 {
+			return
+		}
+		path = strings.TrimPrefix(path, "/")
+		segment, rest, _ := strings.Cut(path, "/")
+		at, path = at.children[segment], rest
+	}
+}

@@ -1,0 +1,162 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Explanation says what happens with one request and why.
+type Explanation struct {
+	Site   string `json:"site"`
+	Rules  []Step `json:"rules"`
+	Origin string `json:"origin"` // empty: the edge answers itself
+	URL    string `json:"url"`    // towards the origin
+	Key    string `json:"key"`
+	TTL    string `json:"ttl"` // of a 200; empty: the response's own
+	Status int    `json:"status,omitempty"`
+	To     string `json:"location,omitempty"`
+	Cache  string `json:"cache,omitempty"`
+}
+
+// Explain explains the decision about the request for a URL. It counts against no limit.
+func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
+	host := strings.ToLower(u.Hostname())
+	s := t.Find(host)
+	if s == nil {
+		return Explanation{}, fmt.Errorf("no site has the host %s; the edge answers 421", host)
+	}
+	q.Host, q.TLS, q.Target = host, u.Scheme == "https", cmp.Or(u.EscapedPath(), "/")
+	if u.RawQuery != "" {
+		q.Target += "?" + u.RawQuery
+	}
+	d, steps := s.Explain(&q)
+	e := Explanation{Site: s.Name, Rules: steps, Cache: d.Cache}
+	if e.Rules == nil {
+		e.Rules = []Step{}
+	}
+	if d.Answer != nil {
+		e.Status, e.To = d.Answer.Status, d.Answer.Header.Get("Location")
+		return e, nil
+	}
+	e.Origin = d.Choose(&q)
+	target := cmp.Or(d.Target, q.Target)
+	if urls := s.Origins[e.Origin].URLs; len(urls) > 0 {
+		e.URL = strings.TrimSuffix(urls[0], "/") + target
+	}
+	if d.Cache != "bypass" {
+		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, strings.ToLower(u.Host)), "\x00", " ")
+	}
+	if ttl, ok := d.TTL.Of(200); ok {
+		e.TTL = durationText(ttl)
+	}
+	return e, nil
+}
+
+// Text returns the explanation for people.
+func (e Explanation) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "site    %s\n", e.Site)
+	for _, r := range e.Rules {
+		mark := " "
+		if r.Matched {
+			mark = "x"
+		}
+		fmt.Fprintf(&b, "rule    [%s] line %d: %s\n", mark, r.Line, r.Why)
+	}
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-7s %s\n", name, value)
+		}
+	}
+	if e.Status != 0 {
+		line("status", fmt.Sprint(e.Status))
+		line("to", e.To)
+		return b.String()
+	}
+	line("origin", e.Origin)
+	line("url", e.URL)
+	line("cache", e.Cache)
+	line("key", e.Key)
+	line("ttl", cmp.Or(e.TTL, "as the response says"))
+	return b.String()
+}
+
+// Key returns the cache key of a request: scheme, host and the target in the cache, and behind NUL
+// the site with its key rules and everything else that the rules put into keys.
+func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
+	var b strings.Builder
+	if d.Key.Host != nil && !*d.Key.Host {
+		host = "_"
+	}
+	b.WriteString(scheme + "://" + host + s.CacheTarget(d, q))
+	b.WriteString("\x00" + s.Name + "/" + s.KeyRules)
+	if len(s.Origins) > 1 {
+		b.WriteString("\x00o=" + d.Choose(q))
+	}
+	for _, name := range d.Key.Headers {
+		name = canonical(name)
+		values := q.Header[name]
+		if name == "Host" {
+			values = []string{q.Host}
+		}
+		b.WriteString("\x00h=" + name + ":" + url.QueryEscape(strings.Join(values, ", ")))
+	}
+	for _, name := range d.Key.Cookies {
+		values := pairValues((*Request).cookieMap)(q, name)
+		slices.Sort(values)
+		b.WriteString("\x00c=" + name + ":" + url.QueryEscape(strings.Join(values, ", ")))
+	}
+	return b.String()
+}
+
+// CacheTarget returns the path and query by which a response is stored.
+func (s *Site) CacheTarget(d *Decision, q *Request) string {
+	target := cmp.Or(d.Target, q.Target)
+	path, query, has := strings.Cut(target, "?")
+	k := d.Key.Query
+	switch {
+	case !has || k == nil || !k.None && k.Include == nil && k.Exclude == nil:
+		return target
+	case k.None:
+		return path
+	}
+	var kept []string
+	for part := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		// Some applications find a second parameter behind a semicolon.
+		if k.Include != nil && (matchesName(k.Include, unescape(name)) || strings.Contains(part, ";")) ||
+			k.Exclude != nil && (!matchesName(k.Exclude, unescape(name)) || strings.Contains(part, ";")) {
+			kept = append(kept, part)
+		}
+	}
+	if len(kept) == 0 {
+		return path
+	}
+	return path + "?" + strings.Join(kept, "&")
+}
+
+// matchesName reports whether a name is one of patterns, which may end in an asterisk.
+func matchesName(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		stem, wild := strings.CutSuffix(p, "*")
+		return name == p || wild && strings.HasPrefix(name, stem)
+	})
+}
+
+// durationText returns a duration as a file has it: 30d, 1h30m or 10s.
+func durationText(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d > 0 && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	s := d.String()
+	s = strings.TrimSuffix(s, "0s")
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return cmp.Or(s, "0")
+}

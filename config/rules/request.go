@@ -1,0 +1,189 @@
+package rules
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A Request is a request as rules match it. The caller fills the exported fields; a Request is used
+// for one decision, by one goroutine.
+type Request struct {
+	Method string
+	Host   string // in lower case, without a port
+	Target string // path and query, as sent
+	TLS    bool
+	Client netip.Addr
+	Header http.Header // in canonical spelling
+	Now    time.Time
+	Random uint64 // chooses among weighted origins
+	// Allow counts a request against a limit; nil: no limit is reached.
+	Allow func(l *Limit, key string) (ok bool, retryAfter time.Duration)
+
+	path, rawQuery, rawPath string
+	query, headers, cookies map[string]string
+	country                 *string
+	geo                     *Countries
+}
+
+// SetHeader replaces the fields of the request, for its key.
+func (q *Request) SetHeader(h http.Header) {
+	q.Header, q.headers, q.cookies = h, nil, nil
+}
+
+// prepare cuts the target, and normalises the path.
+func (q *Request) prepare(geo *Countries) {
+	q.rawPath, q.rawQuery, _ = strings.Cut(q.Target, "?")
+	q.path = Normalise(q.rawPath)
+	q.geo = geo
+}
+
+// Normalise returns a path in the form that rules match: percent-decoded once, without empty
+// segments, and without "." and "..". It keeps a slash at the end.
+func Normalise(raw string) string {
+	s := raw
+	if strings.IndexByte(s, '%') >= 0 {
+		s = decode(s)
+	}
+	if !strings.Contains(s, "//") && !strings.Contains(s, "/.") && strings.HasPrefix(s, "/") {
+		return s
+	}
+	var kept []string
+	parts := strings.Split(s, "/")
+	for _, part := range parts {
+		switch part {
+		case "", ".":
+		case "..":
+			if len(kept) > 0 {
+				kept = kept[:len(kept)-1]
+			}
+		default:
+			kept = append(kept, part)
+		}
+	}
+	path := "/" + strings.Join(kept, "/")
+	switch last := parts[len(parts)-1]; {
+	case len(kept) > 0 && (last == "" || last == "." || last == ".."):
+		path += "/"
+	}
+	return path
+}
+
+// decode replaces percent-encoded bytes. It leaves malformed ones as they are.
+func decode(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if hi, lo := unhex(s[i+1]), unhex(s[i+2]); hi < 16 && lo < 16 {
+				b = append(b, hi<<4|lo)
+				i += 2
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
+func unhex(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10
+	}
+	return 16
+}
+
+// queryMap returns the first value of each parameter.
+func (q *Request) queryMap() map[string]string {
+	if q.query == nil {
+		q.query = map[string]string{}
+		for part := range strings.SplitSeq(q.rawQuery, "&") {
+			if part == "" {
+				continue
+			}
+			name, value, _ := strings.Cut(part, "=")
+			name, value = unescape(name), unescape(value)
+			if _, known := q.query[name]; !known {
+				q.query[name] = value
+			}
+		}
+	}
+	return q.query
+}
+
+func unescape(s string) string {
+	if plain, err := url.QueryUnescape(s); err == nil {
+		return plain
+	}
+	return s
+}
+
+// headerMap returns the lines of each field, joined, by its name in lower case.
+func (q *Request) headerMap() map[string]string {
+	if q.headers == nil {
+		q.headers = make(map[string]string, len(q.Header))
+		for name, lines := range q.Header {
+			q.headers[strings.ToLower(name)] = strings.Join(lines, ", ")
+		}
+	}
+	return q.headers
+}
+
+// cookieMap returns the first value of each cookie. Some applications separate cookies by commas
+// too, so it does as well.
+func (q *Request) cookieMap() map[string]string {
+	if q.cookies == nil {
+		q.cookies = map[string]string{}
+		for _, line := range q.Header["Cookie"] {
+			for pair := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ';' || r == ',' }) {
+				name, value, _ := strings.Cut(pair, "=")
+				name = strings.Trim(name, " \t")
+				if _, known := q.cookies[name]; !known && name != "" {
+					q.cookies[name] = strings.Trim(value, " \t\"")
+				}
+			}
+		}
+	}
+	return q.cookies
+}
+
+// countryOf returns the two letters of the client's country in upper case; empty: unknown.
+func (q *Request) countryOf() string {
+	if q.country == nil {
+		c := q.geo.Of(q.Client)
+		q.country = &c
+	}
+	return *q.country
+}
+
+// ResolveName gives CEL the fields of the request. It makes maps only for expressions that use
+// them.
+func (q *Request) ResolveName(name string) (any, bool) {
+	switch name {
+	case "request.method":
+		return q.Method, true
+	case "request.host":
+		return q.Host, true
+	case "request.path":
+		return strings.ToValidUTF8(q.path, "\uFFFD"), true
+	case "request.query":
+		return q.queryMap(), true
+	case "request.headers":
+		return q.headerMap(), true
+	case "request.cookies":
+		return q.cookieMap(), true
+	case "request.client":
+		return q.Client.Unmap().String(), true
+	case "request.country":
+		return q.countryOf(), true
+	case "request.tls":
+		return q.TLS, true
+	}
+	return nil, false
+}

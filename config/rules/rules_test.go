@@ -1,0 +1,423 @@
+package rules
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/iconedge/iconedge/config"
+)
+
+// compile compiles a file with one site, whose rules are given.
+func compile(t testing.TB, rules string) *Site {
+	t.Helper()
+	table, findings := compileText(t, rules)
+	if table == nil {
+		t.Fatalf("%v in\n%s", findings, rules)
+	}
+	return table.Sites[0]
+}
+
+func compileText(t testing.TB, rules string) (*Table, config.Findings) {
+	t.Helper()
+	text := "version: 1\nsites:\n- name: a\n  hosts: [a.test]\n  origins: {app: {urls: [\"http://10.0.0.5\"]}, b: {urls: [\"http://10.0.0.6\"]}}\n  origin: app\n  rules:\n" + rules
+	f, err := config.Parse("f", []byte(text), config.Options{})
+	if err != nil {
+		return nil, err.(config.Findings)
+	}
+	return Compile(f)
+}
+
+func get(target string, fields ...string) *Request {
+	q := &Request{Method: "GET", Host: "a.test", Target: target, Client: netip.MustParseAddr("192.0.2.1"), Header: http.Header{}, Now: time.Unix(1000, 0)}
+	for i := 0; i < len(fields); i += 2 {
+		q.Header.Add(fields[i], fields[i+1])
+	}
+	return q
+}
+
+// TestMatch: each entry matches as the reference says. A rule that matches answers 299.
+func TestMatch(t *testing.T) {
+	for _, row := range []struct {
+		match string
+		q     *Request
+		want  bool
+	}{
+		{`{path: "/two/**"}`, get("/two/"), true},
+		{`{path: "/two/**"}`, get("/two"), false},
+		{`{path: "/two/**"}`, get("/two/a/b"), true},
+		{`{path: "/a/*"}`, get("/a/b/c"), false},
+		{`{path: "/a/*/c"}`, get("/a/b/c"), true},
+		{`{path: "**.js"}`, get("/a/b.js"), true},
+		{`{path: "/a b"}`, get("/a%20b"), true},
+		{`{path: "/a/**"}`, get("/x/../a/%62"), true},
+		{`{path: "/admin/**"}`, get("//admin//x"), true},
+		{`{path: "/admin/**"}`, get("/%61dmin/x"), true},
+		{`{path: "/admin/**"}`, get("/x/%2e%2e/admin/x"), true},
+		{`{path: [/a, /b]}`, get("/b"), true},
+		{`{path_regex: "/[0-9]+"}`, get("/12"), true},
+		{`{path_regex: "/[0-9]+"}`, get("/12a"), false},
+		{`{path_regex: "/a|/b"}`, get("/bc"), false},
+		{`{host: "*.test"}`, get("/"), true},
+		{`{host: "*.a.test"}`, get("/"), false},
+		{`{method: [GET, HEAD]}`, get("/"), true},
+		{`{method: POST}`, get("/"), false},
+		{`{query: a}`, get("/?a"), true},
+		{`{query: a}`, get("/?b=a"), false},
+		{`{query: {a: "x*"}}`, get("/?a=xy/z"), true},
+		{`{query: {a: "/^x$/"}}`, get("/?a=xy"), false},
+		{`{query: {a: "/y/"}}`, get("/?a=xyz"), true},
+		{`{header: X-Debug}`, get("/", "X-Debug", "1"), true},
+		{`{header: {x-debug: [1, 2]}}`, get("/", "X-Debug", "2"), true},
+		{`{header: {x-debug: 3}}`, get("/", "X-Debug", "2"), false},
+		{`{cookie: session}`, get("/", "Cookie", "a=b; session=1"), true},
+		{`{cookie: session}`, get("/", "Cookie", "xsession=1"), false},
+		{`{cookie: "wp_*"}`, get("/", "Cookie", "wp_a=1"), true},
+		{`{cookie: {v: b}}`, get("/", "Cookie", "v=b"), true},
+		{`{client: 192.0.2.0/24}`, get("/"), true},
+		{`{client: 10.0.0.0/8}`, get("/"), false},
+		{`{not: {path: /a}}`, get("/b"), true},
+		{`{method: GET, not: {path: /a}}`, get("/a"), false},
+		{`[{path: /a}, {path: /b}]`, get("/b"), true},
+		{`'request.path.startsWith("/api/") && request.headers["x-debug"] == "1"'`, get("/api/x", "X-Debug", "1"), true},
+		{`'request.headers["x-debug"] == "1"'`, get("/"), false}, // fails at run time: no such key
+		{`'"x" in request.query && request.query.x == "1"'`, get("/?x=1"), true},
+		{`'request.client == "192.0.2.1" && !request.tls'`, get("/"), true},
+		{`'request.cookies["a"] == "b"'`, get("/", "Cookie", "a=b"), true},
+		// Its cost exceeds the limit.
+		{`'request.path.matches(".*") && [1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, a + b + c + d + e > 0)))))'`, get("/"), false},
+	} {
+		s := compile(t, "  - {match: "+row.match+", respond: {status: 299}}\n")
+		d := s.Decide(row.q)
+		if got := d.Answer != nil && d.Answer.Status == 299; got != row.want {
+			_, steps := s.Explain(row.q)
+			t.Errorf("%s matches %s: %v (%v)", row.match, row.q.Target, got, steps)
+		}
+	}
+}
+
+// TestRuleFindings: rules that can't be compiled are findings, and rules without effect warnings.
+func TestRuleFindings(t *testing.T) {
+	for rule, want := range map[string]string{
+		`  - {match: 'request.pth == "a"', stop: true}`:                       "request.pth is unknown; the fields of request are method",
+		`  - {match: 'request.path', stop: true}`:                             "must be true or false",
+		`  - {match: 'request.path ==', stop: true}`:                          "must be an expression of CEL",
+		`  - {match: {path: /a/*}, rewrite: /b/$2}`:                           "$2 is undefined, because the match has 1 captures",
+		`  - {match: [{path: /a/*}, {method: GET}], redirect: {to: /b/$1}}`:   "$1 is undefined",
+		`  - {match: {path: "/**"}, redirect: {to: "https://$1/"}}`:           "a capture is the host",
+		`  - {redirect: {to: /b/$1}}`:                                         "$1 is undefined",
+		`  - {match: {path_regex: "(/a"}, stop: true}`:                        "must be a regular expression",
+		`  - {match: {path_regex: "/a)(/b"}, stop: true}`:                     "must be a regular expression",
+		`  - {match: {country: DE}, stop: true}`:                              "must have geo.country too",
+		`  - {match: {client: [nowhere]}, stop: true}`:                        "must be an address or a network",
+		`  - {match: {}, stop: true}`:                                         "must have an entry",
+		`  - {match: {path: a}, stop: true}`:                                  "must begin with a slash",
+		`  - {auth: {basic: /nonexistent}}`:                                   "must be a readable file of htpasswd",
+		"  - {respond: {status: 204}}\n  - {match: {path: /a}, cache: never}": "never matches, because the rule in line 8 always ends the list",
+		`  - {match: {path: /a//b}, cache: never}`:                            "not in normalised form",
+		`  - {cache: never}`:                                                  "no rule uses the origin",
+	} {
+		if _, findings := compileText(t, rule+"\n"); !strings.Contains(findings.Error(), want) {
+			t.Errorf("%s: %v; want %q", rule, findings, want)
+		}
+	}
+}
+
+// TestActions: later rules win, header operations accumulate, stop ends the list.
+func TestActions(t *testing.T) {
+	s := compile(t, `  - {ttl: 1m, cache: never, response_headers: {set: {A: b}}}
+  - {match: {path: "/s/**"}, origin: b, ttl: 5m, rewrite: "/x/$1", response_headers: {add: {C: d}}, stop: true}
+  - {ttl: 9m}
+`)
+	d := s.Decide(get("/s/a%3Fb?q=1"))
+	if ttl, _ := d.TTL.Of(200); ttl != 5*time.Minute || d.Cache != "never" || len(d.ResponseEdits) != 2 || d.Target != "/x/a%3Fb?q=1" {
+		t.Errorf("%+v", d)
+	}
+	d = s.Decide(get("/"))
+	if ttl, _ := d.TTL.Of(200); ttl != 9*time.Minute || len(d.ResponseEdits) != 1 || d.Target != "" {
+		t.Errorf("%+v", d)
+	}
+	if len(s.whole.ResponseEdits) != 0 {
+		t.Error("a decision changed the site")
+	}
+}
+
+// TestRedirects: captures can't lead to another site nor end the line.
+func TestRedirects(t *testing.T) {
+	for _, row := range []struct{ rule, target, want string }{
+		{`{match: {path: "/old/**"}, redirect: {to: "/new/$1"}}`, "/old/a/b?x=1", "/new/a/b?x=1"},
+		{`{match: {path: "/old/**"}, redirect: {to: "/new/$1?y=2"}}`, "/old/a?x=1", "/new/a?y=2"},
+		{`{match: {path: "/old/**"}, redirect: {to: "/new/$1?y=2"}}`, "/old/a", "/new/a?y=2"},
+		{`{match: {path: "/old/**"}, redirect: {to: "/n?p=$1"}}`, "/old/a&b=c%23", "/n?p=a%26b%3Dc%23"},
+		{`{match: {path: "/go**"}, redirect: {to: "$1"}}`, "/go//evil.test/", "/evil.test/"},
+		{`{match: {path: "/go**"}, redirect: {to: "/$1"}}`, "/go/evil.test", "/evil.test"},
+		{`{match: {path: "/go**"}, redirect: {to: "/$1"}}`, "/go%5Cevil.test", "/%5Cevil.test"},
+		{`{match: {path: "/go/**"}, redirect: {to: "/$1"}}`, "/go/a%0d%0aX:b", "/a%0D%0AX:b"},
+		{`{match: {path_regex: "(/.*)"}, redirect: {to: "https://a.test$1"}}`, "/x?y", "https://a.test/x?y"},
+		{`{match: {path_regex: "/x(.*)"}, redirect: {to: "https://a.test$1"}}`, "/x.evil.test", "https://a.test/.evil.test"},
+		{`{match: {path_regex: "/x(.*)"}, redirect: {to: "https://a.test$1"}}`, "/x@evil.test", "https://a.test/@evil.test"},
+	} {
+		d := compile(t, "  - "+row.rule+"\n").Decide(get(row.target))
+		if d.Answer == nil || d.Answer.Header.Get("Location") != row.want {
+			t.Errorf("%s, %s: %+v; want %s", row.rule, row.target, d.Answer, row.want)
+		}
+	}
+}
+
+// TestAnswers: addresses, passwords, signatures and limits.
+func TestAnswers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "htpasswd")
+	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, fmt.Appendf(nil, "# users\nann:%s\n", hash), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := compile(t, `  - {match: {path: "/deny"}, deny: [192.0.2.0/24]}
+  - {match: {path: "/allow"}, allow: [10.0.0.0/8]}
+  - {match: {path: "/mine"}, allow: [192.0.2.1]}
+  - {match: {path: "/auth"}, auth: {basic: "`+file+`"}}
+  - {match: {path: "/signed/**"}, signed: {secret: key, param: sig, expires: exp}}
+  - {match: {path: "/limit"}, limit: {rate: 1/1s, key: header X-Key}}
+`)
+	limited := get("/limit", "X-Key", "k")
+	limited.Allow = func(_ *Limit, key string) (bool, time.Duration) { return key != "k", 1500 * time.Millisecond }
+	sign := func(path, exp string) string { return path + "?exp=" + exp + "&sig=" + Sign([]byte("key"), path, exp) }
+	for _, row := range []struct {
+		q      *Request
+		status int
+	}{
+		{get("/deny"), 403}, {get("/allow"), 403}, {get("/mine"), 0},
+		{get("/auth"), 401}, {get("/auth", "Authorization", "Basic YW5uOnNlY3JldA=="), 0}, {get("/auth", "Authorization", "Basic YW5uOnNlY3JldA=="), 0},
+		{get("/auth", "Authorization", "Basic YW5uOndyb25n"), 401}, {get("/auth", "Authorization", "Basic Ym9iOnNlY3JldA=="), 401}, {get("/auth", "Authorization", "Bearer x"), 401},
+		{get(sign("/signed/a", "1000")), 0}, {get(sign("/signed/a", "999")), 403}, {get("/signed/a"), 403}, {get("/signed/a?exp=2000&sig="), 403},
+		{get(strings.Replace(sign("/signed/a", "2000"), "/signed/a", "/signed/b", 1)), 403}, {get(sign("/signed/a", "2000") + "&exp=1"), 403},
+		{get(sign("/signed/%61", "2000")), 0}, {limited, 429},
+	} {
+		got := 0
+		if d := s.Decide(row.q); d.Answer != nil {
+			got = d.Answer.Status
+		}
+		if got != row.status {
+			t.Errorf("%s: %d, want %d", row.q.Target, got, row.status)
+		}
+	}
+}
+
+// TestKeys: the key has the parts that the rules name, and no text of a client ends its part.
+func TestKeys(t *testing.T) {
+	key := func(rule string, q *Request) string {
+		s := compile(t, "  - "+rule+"\n")
+		d := s.Decide(q)
+		k := s.Key(&d, q, "http", "a.test")
+		return strings.ReplaceAll(k[:strings.IndexByte(k, 0)]+k[strings.IndexByte(k, 0)+len("\x00a/")+12:], "\x00", " ")
+	}
+	for _, row := range []struct {
+		rule string
+		q    *Request
+		want string
+	}{
+		{`{key: {query: none}}`, get("/a?b=c"), "http://a.test/a o=app"},
+		{`{key: {query: all}}`, get("/a?b=c"), "http://a.test/a?b=c o=app"},
+		{`{key: {query: {include: [b]}}}`, get("/a?x=1&b=c"), "http://a.test/a?b=c o=app"},
+		{`{key: {query: {exclude: ["utm_*"]}}}`, get("/a?utm_x=1&b=c"), "http://a.test/a?b=c o=app"},
+		{`{key: {host: false}}`, get("/a"), "http://_/a o=app"},
+		{`{key: {headers: [x-v]}}`, get("/a", "X-V", "1\x00h=X"), "http://a.test/a o=app h=X-V:1%00h%3DX"},
+		{`{key: {cookies: [v]}}`, get("/a", "Cookie", "v=b"), "http://a.test/a o=app c=v:b"},
+		{`{origin: b}`, get("/a"), "http://a.test/a o=b"},
+		{`{rewrite: /z}`, get("/a?q"), "http://a.test/z?q o=app"},
+	} {
+		if got := key(row.rule, row.q); got != row.want {
+			t.Errorf("%s: %q, want %q", row.rule, got, row.want)
+		}
+	}
+}
+
+// TestSplit: weights share requests, and sticky ones stay with their origin.
+func TestSplit(t *testing.T) {
+	s := compile(t, "  - {match: {path: /w}, origin: {app: 90, b: 10}}\n  - {match: {path: /s}, origin: {app: 50, b: 50, sticky: cookie id}}\n")
+	n := map[string]int{}
+	for i := range 1000 {
+		q := get("/w")
+		q.Random = uint64(i)
+		d := s.Decide(q)
+		n[d.Choose(q)]++
+	}
+	if n["app"] != 900 || n["b"] != 100 {
+		t.Errorf("%v", n)
+	}
+	for i := range 50 {
+		first := ""
+		for range 3 {
+			q := get("/s", "Cookie", fmt.Sprintf("id=%d", i))
+			q.Random = rand.Uint64()
+			d := s.Decide(q)
+			if name := d.Choose(q); first != "" && name != first {
+				t.Fatalf("cookie %d: %s, then %s", i, first, name)
+			} else {
+				first = name
+			}
+		}
+	}
+}
+
+// TestHosts: exact hosts win over wildcards, and longer wildcards over shorter.
+func TestHosts(t *testing.T) {
+	text := "version: 1\nsites:\n"
+	for name, hosts := range map[string]string{"exact": "a.b.test", "long": `"*.b.test"`, "short": `"*.test"`, "last": `"*"`} {
+		text += "- {name: " + name + ", hosts: [" + hosts + "], origins: {a: {urls: [\"http://10.0.0.1\"]}}}\n"
+	}
+	f, err := config.Parse("f", []byte(text), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, findings := Compile(f)
+	if len(findings) > 0 {
+		t.Fatal(findings)
+	}
+	for host, want := range map[string]string{"a.b.test": "exact", "A.B.test.": "exact", "x.b.test": "long", "x.y.b.test": "long", "b.test": "short", "test": "last", "": "last", ".b.test": "short", "[::1]": "last"} {
+		if got := table.Find(host); got.Name != want {
+			t.Errorf("%q is of %s, want %s", host, got.Name, want)
+		}
+	}
+	table.last = nil
+	if table.Find("other") != nil {
+		t.Error("an unknown host has a site")
+	}
+}
+
+// naive matches a glob by a regular expression.
+func naive(glob, path string) bool {
+	expr := regexp.QuoteMeta(glob)
+	expr = strings.ReplaceAll(expr, `\*\*`, "\x00")
+	expr = strings.ReplaceAll(expr, `\*`, "[^/]*")
+	expr = strings.ReplaceAll(expr, "\x00", ".*")
+	return regexp.MustCompile("^(?s:" + expr + ")$").MatchString(path)
+}
+
+// TestIndex: the index and its bitset decide as a naive model that tries every rule in order.
+func TestIndex(t *testing.T) {
+	words := []string{"a", "b", "ab", "*", "**", "a*", "*b"}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		var globs []string
+		var text strings.Builder
+		for i := range 1 + r.IntN(300) {
+			glob := ""
+			for range 1 + r.IntN(4) {
+				glob += "/" + words[r.IntN(len(words))]
+			}
+			globs = append(globs, glob)
+			fmt.Fprintf(&text, "  - {match: {path: \"%s\"}, response_headers: {add: {X: \"%d\"}}}\n", glob, i)
+		}
+		s := compile(t, text.String())
+		for range 50 {
+			path := ""
+			for range r.IntN(5) {
+				path += "/" + words[r.IntN(3)]
+			}
+			if path == "" || r.IntN(4) == 0 {
+				path += "/"
+			}
+			var want, got []string
+			for i, g := range globs {
+				if naive(g, path) {
+					want = append(want, fmt.Sprint(i))
+				}
+			}
+			d := s.Decide(get(path))
+			for _, e := range d.ResponseEdits {
+				got = append(got, e.Add["X"])
+			}
+			explained, _ := s.Explain(get(path))
+			if strings.Join(got, " ") != strings.Join(want, " ") || len(explained.ResponseEdits) != len(want) {
+				t.Fatalf("%s: rules %v, want %v of %q", path, got, want, globs)
+			}
+		}
+	}
+}
+
+// FuzzGlob: globs match as regular expressions do, and their captures fill the asterisks.
+func FuzzGlob(f *testing.F) {
+	f.Add("/a/**/b*", "/a/x/y/bc")
+	f.Add("**/**", "/")
+	f.Fuzz(func(t *testing.T, text, path string) {
+		for strings.Contains(text, "***") {
+			text = strings.ReplaceAll(text, "***", "**")
+		}
+		g := newGlob(text, false)
+		if len(text) > 64 || len(path) > 64 || g.captures() > maxStars || strings.ContainsAny(text+path, "\x00") || !validText(text+path) {
+			return
+		}
+		captures, ok := g.match(path)
+		if ok != naive(text, path) {
+			t.Fatalf("%q matches %q: %v", text, path, ok)
+		}
+		if !ok || g.exact {
+			return
+		}
+		rebuilt, i := "", 0
+		for _, p := range g.parts {
+			if p.star {
+				rebuilt += captures[i]
+				i++
+			} else {
+				rebuilt += p.text
+			}
+		}
+		if rebuilt != path || i != len(captures) {
+			t.Errorf("%q, %q: the captures %q make %q", text, path, captures, rebuilt)
+		}
+	})
+}
+
+func validText(s string) bool { return strings.ToValidUTF8(s, "") == s }
+
+// FuzzDecide: no request makes the matcher panic, and a redirect stays on its site and one line.
+func FuzzDecide(f *testing.F) {
+	s := compile(f, "  - {match: {path: \"/go**\"}, redirect: {to: \"/$1\"}}\n  - {match: {path_regex: \"(/.*)\"}, rewrite: \"/x$1\"}\n  - {match: 'request.headers[\"a\"] == request.query[\"b\"]', key: {query: none}}\n")
+	f.Add("/go//x?b=1", "1")
+	f.Fuzz(func(t *testing.T, target, field string) {
+		if !strings.HasPrefix(target, "/") {
+			return
+		}
+		q := get(target, "A", field)
+		d := s.Decide(q)
+		if d.Answer != nil {
+			to := d.Answer.Header.Get("Location")
+			path, _, _ := strings.Cut(to, "?")
+			if strings.HasPrefix(to, "//") || strings.ContainsAny(path, "\r\n\\ ") {
+				t.Errorf("%q leads to %q", target, to)
+			}
+			if u, err := url.Parse(path); err != nil || u.Host != "" {
+				t.Errorf("%q leads to %q", target, to)
+			}
+			return
+		}
+		s.Key(&d, q, "http", "a.test")
+	})
+}
+
+func BenchmarkDecide(b *testing.B) {
+	var text strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&text, "  - {match: {path: \"/section%d/**\"}, ttl: 1m}\n", i)
+	}
+	s := compile(b, text.String())
+	b.ReportAllocs()
+	for b.Loop() {
+		q := Request{Method: "GET", Host: "a.test", Target: "/section77/page"}
+		s.Decide(&q)
+	}
+}

@@ -1,0 +1,375 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Strings is a list; a file may give one value without brackets.
+type Strings []string
+
+// Values are the texts of a flag, in order.
+type Values []string
+
+// A Duration is a length of time, such as 30d, 1h30m or 10s.
+type Duration time.Duration
+
+// A Size is a number of bytes, such as 512MB (10^6) or 512MiB (2^20).
+type Size int64
+
+// A Limit is a number of requests in a window, such as 10/1s, or off.
+type Limit string
+
+// TTL is a freshness lifetime: of every status, or by status or class of statuses.
+type TTL struct {
+	All      *Duration
+	ByStatus map[string]Duration // "404" or "4xx"
+}
+
+// Of returns the freshness lifetime of responses with a status. It is not ok if there is none.
+func (t *TTL) Of(status int) (d time.Duration, ok bool) {
+	if t == nil {
+		return 0, false
+	}
+	if t.All != nil {
+		return time.Duration(*t.All), true
+	}
+	if d, ok := t.ByStatus[strconv.Itoa(status)]; ok {
+		return time.Duration(d), true
+	}
+	of, ok := t.ByStatus[strconv.Itoa(status/100)+"xx"]
+	return time.Duration(of), ok
+}
+
+// Cookies are the cookies that strip_cookies names.
+type Cookies struct {
+	All   bool
+	Names Strings // a name may end in *
+}
+
+// Query says which parameters are in the cache key.
+type Query struct {
+	None    bool
+	Include Strings // only these; nil: all
+	Exclude Strings // all but these
+}
+
+// A Split names the origins of requests, and how they share them.
+type Split struct {
+	Weights map[string]int // by name
+	Sticky  string         // "client", "cookie NAME" or empty
+}
+
+// Names returns the names of the origins in order.
+func (s *Split) Names() []string {
+	if s == nil {
+		return nil
+	}
+	names := make([]string, 0, len(s.Weights))
+	for name := range s.Weights {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A Match decides about requests: by an expression, by entries that must all hold, or by elements
+// of which any must.
+type Match struct {
+	Expression string
+	Any        []*Match
+	Not        *Match
+	Entries    Entries
+	At         string // its path in the file
+}
+
+// Entries are the entries of a match, which must all hold.
+type Entries struct {
+	Host      Strings    `json:"host,omitempty"`
+	Method    Strings    `json:"method,omitempty"`
+	Country   Strings    `json:"country,omitempty"`
+	Path      Strings    `json:"path,omitempty"`
+	PathRegex Strings    `json:"path_regex,omitempty"`
+	Query     Conditions `json:"query,omitempty"`
+	Header    Conditions `json:"header,omitempty"`
+	Cookie    Conditions `json:"cookie,omitempty"`
+	Client    Strings    `json:"client,omitempty"`
+}
+
+// Conditions map names to the values that they must have: whole, as a glob, or a /regex/. An
+// empty list means that the name must be present.
+type Conditions map[string]Strings
+
+// ParseDuration reads a Duration. The error names the form.
+func ParseDuration(s string) (Duration, error) {
+	if s == "0" {
+		return 0, nil
+	}
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return 0, fmt.Errorf("%s has no unit; must be a time such as %ss, %sm, %sh or %sd", s, s, s, s, s)
+	}
+	wrong := fmt.Errorf("%q is no time; must be a number with s, m, h or d, such as 10s, 1h30m or 30d", clip(s))
+	rest, days := s, int64(0)
+	if number, after, ok := strings.Cut(s, "d"); ok {
+		n, err := strconv.ParseInt(number, 10, 32)
+		if err != nil || n < 0 {
+			return 0, wrong
+		}
+		days, rest = n, after
+	}
+	var d time.Duration
+	if rest != "" {
+		var err error
+		if d, err = time.ParseDuration(rest); err != nil || d < 0 || rest[0] == '+' || rest[0] == '-' {
+			return 0, wrong
+		}
+	}
+	const day = 24 * time.Hour
+	if days > int64(math.MaxInt64/day)-1 || d > math.MaxInt64-time.Duration(days)*day {
+		return 0, fmt.Errorf("%q is too long; must be at most %dd", clip(s), math.MaxInt64/day-1)
+	}
+	return Duration(time.Duration(days)*day + d), nil
+}
+
+// sizeUnits are the units of sizes, longest first.
+var sizeUnits = []struct {
+	name  string
+	bytes float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+}
+
+// ParseSize reads a Size. The error names the form.
+func ParseSize(s string) (Size, error) {
+	if s == "0" {
+		return 0, nil
+	}
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return 0, fmt.Errorf("%s has no unit; must be a size such as %sMB, %sMiB or %sGB", s, s, s, s)
+	}
+	for _, u := range sizeUnits {
+		number, ok := strings.CutSuffix(s, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || !(n >= 0) || n*u.bytes >= math.MaxInt64 {
+			break
+		}
+		return Size(n * u.bytes), nil
+	}
+	return 0, fmt.Errorf("%q is no size; must be a number with B, kB, MB, GB, KiB, MiB or GiB, such as 512MB", clip(s))
+}
+
+// clip shortens a text for a finding.
+func clip(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "…"
+	}
+	return s
+}
+
+func (s *Strings) decode(d *decoder, path string, n *yaml.Node) {
+	*s = Strings{}
+	if n.Kind == yaml.ScalarNode {
+		if text, ok := d.text(path, n); ok {
+			*s = Strings{text}
+		}
+		return
+	}
+	d.list(path, n, "a value or a list of values", func(path string, n *yaml.Node) {
+		if text, ok := d.text(path, n); ok {
+			*s = append(*s, text)
+		}
+	})
+}
+
+// decodeWith decodes a scalar with a function.
+func decodeWith[T any](d *decoder, path string, n *yaml.Node, to *T, parse func(string) (T, error)) {
+	text, ok := d.text(path, n)
+	if !ok {
+		return
+	}
+	v, err := parse(text)
+	if err != nil {
+		d.find(path, n, err.Error())
+		return
+	}
+	*to = v
+}
+
+func (v *Duration) decode(d *decoder, path string, n *yaml.Node) {
+	decodeWith(d, path, n, v, ParseDuration)
+}
+
+func (v *Size) decode(d *decoder, path string, n *yaml.Node) { decodeWith(d, path, n, v, ParseSize) }
+
+func (v *Limit) decode(d *decoder, path string, n *yaml.Node) {
+	decodeWith(d, path, n, v, func(s string) (Limit, error) {
+		calls, window, ok := strings.Cut(s, "/")
+		calls64, err := strconv.ParseInt(calls, 10, 32)
+		length, errWindow := ParseDuration(window)
+		w := time.Duration(length)
+		if s != "off" && (!ok || err != nil || errWindow != nil || calls64 < 1 || calls64 > 1_000_000 || w < time.Second || w > 24*time.Hour || w%time.Second != 0) {
+			return "", fmt.Errorf("%q is no limit; must be a number of requests and whole seconds, such as 600/1m, at most 1000000/24h, or off", clip(s))
+		}
+		if s == "off" {
+			return "off", nil
+		}
+		return Limit(calls + "/" + w.String()), nil
+	})
+}
+
+func (t *TTL) decode(d *decoder, path string, n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode {
+		t.All = new(Duration)
+		t.All.decode(d, path, n)
+		return
+	}
+	t.ByStatus = map[string]Duration{}
+	d.mapping(path, n, "a time, or a map of statuses to times, such as {\"200\": 30d, 4xx: 1m}", func(name, path string, _, n *yaml.Node) {
+		if !isStatus(name) {
+			d.find(path, n, fmt.Sprintf("%q is no status; must be three digits such as 404, or a class such as 4xx", clip(name)))
+			return
+		}
+		var v Duration
+		v.decode(d, path, n)
+		t.ByStatus[name] = v
+	})
+}
+
+// isStatus reports whether s is a status or a class of statuses.
+func isStatus(s string) bool {
+	return len(s) == 3 && '1' <= s[0] && s[0] <= '5' && (s[1:] == "xx" || isDigit(s[1]) && isDigit(s[2]))
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func (c *Cookies) decode(d *decoder, path string, n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" {
+		d.value(path, n, &c.All)
+		return
+	}
+	c.Names.decode(d, path, n)
+}
+
+func (q *Query) decode(d *decoder, path string, n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode {
+		switch text, _ := d.text(path, n); text {
+		case "all":
+		case "none":
+			q.None = true
+		default:
+			d.find(path, n, fmt.Sprintf("%q is unknown; must be all, none, {include: […]} or {exclude: […]}", clip(text)))
+		}
+		return
+	}
+	var lists struct {
+		Include Strings `json:"include,omitempty"`
+		Exclude Strings `json:"exclude,omitempty"`
+	}
+	d.value(path, n, &lists)
+	if (lists.Include == nil) == (lists.Exclude == nil) {
+		d.find(path, n, "names both or neither of include and exclude; must be one of them")
+	}
+	q.Include, q.Exclude = lists.Include, lists.Exclude
+}
+
+func (s *Split) decode(d *decoder, path string, n *yaml.Node) {
+	s.Weights = map[string]int{}
+	if n.Kind == yaml.ScalarNode {
+		if name, ok := d.text(path, n); ok {
+			s.Weights[name] = 1
+		}
+		return
+	}
+	d.mapping(path, n, "the name of an origin, or a map of names to weights", func(name, path string, _, n *yaml.Node) {
+		if name == "sticky" {
+			s.Sticky, _ = d.text(path, n)
+			cookie, isCookie := strings.CutPrefix(s.Sticky, "cookie ")
+			if s.Sticky != "client" && (!isCookie || !IsToken(cookie)) {
+				d.find(path, n, fmt.Sprintf("%q is unknown; must be client, or cookie NAME", clip(s.Sticky)))
+			}
+			return
+		}
+		weight := 0
+		d.value(path, n, &weight)
+		if weight < 0 || weight > maxWeight {
+			d.find(path, n, fmt.Sprintf("%d is no weight; must be from 0 to %d", weight, maxWeight))
+		}
+		s.Weights[name] = weight
+	})
+	total := 0
+	for _, weight := range s.Weights {
+		total += weight
+	}
+	if total <= 0 && n.Kind == yaml.MappingNode {
+		d.find(path, n, "no origin has a weight above 0; at least one must have")
+	}
+}
+
+const maxWeight = 1_000_000
+
+func (m *Match) decode(d *decoder, path string, n *yaml.Node) {
+	m.At = path
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if m.Expression, _ = d.text(path, n); strings.TrimSpace(m.Expression) == "" {
+			d.find(path, n, "empty; must be a map of entries, a list, {not: …} or an expression")
+		}
+	case yaml.SequenceNode:
+		m.Any = []*Match{}
+		d.list(path, n, "", func(path string, n *yaml.Node) {
+			one := new(Match)
+			one.decode(d, path, n)
+			m.Any = append(m.Any, one)
+		})
+		if len(n.Content) == 0 {
+			d.find(path, n, "an empty list matches nothing; must have an element")
+		}
+	default:
+		var with struct {
+			Entries
+			Not *Match `json:"not,omitempty"`
+		}
+		d.value(path, n, &with)
+		m.Entries, m.Not = with.Entries, with.Not
+	}
+}
+
+func (c *Conditions) decode(d *decoder, path string, n *yaml.Node) {
+	*c = Conditions{}
+	if n.Kind != yaml.MappingNode {
+		var names Strings
+		names.decode(d, path, n)
+		if len(names) == 1 {
+			(*c)[names[0]] = nil
+		} else if len(names) > 1 {
+			d.find(path, n, "a list of names is ambiguous; must be one name, a map of names to values, or a list of matches")
+		}
+		return
+	}
+	d.mapping(path, n, "", func(name, path string, _, n *yaml.Node) {
+		var values Strings
+		values.decode(d, path, n)
+		(*c)[name] = values
+	})
+}
+
+// IsToken reports whether s is a token, such as the name of a header field (RFC 9110, section
+// 5.6.2).
+func IsToken(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}

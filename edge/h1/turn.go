@@ -1,0 +1,291 @@
+package h1
+
+import (
+	"bytes"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// A connection on an event loop rests without a goroutine. When bytes have arrived, its Turn
+// answers the eligible requests. The first request that is not certain to be eligible makes a
+// goroutine serve the connection, with the bytes read so far, exactly as it would without a loop;
+// when the next request has not arrived, the connection returns to its loop.
+
+const (
+	turnBuffer  = 16 << 10 // bytes read in a turn: no more than the server's buffer takes
+	turnAnswers = 64       // answered in a turn, after which other connections have theirs
+)
+
+// A Socket is the socket of a connection on an event loop.
+type Socket interface {
+	// TryRead and TryWrite return syscall.EAGAIN where they would have to wait.
+	TryRead(p []byte) (int, error)
+	TryWrite(p []byte) (int, error)
+	// SetTimer makes the loop call Expired at a time.
+	SetTimer(at time.Time)
+	// Detach makes it a connection for a goroutine, and Attach ends that.
+	Detach()
+	Attach()
+}
+
+// A Scratch is the memory for turns of the connections of one loop.
+type Scratch struct {
+	in       [turnBuffer]byte
+	out      []byte // responses
+	body     []byte // the rest of the last one, which belongs to the Answerer
+	request  request
+	declined bool // the Answerer left request to the server
+}
+
+// NewScratch returns the memory for the turns on a loop.
+func NewScratch() *Scratch {
+	s := &Scratch{}
+	s.request.Fields, s.request.TakesBody = &s.request, true
+	return s
+}
+
+// A backlog holds bytes until the client takes more of its responses.
+type backlog struct {
+	unsent []byte // responses
+	body   []byte // follows them
+	early  []byte // requests that have arrived behind them
+}
+
+// NewLooped returns a connection that rests on an event loop, before its first request. c is the
+// same as socket, or reads from it.
+func NewLooped(c net.Conn, socket Socket, a Answerer, l *Limits, client netip.Addr) *Conn {
+	w := &Conn{Conn: c, socket: socket, answerer: a, limits: l, client: client}
+	w.delivery.unacked = unacked
+	limitUnsent(c)
+	now := time.Now()
+	w.phase.enter(Idle, now)
+	w.expectNext(now)
+	return w
+}
+
+// ServeFirst makes a goroutine serve the first request of a detached connection.
+func (c *Conn) ServeFirst() {
+	c.serve()
+	c.fresh = true
+	c.reading.force()
+	c.expectRequest(time.Now()) // if it fails, the first Read fails too
+}
+
+// A Next says what happens to a connection after its turn.
+type Next uint8
+
+// The ways in which a connection continues.
+const (
+	Wait      Next = iota // for events, or for the timer
+	Again                 // it has another turn, after other connections
+	ForServer             // the server must read from it, in a goroutine
+	End                   // it must be closed
+)
+
+// Turn answers the eligible requests that have arrived. ending says that the client may have sent
+// its last byte. Turn must be called on the goroutine of the loop.
+func (c *Conn) Turn(s *Scratch, ending bool) Next {
+	c.mu.Lock()
+	defer c.unlock()
+	c.ending = c.ending || ending
+	n, next := c.arrived(s)
+	if n == 0 {
+		return next
+	}
+	now, fresh := time.Now(), !c.begun
+	c.begun = true
+	answered, why := c.answerTurn(s, s.in[:n], now)
+	early := s.in[answered:n]
+	err := c.sendTurn(s.out, s.body, early, now)
+	s.body = nil
+	if err != nil {
+		return c.lost()
+	}
+	switch {
+	case c.backlog != nil:
+		return Wait
+	case len(early) == 0 && (c.ending || n == len(s.in)):
+		return Again
+	case len(early) == 0:
+		return Wait
+	case why == forFastPath:
+		c.backlog = &backlog{early: bytes.Clone(early)}
+		return Again
+	}
+	c.toServer(early, now)
+	c.fresh = fresh && answered == 0
+	c.declined, c.sampled = s.declined, s.request.Sampled
+	return ForServer
+}
+
+// arrived sends the backlog, and returns the number of bytes of requests that are in s then. If
+// that is 0, next says how the turn ends.
+func (c *Conn) arrived(s *Scratch) (n int, next Next) {
+	if b := c.backlog; b != nil {
+		err := c.tryWrite(&b.unsent, &b.body)
+		if err == syscall.EAGAIN {
+			return 0, Wait
+		}
+		if err != nil {
+			return 0, c.lost()
+		}
+		now := time.Now()
+		c.backlog = nil
+		c.phase.enter(Idle, now)
+		c.expectNext(now)
+		if len(b.early) > 0 {
+			return copy(s.in[:], b.early), Again
+		}
+	}
+	n, err := c.socket.TryRead(s.in[:])
+	if err == syscall.EAGAIN {
+		c.ending = false // the event was that of an earlier turn
+		return 0, Wait
+	}
+	if err != nil {
+		return 0, c.lost()
+	}
+	return n, Again
+}
+
+// lost ends the connection. Its client has as long to take the last responses as before.
+func (c *Conn) lost() Next {
+	c.delivery.expectBy(c.delivery.due)
+	c.socket.SetTimer(time.Time{})
+	return End
+}
+
+// answerTurn appends the responses to the eligible requests at the beginning of b to s.out, and
+// returns the size of these requests. The state is why it stopped: forFastPath if there are more
+// requests than fit into a turn.
+func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, why state) {
+	if cap(s.out) > 2*maxBatch {
+		s.out = nil
+	}
+	if !c.client.IsValid() {
+		c.client = addressOf(c.Conn)
+	}
+	s.out, s.declined = s.out[:0], false
+	r := &s.request
+	r.Client, r.Now = c.client, now
+	for n := 0; answered < len(b); n++ {
+		if n == turnAnswers || len(s.out) >= maxBatch {
+			return answered, forFastPath
+		}
+		v := parse(b[answered:], r)
+		if v.state != forFastPath {
+			return answered, v.state
+		}
+		out, ok := c.answerer.Answer(s.out, &r.Request)
+		if !ok {
+			s.declined = true
+			return answered, other
+		}
+		s.out, answered = out, answered+v.size
+		if r.Body != nil {
+			n := min(len(r.Body), max(0, maxJoined-len(out)))
+			s.out, s.body = append(out, r.Body[:n]...), r.Body[n:]
+			return answered, forFastPath
+		}
+	}
+	return answered, forFastPath
+}
+
+// maxJoined is how much is sent in one write with the beginning of a long body, in bytes.
+const maxJoined = 32 << 10
+
+// tryWrite writes what the client takes of a and b, and leaves the rest there.
+func (c *Conn) tryWrite(a, b *[]byte) error {
+	for _, p := range [...]*[]byte{a, b} {
+		if len(*p) == 0 {
+			continue
+		}
+		n, err := c.socket.TryWrite(*p)
+		if *p = (*p)[n:]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendTurn sends responses, then the rest of the last one's body. What the client does not take at
+// once waits, with the requests that arrived early.
+func (c *Conn) sendTurn(out, body, early []byte, now time.Time) error {
+	if len(out) == 0 {
+		return nil
+	}
+	c.delivery.due = now.Add(c.limits.Answer)
+	c.delivery.add(len(out) + len(body))
+	err := c.tryWrite(&out, &body)
+	if err == syscall.EAGAIN {
+		c.backlog = &backlog{bytes.Clone(out), body, bytes.Clone(early)}
+		c.phase.enter(Writing, now)
+		c.socket.SetTimer(c.delivery.due)
+		return nil
+	}
+	if err == nil && c.reading.due(now) {
+		c.phase.enter(Idle, now)
+		if c.overdue(now) {
+			c.Abort()
+			return errOverdue
+		}
+		c.socket.SetTimer(now.Add(c.limits.Idle + renewInterval))
+	}
+	return err
+}
+
+// expectNext sets the timer for the next request.
+func (c *Conn) expectNext(now time.Time) {
+	c.reading = renewal(now)
+	c.socket.SetTimer(now.Add(c.limits.Idle + renewInterval))
+}
+
+// Expired reports whether the connection must be closed, because its client has sent no request, or
+// has not taken its responses in time.
+func (c *Conn) Expired(now time.Time) bool {
+	c.mu.Lock()
+	defer c.unlock()
+	switch idle := time.Time(c.reading).Add(c.limits.Idle + renewInterval); {
+	case c.backlog != nil && now.Before(c.delivery.due):
+		c.socket.SetTimer(c.delivery.due)
+	case c.backlog != nil:
+		c.Abort()
+		return true
+	case now.Before(idle):
+		c.socket.SetTimer(idle)
+	case c.Unread() == 0:
+		return true
+	case c.overdue(now):
+		c.Abort()
+		return true
+	default:
+		c.socket.SetTimer(now.Add(renewInterval)) // the client still takes the last response
+	}
+	return false
+}
+
+// toServer takes the connection from its loop. The server gets the bytes with its first Read.
+func (c *Conn) toServer(already []byte, now time.Time) {
+	c.serve()
+	c.buffered.replace(already)
+	c.ending = false
+	c.phase.enter(Busy, now)
+	c.socket.Detach()
+}
+
+// Fresh reports whether the server will get the first bytes of the connection.
+func (c *Conn) Fresh() bool { return c.fresh }
+
+// Rests reports whether the server's last Read has ended because the connection can return to its
+// loop.
+func (c *Conn) Rests() bool { return c.serving != nil && c.rests }
+
+// Rest returns the connection to its loop.
+func (c *Conn) Rest(now time.Time) {
+	c.serving = nil
+	c.phase.enter(Idle, now)
+	c.expectNext(now)
+	c.socket.Attach()
+}

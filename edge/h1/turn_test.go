@@ -1,0 +1,288 @@
+package h1
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// A wire is a fake socket: the bytes of a client that arrive in parts, and the room for responses.
+type wire struct {
+	net.Conn
+	random   *rand.Rand // decides what happens when; nil: all at once, or in two parts
+	first    int        // bytes of the first part
+	coming   []byte
+	arrived  []byte
+	fin      bool // the client has sent its last byte
+	room     int
+	sent     bytes.Buffer
+	timer    time.Time
+	detached bool
+	closed   bool
+}
+
+// next lets some bytes arrive, or the end, alone or with the last bytes. It returns whether the
+// end has arrived.
+func (w *wire) next() (ending bool) {
+	n := len(w.coming)
+	if w.random != nil {
+		n = w.random.IntN(n + 1)
+	} else if w.first > 0 {
+		n, w.first = w.first, 0
+	}
+	w.arrived, w.coming = append(w.arrived, w.coming[:n]...), w.coming[n:]
+	if len(w.coming) == 0 && (w.random == nil || n == 0 || w.random.IntN(2) == 0) {
+		w.fin = true
+	}
+	return w.fin
+}
+
+func (w *wire) TryRead(p []byte) (int, error) {
+	if w.closed {
+		return 0, net.ErrClosed
+	}
+	n := copy(p, w.arrived)
+	w.arrived = w.arrived[n:]
+	switch {
+	case n > 0:
+		return n, nil
+	case w.fin:
+		return 0, io.EOF
+	}
+	return 0, syscall.EAGAIN
+}
+
+func (w *wire) TryWrite(p []byte) (int, error) {
+	if w.closed {
+		return 0, net.ErrClosed
+	}
+	n := len(p)
+	if w.random != nil {
+		n = min(n, w.room)
+		w.room -= n
+	}
+	w.sent.Write(p[:n])
+	if n < len(p) {
+		return n, syscall.EAGAIN
+	}
+	return n, nil
+}
+
+func (w *wire) SetTimer(at time.Time) { w.timer = at }
+func (w *wire) Detach()               { w.detached = true }
+func (w *wire) Attach()               { w.detached = false }
+
+// Read is for the server, which waits.
+func (w *wire) Read(p []byte) (int, error) {
+	for len(w.arrived) == 0 && !w.fin {
+		w.next()
+	}
+	return w.TryRead(p)
+}
+
+func (w *wire) Write(p []byte) (int, error)      { return w.sent.Write(p) }
+func (w *wire) SetReadDeadline(time.Time) error  { return nil }
+func (w *wire) SetWriteDeadline(time.Time) error { return nil }
+func (w *wire) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }
+func (w *wire) Close() error                     { w.closed = true; return nil }
+
+// serveWire is a server that answers each request with its method, as long as c returns requests.
+func serveWire(c *Conn) {
+	for br := bufio.NewReaderSize(c, turnBuffer); ; {
+		r, err := http.ReadRequest(br)
+		if err != nil {
+			if err != io.EOF {
+				io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			}
+			return
+		}
+		if !c.Strict() {
+			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		io.WriteString(c, hitHead+r.Method+string(body))
+	}
+}
+
+// looped sends bytes to a connection on an event loop, and returns what it sends.
+func looped(t *testing.T, w *wire) string {
+	random := w.random
+	c := NewLooped(w, w, hits{}, &limits, addressOf(w))
+	c.delivery.unacked = func(net.Conn) int64 { return 0 }
+	scratch := NewScratch()
+	for over := false; ; {
+		// As from epoll: an event for bytes, for the end, for room, or for several of them.
+		ending := false
+		if !w.fin {
+			ending = w.next()
+		}
+		if random != nil {
+			w.room += random.IntN(100 << random.IntN(12))
+		}
+		if over && w.room > 0 {
+			t.Fatalf("a connection waits after the last event, with %q unread; it has sent %q", w.arrived, w.sent.Bytes())
+		}
+		next := Again
+		for next == Again {
+			next = c.Turn(scratch, ending)
+		}
+		switch next {
+		case ForServer:
+			if serveWire(c); !c.Rests() {
+				return w.sent.String()
+			}
+			c.Rest(time.Now())
+			if len(w.arrived) > 0 || w.fin {
+				over = false
+				continue // as after an event that came meanwhile
+			}
+		case End:
+			return w.sent.String()
+		}
+		if w.detached {
+			t.Fatal("a resting connection is detached")
+		}
+		over = w.fin && c.backlog == nil
+	}
+}
+
+// A connection on an event loop sends the same bytes as one that a goroutine serves, however its
+// bytes arrive, and whatever its client takes at a time. No event is lost.
+func FuzzTurn(f *testing.F) {
+	long := "GET /hit/long HTTP/1.1\r\nHost: a\r\n\r\nGET /hit/longer HTTP/1.1\r\nHost: a\r\n\r\n"
+	hit, miss, post := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n", "POST /hit/001 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /"
+	for _, s := range []string{
+		long, long[:len(long)/2] + miss + hit + miss, hit + hit + long + miss + hit, "GET /hit/short HTTP/1.1\r\nHost: a\r\n\r\n" + hit,
+		hit, miss, hit + hit + miss + hit, post + hit, hit + post + post + miss, strings.Repeat(hit, 200), strings.Repeat(hit, 3) + "GET /hit/0",
+		"\r\n" + hit + "\r\n\r\n" + miss + hit, hit + "GET /hit/002 HTTP/1.1\nHost: a\r\n\r\n", strings.Repeat(hit+miss, 70), hit + "\x00", strings.Repeat("GET /hit/001 HTTP/1.1\r\nHost: a\r\nX: "+strings.Repeat("x", 3000)+"\r\n\r\n", 9),
+		"POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n" + hit, "GET /" + strings.Repeat("y", 20000),
+	} {
+		f.Add([]byte(s), uint64(1))
+		f.Add([]byte(s), uint64(2))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte, seed uint64) {
+		if bytes.Count(sent, []byte("/hit/long")) > 2 {
+			t.Skip("without a loop, the server gets the requests behind a full batch")
+		}
+		w := &wire{coming: sent}
+		serveWire(func() *Conn {
+			c := NewConn(w, hits{}, &limits)
+			c.delivery.unacked = func(net.Conn) int64 { return 0 }
+			return c
+		}())
+		want := w.sent.String()
+		if got := looped(t, &wire{coming: sent}); got != want {
+			t.Fatalf("all at once: %s", difference(got, want))
+		}
+		for i := range uint64(4) {
+			if got := looped(t, &wire{coming: sent, random: rand.New(rand.NewPCG(seed, i))}); got != want {
+				t.Fatalf("seed %d, %d: %s", seed, i, difference(got, want))
+			}
+		}
+	})
+}
+
+// difference describes where two long strings differ.
+func difference(got, want string) string {
+	n := 0
+	for n < len(got) && n < len(want) && got[n] == want[n] {
+		n++
+	}
+	around := func(s string) string { return s[max(0, n-100):min(n+100, len(s))] }
+	return fmt.Sprintf("%d and %d bytes differ from byte %d on: %q\nwant %q", len(got), len(want), n, around(got), around(want))
+}
+
+// A connection is split after each of its bytes.
+func TestTurnAtEveryByte(t *testing.T) {
+	sent := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\nGET /miss HTTP/1.1\r\nHost: a\r\n\r\nGET /hit/002 HTTP/1.1\r\nHost: a\r\n\r\n"
+	for i := range sent {
+		if got := looped(t, &wire{coming: []byte(sent), first: i}); got != hitHead+"001"+hitHead+"GET"+hitHead+"002" {
+			t.Errorf("split after %d bytes: %q", i, got)
+		}
+	}
+}
+
+// A connection without requests, or whose client does not take its responses, ends when its time is
+// over, and not before.
+func TestTurnTimes(t *testing.T) {
+	hit := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n"
+	for _, tt := range []struct {
+		name    string
+		sent    string
+		room    int
+		unacked int64
+		after   time.Duration
+		ended   bool
+		overdue int64
+	}{
+		{"no request", "", 1000, 0, 22 * time.Second, true, 0},
+		{"no request yet", "", 1000, 0, 20 * time.Second, false, 0},
+		{"an idle client", hit, 1000, 0, 22 * time.Second, true, 0},
+		{"a client that still takes its response", hit, 1000, 10, 22 * time.Second, false, 0},
+		{"a client that took none of it", hit, 1000, int64(len(hitHead) + 3), 40 * time.Second, true, 1},
+		{"responses that wait", hit, 1, 0, 29 * time.Second, false, 0},
+		{"responses that wait for too long", hit, 1, 0, 31 * time.Second, true, 1},
+	} {
+		var overdue atomic.Int64
+		l := limits
+		l.Overdue = &overdue
+		w := &wire{random: rand.New(rand.NewPCG(1, 1)), arrived: []byte(tt.sent), room: tt.room}
+		c := NewLooped(w, w, hits{}, &l, addressOf(w))
+		c.delivery.unacked = func(net.Conn) int64 { return tt.unacked }
+		if next := c.Turn(NewScratch(), false); next != Wait {
+			t.Errorf("%s: %d", tt.name, next)
+		}
+		now := time.Time(c.reading)
+		if c.backlog != nil {
+			now = c.delivery.due.Add(-limits.Answer)
+		}
+		if ended := c.Expired(now.Add(tt.after)); ended != tt.ended || overdue.Load() != tt.overdue || !ended && !w.timer.After(now.Add(tt.after)) {
+			t.Errorf("%s: ended %v, overdue %d, next look after %v", tt.name, ended, overdue.Load(), w.timer.Sub(now))
+		}
+		if phase, _ := c.Phase(); (phase == Writing) != (tt.room == 1) {
+			t.Errorf("%s: phase %d", tt.name, phase)
+		}
+		if tt.room == 1 && !tt.ended && c.CloseIdle() {
+			t.Errorf("%s: it was closed as idle", tt.name)
+		}
+	}
+}
+
+// What a connection holds while it rests.
+func TestRestingSize(t *testing.T) {
+	if size := unsafe.Sizeof(Conn{}); size > 352 {
+		t.Errorf("a Conn takes %d bytes", size)
+	}
+	w := &wire{arrived: []byte("GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n")}
+	c := NewLooped(w, w, hits{}, &limits, addressOf(w))
+	if c.Turn(NewScratch(), false); c.serving != nil || c.backlog != nil {
+		t.Error("a resting connection holds more than itself")
+	}
+}
+
+// BenchmarkTurn measures a request on an event loop without the network and the Answerer.
+func BenchmarkTurn(b *testing.B) {
+	w := &wire{}
+	c := NewLooped(w, w, hits{}, &limits, addressOf(w))
+	c.delivery.unacked = func(net.Conn) int64 { return 0 }
+	s, request := NewScratch(), []byte("GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		w.sent.Reset()
+		w.arrived = request
+		if c.Turn(s, false) != Wait {
+			b.Fatal("not answered")
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/h1"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/netloop"
+)
+
+// A looped listener serves the connections of the public listener on event loops: one loop for each
+// processor. A request that the fast path does not answer makes the server of HTTP/1.1 serve its
+// connection, which returns to its loop afterwards.
+type looped struct {
+	listener
+	loops   []*netloop.Loop
+	scratch map[*netloop.Loop]*h1.Scratch
+	waiting detached
+}
+
+// openLoops makes the loops for the public listener, if the operator wants them. There are none on
+// other systems than Linux, and for other sockets than those of TCP.
+func (s *Server) openLoops() (err error) {
+	if s.options.Capacity.Loop != LoopOn {
+		return nil
+	}
+	s.looped, err = newLooped(s, s.socks.Public)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("opening the event loops: %w", err)
+	}
+	s.socks.Public = s.looped.Listener
+	context.AfterFunc(s.options.Life, s.looped.close)
+	return nil
+}
+
+// newLooped returns a listener on the socket of another one.
+func newLooped(s *Server, public net.Listener) (*looped, error) {
+	if once, ok := public.(*onceListener); ok {
+		public = once.Listener
+	}
+	l := &looped{scratch: map[*netloop.Loop]*h1.Scratch{}}
+	l.waiting.arrived.L = &l.waiting.mu
+	for range runtime.GOMAXPROCS(0) {
+		loop, err := netloop.NewLoop()
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		l.loops = append(l.loops, loop)
+		l.scratch[loop] = h1.NewScratch()
+	}
+	accepting, err := netloop.Listen(public, l.loops)
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	l.listener = listener{CloseOnce(accepting), s, nil}
+	return l, nil
+}
+
+// close closes the loops and their connections.
+func (l *looped) close() {
+	for _, loop := range l.loops {
+		loop.Close()
+	}
+}
+
+// serve accepts connections until the listener is closed.
+func (l *looped) serve() error {
+	for _, loop := range l.loops {
+		go loop.Run()
+	}
+	for {
+		c, err := l.listener.Accept()
+		if err != nil {
+			return err
+		}
+		l.start(c.(*lingeringConn))
+	}
+}
+
+// start puts an admitted connection on its loop. A connection that may begin with a header of the
+// PROXY protocol is served by a goroutine first.
+func (l *looped) start(c *lingeringConn) {
+	c.loops, c.scratch = l, l.scratch[c.socket.Loop()]
+	var err error
+	if _, ok := c.raw().(*proxiedConn); ok {
+		if err = c.socket.StartDetached(c); err == nil {
+			c.http1().ServeFirst()
+			c.serveDetached()
+		}
+	} else {
+		err = c.socket.Start(c)
+	}
+	if err != nil {
+		c.end()
+	}
+}
+
+// Ready implements netloop.Handler.
+func (c *lingeringConn) Ready(e netloop.Events) (again bool) {
+	switch c.http1().Turn(c.scratch, e&netloop.Ending != 0) {
+	case h1.Again:
+		return true
+	case h1.ForServer:
+		c.serveDetached()
+	case h1.End:
+		c.Close()
+	}
+	return false
+}
+
+// Expired implements netloop.Handler.
+func (c *lingeringConn) Expired(now time.Time) {
+	if c.http1().Expired(now) {
+		c.Close()
+	}
+}
+
+// serveDetached makes the server of HTTP/1.1 serve c.
+func (c *lingeringConn) serveDetached() {
+	if c.http1().Fresh() {
+		c.takeOver(c.loops.server)
+	}
+	if !c.loops.waiting.add(c) {
+		c.end()
+	}
+}
+
+// takeOver makes HTTP/2 serve c if it begins with the preface.
+func (c *lingeringConn) takeOver(serve *Server) {
+	c.http1().TakeOver(h2.Preface, func(already []byte) {
+		c.taken.Store(true)
+		// A new goroutine lets fasthttp's end, whose buffers would stay for as long as the
+		// connection.
+		go func() {
+			link := h2.NewLink(below(c.raw()), false, already)
+			c.serveStreams(serve, link, link)
+			c.end()
+		}()
+	})
+}
+
+// rest returns c to its loop after the server has served it, and reports whether it did.
+func (c *lingeringConn) rest() bool {
+	h := c.http1()
+	if h == nil || !h.Rests() {
+		return false
+	}
+	h.Rest(time.Now())
+	return true
+}
+
+// A detached is the connections that wait for the server of HTTP/1.1, as a listener that it
+// accepts them from.
+type detached struct {
+	net.Listener
+	mu      sync.Mutex
+	arrived sync.Cond
+	conns   []net.Conn
+	closed  bool
+}
+
+// add adds a connection, unless the server has ended.
+func (d *detached) add(c net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.conns = append(d.conns, c)
+	d.arrived.Signal()
+	return true
+}
+
+// Accept implements net.Listener.
+func (d *detached) Accept() (net.Conn, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.conns) == 0 {
+		if d.closed {
+			return nil, net.ErrClosed
+		}
+		d.arrived.Wait()
+	}
+	c := d.conns[0]
+	d.conns[0] = nil
+	if d.conns = d.conns[1:]; len(d.conns) == 0 {
+		d.conns = nil
+	}
+	return c, nil
+}
+
+// Close implements net.Listener.
+func (d *detached) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	d.arrived.Broadcast()
+	return nil
+}

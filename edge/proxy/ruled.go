@@ -1,0 +1,227 @@
+package proxy
+
+import (
+	"crypto/sha256"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/problem"
+)
+
+// A ruled request is one about which the rules of its site have decided.
+type ruled struct {
+	rules.Decision
+	request rules.Request
+	from    *vhosts.Upstream
+	tags    []string // of a stored response
+}
+
+// decide applies the limit and the rules of a request's site. It reports whether they have answered
+// the request.
+func (h *Proxy) decide(r *request) (answered bool) {
+	if s := r.site; s.Limit != nil && !h.exempt(r) {
+		if d := s.Limit.Allow(r.Client, r.now); !d.OK {
+			wait := strconv.FormatInt(int64(d.RetryAfter/time.Second), 10)
+			h.end(r, exchange.Limited, problem.New(http.StatusTooManyRequests, "over the limit of requests; try again in "+wait+" s").With("Retry-After", wait))
+			return true
+		}
+	}
+	if r.site.Rules == nil {
+		return false
+	}
+	d := &ruled{request: rules.Request{Method: methodOf(r), Host: hostName([]byte(r.public.Host)), Target: rawTarget(r.ctx), TLS: r.public.Scheme == "https", Client: r.Client,
+		Header: fieldsOf(r), Now: r.now, Random: rand.Uint64()}}
+	d.request.Allow = func(l *rules.Limit, key string) (bool, time.Duration) { return h.allow(r, l, key) }
+	d.Decision = r.site.Rules.Decide(&d.request)
+	r.ruled = d
+	a := d.Answer
+	if a == nil {
+		return false
+	}
+	o := exchange.Own
+	switch {
+	case a.Over:
+		o = exchange.Limited
+	case a.Denied:
+		o = exchange.Denied
+	}
+	if a.Text != "" {
+		p := problem.New(a.Status, a.Text).With("Cache-Control", "no-store")
+		for name, lines := range a.Header {
+			p = p.With(name, lines[0])
+		}
+		h.end(r, o, p)
+		return true
+	}
+	r.ctx.Response.SetStatusCode(a.Status)
+	for name, lines := range a.Header {
+		r.Response.Add(name, lines[0])
+	}
+	h.writeDate(r)
+	if a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
+		if a.Type != "" {
+			r.Response.Add("Content-Type", a.Type)
+		}
+		send(r, notNil(a.Body))
+	}
+	h.end(r, o, nil)
+	return true
+}
+
+// exempt reports whether limits do not count a request.
+func (h *Proxy) exempt(r *request) bool {
+	return r.Tier || h.Options.Admission.Lists.Of(r.Client) == access.Allowed
+}
+
+// allow counts a request against the limit of a rule.
+func (h *Proxy) allow(r *request, l *rules.Limit, key string) (bool, time.Duration) {
+	limiter, _ := l.State.(*ratelimit.Limiter)
+	if limiter == nil || h.exempt(r) {
+		return true, 0
+	}
+	var d ratelimit.Decision
+	if l.ByClient {
+		d = limiter.Allow(r.Client, r.now)
+	} else {
+		sum := sha256.Sum256([]byte(key))
+		d = limiter.AllowKey([16]byte(sum[:16]), r.now)
+	}
+	return d.OK, d.RetryAfter
+}
+
+// fieldsOf returns the fields of a request, in canonical spelling.
+func fieldsOf(r *request) http.Header {
+	head := make(http.Header, 16)
+	for name, value := range r.Fields {
+		key := http.CanonicalHeaderKey(string(name))
+		head[key] = append(head[key], string(value))
+	}
+	return head
+}
+
+// editResponse edits the fields of the response as the rules say.
+func (r *request) editResponse() {
+	if r.ruled == nil {
+		return
+	}
+	for _, e := range r.ruled.ResponseEdits {
+		for _, name := range e.Remove {
+			r.Response.Remove(name)
+		}
+		for name, value := range e.Set {
+			r.Response.Set(name, value)
+		}
+		for name, value := range e.Add {
+			r.Response.Add(name, value)
+		}
+	}
+}
+
+// prepare returns the fields of a request without the parts that the rules remove before its key is
+// made; nil: no rules have decided.
+func (d *ruled) prepare() http.Header {
+	if d == nil {
+		return nil
+	}
+	head := d.request.Header
+	vhosts.StripRequest(head, &d.Decision)
+	if d.Authorized {
+		delete(head, "Authorization")
+	}
+	d.request.SetHeader(head.Clone()) // edits for the origin do not change the key
+	return head
+}
+
+// rule makes a fetch request the one that the rules decide about: its origin, target, key and
+// policy.
+func (h *Proxy) rule(r *request, q *fetchRequest) {
+	d := r.ruled
+	if d == nil {
+		return
+	}
+	s := r.site
+	q.ruled, q.sendsTierSecret = d, false
+	d.from = s.Origins[d.Choose(&d.request)]
+	vhosts.Edit(q.header, d.RequestEdits)
+	if d.Target != "" {
+		q.target, q.policy.Target = d.Target, d.Target
+	}
+	target := s.Rules.CacheTarget(&d.Decision, &d.request)
+	q.key = s.Rules.Key(&d.Decision, &d.request, r.public.Scheme, r.public.Host)
+	d.tags = append([]string{cache.TargetTag(target), cache.AddressTag(r.public.Host, target)}, d.Tags...)
+	if d.request.Target != target {
+		d.tags = append(d.tags, cache.AddressTag(r.public.Host, d.request.Target))
+	}
+	q.bypasses = q.bypasses || d.Cache == "bypass"
+	q.policy.Directives.NoStore = q.policy.Directives.NoStore || d.Cache == "never"
+	q.policy.Policy.Override = vhosts.Override(&d.Decision, s)
+	q.policy.Policy.SafeCookies = q.policy.Policy.SafeCookies && d.Cache != "force"
+	q.host = ""
+	if d.from.ClientHost {
+		q.host = r.public.Host
+	}
+	if r.Interims.Send != nil && q.policy.Method == http.MethodGet {
+		for _, link := range d.EarlyHints {
+			r.Interims.Add(exchange.Interim{Status: http.StatusEarlyHints, Lines: linesOf(http.Header{"Link": {link}})})
+		}
+	}
+}
+
+// patience returns how long a forwarded request waits for its origin.
+func (h *Proxy) patience(q *fetchRequest) *upstream.Patience {
+	d := q.ruled
+	if d == nil || d.Timeout == nil && d.from.FirstByte == 0 {
+		return &h.Options.Bounds.Patience
+	}
+	p := h.Options.Bounds.Patience
+	if p.FirstByte = d.from.FirstByte; d.Timeout != nil {
+		p.FirstByte = time.Duration(*d.Timeout)
+	}
+	return &p
+}
+
+// maxBody returns the longest body of a request in bytes; 0: any.
+func (h *Proxy) maxBody(q *fetchRequest) int64 {
+	if q.ruled != nil && q.ruled.MaxBody != nil {
+		return int64(*q.ruled.MaxBody)
+	}
+	return h.Options.Bounds.MaxBody
+}
+
+// request sends a request to the origin of q.
+func (h *Proxy) request(q *fetchRequest, u upstream.Request) (*upstream.Response, error) {
+	if q.ruled == nil {
+		return h.Options.Origin.roundTrip(q.traced, u)
+	}
+	a, err := h.Options.Origin.roundTripTo(q.ruled.from.Client, q.traced, u)
+	if err == nil {
+		vhosts.StripResponse(a.Header, &q.ruled.Decision)
+	}
+	return a, err
+}
+
+// compresses reports whether clients may get the response in content codings.
+func (q *fetchRequest) compresses() bool {
+	return q.site != nil && q.site.Compress && (q.ruled == nil || q.ruled.Compress == nil || *q.ruled.Compress)
+}
+
+// compresses is fetchRequest.compresses for the client of a stored response.
+func (r *request) compresses() bool {
+	return r.site.Compress && (r.ruled == nil || r.ruled.Compress == nil || *r.ruled.Compress)
+}
+
+// tag adds the surrogate keys of the rules to an entry.
+func (q *fetchRequest) tag(e *cache.Entry) {
+	if q.ruled != nil {
+		e.Tags = append(e.Tags, q.ruled.tags...)
+	}
+}

@@ -1,0 +1,458 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/maxmind/mmdbwriter"
+	"github.com/maxmind/mmdbwriter/mmdbtype"
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/config/flags"
+	"github.com/iconedge/iconedge/config/rules"
+)
+
+// A fileEdge is an edge with a configuration file. Each origin of the file is an echoServer.
+type fileEdge struct {
+	*Server
+	file    string
+	client  *http.Client
+	admin   string
+	origins map[string]string // URLs of the servers by those of the file
+}
+
+// echo answers with the request that it gets. Its fields follow from the path.
+func echo(name string, asked *atomic.Int64) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		h := w.Header()
+		switch p := r.URL.Path; {
+		case strings.Contains(p, "fresh"):
+			h.Set("Cache-Control", "max-age=600")
+		case strings.Contains(p, "private"):
+			h.Set("Cache-Control", "private, no-store")
+		case strings.Contains(p, "wrong"):
+			h.Set("Cache-Control", "no-cache, must-revalidate, max-age=0")
+			h.Set("Pragma", "no-cache")
+		}
+		if strings.Contains(r.URL.Path, "cookie") {
+			h.Add("Set-Cookie", "session=1")
+		}
+		h.Set("X-Amz-Request-Id", "1")
+		h.Set("Etag", `"1"`)
+		if strings.Contains(r.URL.Path, "missing") {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		fmt.Fprintf(w, "%s %s %s host=%s cookie=%q auth=%q variant=%q", name, r.Method, r.URL.RequestURI(), r.Host, r.Header.Get("Cookie"), r.Header.Get("Authorization"), r.Header.Get("X-Variant"))
+	}
+}
+
+var originURL = regexp.MustCompile(`http://(10\.0\.0\.\d+:\d+|s3\.example\.net)`)
+
+// newFileEdge starts an edge with a file. Its origins are replaced by servers of the test.
+func newFileEdge(t *testing.T, text string) *fileEdge {
+	t.Helper()
+	e := &fileEdge{file: filepath.Join(t.TempDir(), "edge.yaml"), origins: map[string]string{}}
+	e.write(t, text)
+	fresh := func() *flag.FlagSet {
+		fs := flag.NewFlagSet("edge", flag.ContinueOnError)
+		new(Config).Flags(fs)
+		return fs
+	}
+	load := func() (*flags.Loaded, error) { return flags.Load(e.file, fresh) }
+	loaded, err := load()
+	must(t, err)
+	var cfg Config
+	fs := flag.NewFlagSet("edge", flag.ContinueOnError)
+	cfg.Flags(fs)
+	must(t, loaded.Apply(fs, nil))
+	must(t, cfg.Validate())
+	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t), load, 16<<20, time.Second, slog.New(slog.DiscardHandler)
+	e.Server, err = New(cfg)
+	must(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx) }()
+	e.admin = "http://" + cfg.AdminListener.Addr().String()
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, cfg.Listener.Addr().String())
+	}
+	transport := &http.Transport{DialContext: dial, DisableCompression: true}
+	e.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		e.Close()
+	})
+	return e
+}
+
+// write writes the file, with the servers of the test for its origins.
+func (e *fileEdge) write(t *testing.T, text string) {
+	t.Helper()
+	text = originURL.ReplaceAllStringFunc(text, func(u string) string {
+		if e.origins[u] == "" {
+			s := httptest.NewServer(echo(strings.TrimPrefix(u, "http://"), new(atomic.Int64)))
+			t.Cleanup(s.Close)
+			e.origins[u] = s.URL
+		}
+		return e.origins[u]
+	})
+	must(t, os.WriteFile(e.file, []byte(text), 0o600))
+}
+
+// ask sends a request, METHOD URL, and returns the response and its body.
+func (e *fileEdge) ask(t *testing.T, request string, fields ...string) (*http.Response, string) {
+	t.Helper()
+	method, url, _ := strings.Cut(request, " ")
+	q, err := http.NewRequest(method, url, nil)
+	must(t, err)
+	for i := 0; i < len(fields); i += 2 {
+		q.Header.Add(fields[i], fields[i+1])
+	}
+	resp, err := e.client.Do(q)
+	must(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return resp, string(body)
+}
+
+// A fileStep is a request and a part of its response.
+type fileStep struct {
+	request string
+	fields  []string
+	status  int
+	want    string // parts of the fields and the body, separated by |; with ! absent
+}
+
+func (e *fileEdge) run(t *testing.T, steps []fileStep) {
+	t.Helper()
+	for _, s := range steps {
+		resp, body := e.ask(t, s.request, s.fields...)
+		var text strings.Builder
+		resp.Header.Write(&text)
+		text.WriteString(body)
+		if resp.StatusCode != s.status {
+			t.Errorf("%s %q: status %d, want %d: %s", s.request, s.fields, resp.StatusCode, s.status, body)
+		}
+		for part := range strings.SplitSeq(s.want, "|") {
+			if absent, no := strings.CutPrefix(part, "!"); no == strings.Contains(text.String(), strings.TrimPrefix(part, "!")) {
+				t.Errorf("%s %q: has %q: %v; in\n%s", s.request, s.fields, absent, no, text.String())
+			}
+		}
+	}
+}
+
+// recipes returns the files of the page about sites, by their titles.
+func recipes(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/how-to/sites.md")
+	must(t, err)
+	all := map[string]string{}
+	for section := range strings.SplitSeq(string(page), "\n## ") {
+		title, rest, _ := strings.Cut(section, "\n")
+		if _, file, ok := strings.Cut(rest, "```yaml\n"); ok {
+			all[title], _, _ = strings.Cut(file, "```")
+		}
+	}
+	return all
+}
+
+// TestRecipes: each recipe of docs/how-to/sites.md does what the page says.
+func TestRecipes(t *testing.T) {
+	t.Setenv("DOWNLOAD_SECRET", "secret")
+	hash, err := bcrypt.GenerateFromPassword([]byte("pass"), bcrypt.MinCost)
+	must(t, err)
+	htpasswd := filepath.Join(t.TempDir(), "htpasswd")
+	must(t, os.WriteFile(htpasswd, fmt.Appendf(nil, "ann:%s\n", hash), 0o600))
+	future := strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)
+	past := strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)
+	signed := func(path, exp string) string {
+		return "GET http://dl.example.org" + path + "?exp=" + exp + "&sig=" + rules.Sign([]byte("secret"), path, exp)
+	}
+	steps := map[string][]fileStep{
+		"WordPress": {
+			{"GET http://blog.example.org/?utm_source=x", nil, 200, "fwd=uri-miss|ttl=300"},
+			{"GET http://blog.example.org/?fbclid=1", []string{"Cookie", "_ga=1"}, 200, "hit"},
+			{"GET http://blog.example.org/", []string{"Cookie", "wordpress_logged_in_1=x"}, 200, "fwd=bypass|wordpress_logged_in_1=x"},
+			{"GET http://blog.example.org/wp-admin/x", nil, 200, "fwd=bypass"},
+			{"GET http://blog.example.org/wp-content/cookie.css", []string{"Cookie", "wordpress_logged_in_1=x"}, 200, "ttl=2592000|!Set-Cookie|cookie=\"\""},
+		},
+		"A Next.js application": {
+			{"GET http://app.example.org/_next/static/a.js?v=1", nil, 200, "ttl=31536000"},
+			{"GET http://app.example.org/_next/static/a.js?v=2", nil, 200, "hit"},
+			{"GET http://app.example.org/api/fresh", nil, 200, "fwd=bypass"},
+			{"GET http://app.example.org/fresh", nil, 200, "uri-miss"},
+			{"GET http://app.example.org/fresh", []string{"RSC", "1"}, 200, "uri-miss"},
+			{"GET http://app.example.org/fresh", []string{"RSC", "1"}, 200, "hit"},
+		},
+		"A bucket as a website": {
+			{"GET http://www.example.org/", nil, 200, "GET /my-bucket/index.html host=127.0.0.1|!Amz"},
+			{"GET http://www.example.org/a/b.css", nil, 200, "/my-bucket/a/b.css|ttl=3600"},
+			{"GET http://www.example.org/missing", nil, 404, "ttl=60"},
+		},
+		"Video": {
+			{"GET http://video.example.org/a/1.ts?token=1", nil, 200, "ttl=604800"},
+			{"GET http://video.example.org/a/1.ts?token=2", nil, 200, "hit"},
+			{"GET http://video.example.org/a/live.m3u8", nil, 200, "ttl=1"},
+		},
+		"An npm registry": {
+			{"GET http://npm.example.org/left-pad/-/left-pad-1.tgz", nil, 200, "ttl=31536000"},
+			{"GET http://npm.example.org/left-pad", []string{"Accept", "a/b"}, 200, "ttl=300"},
+			{"GET http://npm.example.org/left-pad", []string{"Accept", "c/d"}, 200, "uri-miss"},
+			{"PUT http://npm.example.org/left-pad", nil, 200, "fwd=method"},
+			{"GET http://npm.example.org/left-pad", []string{"Accept", "a/b", "Authorization", "Bearer x"}, 200, "fwd=bypass"},
+		},
+		"A container registry": {
+			{"GET http://registry.example.org/v2/a/b/blobs/sha256:12", nil, 200, "ttl=31536000"},
+			{"GET http://registry.example.org/v2/a/b/manifests/latest", nil, 200, "uri-miss"},
+			{"GET http://registry.example.org/v2/a/b/manifests/latest", nil, 200, "fwd=stale"},
+		},
+		"An API with CORS": {
+			{"OPTIONS http://api.example.org/x", []string{"Access-Control-Request-Method", "PUT"}, 204, "Access-Control-Max-Age: 86400|Access-Control-Allow-Origin: https://app.example.org"},
+			{"GET http://api.example.org/fresh", nil, 200, "Access-Control-Allow-Origin: https://app.example.org|Vary: Origin"},
+			{"GET http://api.example.org/fresh", nil, 200, "hit|Access-Control-Allow-Origin: https://app.example.org|!Max-Age: 86400"},
+		},
+		"Staging behind a password": {
+			{"GET http://staging.example.org/", nil, 401, `Www-Authenticate: Basic|X-Robots-Tag: noindex`},
+			{"GET http://staging.example.org/fresh", []string{"Authorization", "Basic YW5uOnBhc3M="}, 200, `auth=""|noindex`},
+			{"GET http://staging.example.org/fresh", []string{"Authorization", "Basic YW5uOnBhc3M="}, 200, `hit`},
+			{"GET http://staging.example.org/fresh", []string{"Authorization", "Basic YW5uOndyb25n"}, 401, ""},
+			{"GET http://staging.example.org/fresh", nil, 401, "!hit"},
+		},
+		"Blue and green": {
+			{"GET http://shop.example.org/fresh", nil, 200, "10.0.0.5:3000 GET"},
+			{"GET http://shop.example.org/fresh", []string{"X-Version", "green"}, 200, "10.0.0.6:3000 GET"},
+			{"GET http://shop.example.org/fresh", nil, 200, "hit|10.0.0.5:3000 GET"},
+		},
+		"Canary by weight": {
+			{"GET http://shop.example.org/fresh", nil, 200, ":3000 GET"},
+			{"GET http://shop.example.org/fresh", nil, 200, "hit"},
+		},
+		"A maintenance page": {
+			{"GET http://shop.example.org/x", nil, 503, "Retry-After: 600|Content-Type: text/html|<h1>Back soon</h1>"},
+			{"HEAD http://shop.example.org/x", nil, 503, "Retry-After: 600|Content-Length: 18"},
+		},
+		"Hotlink protection": {
+			{"GET http://photos.example.org/a/fresh.jpg", nil, 200, ""},
+			{"GET http://photos.example.org/a/fresh.jpg", []string{"Referer", "https://www.example.org/x"}, 200, "hit"},
+			{"GET http://photos.example.org/a/fresh.jpg", []string{"Referer", "https://example.org.evil.test/"}, 403, "not here"},
+			{"GET http://photos.example.org/a.html", []string{"Referer", "https://evil.test/"}, 200, ""},
+		},
+		"Signed downloads": {
+			{"GET http://dl.example.org/open", nil, 200, ""},
+			{"GET http://dl.example.org/private/a.zip", nil, 403, ""},
+			{signed("/private/a", past), nil, 403, ""},
+			{signed("/private/x", future), nil, 200, "GET /private/x?exp="},
+			{signed("/private/x", future) + "0", nil, 403, ""},
+			{strings.Replace(signed("/private/x", future), "/private/x", "//private/x", 1), nil, 403, ""},
+		},
+		"Two applications under one host": {
+			{"GET http://example.org/", nil, 200, "10.0.0.5:3000 GET / "},
+			{"GET http://example.org/docs", nil, 301, "Location: /docs/"},
+			{"GET http://example.org/docs/a?b=c", nil, 200, "10.0.0.6:8000 GET /a?b=c "},
+		},
+		"Redirect by country": {
+			{"GET http://example.org/", nil, 302, "Location: /de/"},
+			{"GET http://example.org/", []string{"Cookie", "language=en"}, 200, "10.0.0.5:3000"},
+			{"GET http://example.org/a", nil, 200, "10.0.0.5:3000"},
+		},
+		"www to apex": {
+			{"GET http://www.example.org/a?b=c", nil, 301, "Location: https://example.org/a?b=c"},
+			{"GET http://example.org/a", nil, 200, ""},
+		},
+		"HTTP to HTTPS": {
+			{"GET http://example.org/a?b", nil, 308, "Location: https://example.org/a?b"},
+			{"GET http://example.org/a?b", []string{"X-Forwarded-Proto", "https"}, 200, ""},
+			{"GET http://example.org/.well-known/acme-challenge/x", nil, 200, ""},
+		},
+		"A/B by cookie": {
+			{"GET http://shop.example.org/", nil, 200, `uri-miss|variant=""`},
+			{"GET http://shop.example.org/", []string{"Cookie", "variant=b"}, 200, `uri-miss|variant="b"`},
+			{"GET http://shop.example.org/", []string{"Cookie", "variant=b"}, 200, `hit|variant="b"`},
+			{"GET http://shop.example.org/", nil, 200, `hit|variant=""`},
+		},
+		"A legacy site with wrong cache headers": {
+			{"GET http://legacy.example.org/wrong/cookie", []string{"Cookie", "a=b"}, 200, `uri-miss|ttl=600|!Set-Cookie|!Pragma|Cache-Control: max-age=60`},
+			{"GET http://legacy.example.org/wrong/cookie", []string{"Cookie", "c=d"}, 200, `hit|!Set-Cookie|cookie=""`},
+			{"GET http://legacy.example.org/private", nil, 200, `ttl=600`},
+			{"GET http://legacy.example.org/account/fresh", nil, 200, `!ttl|!stored`},
+			{"GET http://legacy.example.org/account/fresh", nil, 200, `!hit`},
+		},
+		"Icons beside a site of one's own": {
+			{"GET http://example.org/mdi/home.svg", nil, 200, "10.0.0.5:3000 GET /mdi/home.svg host=example.org"},
+			{"GET http://icons.example.org/healthz", nil, 200, "ok"},
+			{"GET http://icons.example.org/unknown/path/deep", nil, 404, ""},
+			{"GET http://unknown.test/", nil, 421, ""},
+		},
+	}
+	all := recipes(t)
+	if len(all) != 20 {
+		t.Errorf("the page has %d recipes", len(all))
+	}
+	for title, file := range all {
+		t.Run(title, func(t *testing.T) {
+			if steps[title] == nil {
+				t.Fatal("the recipe has no test")
+			}
+			e := newFileEdge(t, strings.NewReplacer("/etc/iconedge/staging.htpasswd", htpasswd, "/etc/iconedge/country.mmdb", countries(t)).Replace(file))
+			e.run(t, steps[title])
+		})
+	}
+}
+
+// countries writes a database in which the client of the tests is in Germany.
+func countries(t *testing.T) string {
+	t.Helper()
+	tree, err := mmdbwriter.New(mmdbwriter.Options{DatabaseType: "Country", IncludeReservedNetworks: true})
+	must(t, err)
+	_, network, err := net.ParseCIDR("127.0.0.0/8")
+	must(t, err)
+	must(t, tree.Insert(network, mmdbtype.Map{"country": mmdbtype.Map{"iso_code": mmdbtype.String("DE")}}))
+	path := filepath.Join(t.TempDir(), "country.mmdb")
+	file, err := os.Create(path)
+	must(t, err)
+	_, err = tree.WriteTo(file)
+	must(t, errors.Join(err, file.Close()))
+	return path
+}
+
+// TestReloadedCertificates: a reload brings the certificates of new sites, and those that can't be
+// used change nothing.
+func TestReloadedCertificates(t *testing.T) {
+	dir := t.TempDir()
+	site := func(name string) string {
+		cert, key := certstest.Pair(t, dir, name, name, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), name+".test")
+		return fmt.Sprintf("  - {name: %s, hosts: [%s.test], tls: {cert: %q, key: %q}, origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}\n", name, name, cert, key)
+	}
+	const head = "version: 1\nlisten: {https: \"127.0.0.1:0\"}\nsites:\n"
+	a, b := site("a"), site("b")
+	e := newFileEdge(t, head+a)
+	serves := func(name, want string) {
+		t.Helper()
+		c, err := tls.Dial("tcp", e.sockets.TLS.Addr().String(), &tls.Config{ServerName: name + ".test", InsecureSkipVerify: true})
+		must(t, err)
+		c.Close()
+		if got := c.ConnectionState().PeerCertificates[0].Subject.CommonName; got != want {
+			t.Errorf("%s.test gets the certificate of %s, want %s", name, got, want)
+		}
+	}
+	serves("b", "a")
+	e.write(t, head+a+b)
+	must(t, e.sites.Reload())
+	serves("a", "a")
+	serves("b", "b")
+	e.write(t, head+a+b+strings.NewReplacer("b.crt", "missing.crt", "name: b", "name: c", "[b.test]", "[c.test]").Replace(b))
+	if err := e.sites.Reload(); err == nil || !strings.Contains(err.Error(), "missing.crt") {
+		t.Error(err)
+	}
+	serves("b", "b")
+	e.write(t, head+a)
+	must(t, e.sites.Reload())
+	serves("b", "a")
+}
+
+// TestReloads: reloads under load fail no request and give no wrong response; entries stay where
+// the site has the same name and key rules.
+func TestReloads(t *testing.T) {
+	file := func(version int, more string) string {
+		return fmt.Sprintf(`version: 1
+sites:
+  - name: a
+    hosts: [a.test]
+    origins: {app: {urls: ["http://10.0.0.1:80"]}}
+    rules:
+      - {match: {path: "/v"}, respond: {body: "version %d"}}
+      - {match: {path: "/k/**"}, ttl: 1h%s}
+  - name: b
+    hosts: [b.test]
+    origins: {app: {urls: ["http://10.0.0.2:80"]}}
+`, version, more)
+	}
+	e := newFileEdge(t, file(0, ""))
+	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "10.0.0.1:80|uri-miss"}, {"GET http://b.test/fresh", nil, 200, "10.0.0.2:80"}})
+	const reloads = 300
+	var least, most atomic.Int64
+	stop := make(chan struct{})
+	var clients sync.WaitGroup
+	for range 4 {
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				from := least.Load()
+				resp, body := e.ask(t, "GET http://a.test/v")
+				to := most.Load()
+				if v, err := strconv.ParseInt(strings.TrimPrefix(body, "version "), 10, 64); err != nil || resp.StatusCode != 200 || v < from || v > to {
+					t.Errorf("%d %s, want a version from %d to %d", resp.StatusCode, body, from, to)
+					return
+				}
+				if resp, body := e.ask(t, "GET http://b.test/fresh"); resp.StatusCode != 200 || !strings.HasPrefix(body, "10.0.0.2:80 GET /fresh") {
+					t.Errorf("%d %s", resp.StatusCode, body)
+					return
+				}
+			}
+		})
+	}
+	for i := range reloads {
+		most.Store(int64(i + 1))
+		e.write(t, file(i+1, ""))
+		must(t, e.sites.Reload())
+		least.Store(int64(i + 1))
+		if i%50 == 0 { // a wrong file changes nothing
+			e.write(t, "version: 1\nsites: [")
+			if e.sites.Reload() == nil {
+				t.Error("a wrong file was used")
+			}
+		}
+	}
+	close(stop)
+	clients.Wait()
+	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "hit"}, {"GET http://b.test/fresh", nil, 200, "hit"}})
+	e.write(t, file(1000, ", key: {query: none}"))
+	must(t, e.sites.Reload())
+	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "uri-miss"}, {"GET http://b.test/fresh", nil, 200, "hit"}})
+	e.write(t, "listen: {http: \":1\"}\n"+file(1001, ""))
+	if err := e.sites.Reload(); err == nil || !strings.Contains(err.Error(), ":1: listen: can't change without a restart") {
+		t.Error(err)
+	}
+	resp, err := http.Post(e.admin+"/config/reload", "", nil)
+	must(t, err)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+	resp, err = http.Get(e.admin + "/metrics")
+	must(t, err)
+	text, err := io.ReadAll(resp.Body)
+	must(t, err)
+	resp.Body.Close()
+	if !strings.Contains(string(text), "iconedge_edge_config_last_reload_successful 0\n") {
+		t.Error("the metric does not report the failure")
+	}
+}

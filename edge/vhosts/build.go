@@ -1,0 +1,294 @@
+package vhosts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/config/flags"
+	"github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/edge/upstream"
+)
+
+// A Builder makes Sets of files.
+type Builder struct {
+	Life     context.Context // ends with the edge
+	Upstream upstream.Config // of every client, besides what the file says
+	Drain    time.Duration   // for which a client without a site is kept, for requests in flight
+	Log      *slog.Logger
+
+	mu      sync.Mutex
+	clients map[string]*running
+	limits  map[string]*ratelimit.Limiter
+}
+
+// A running client checks its origins until stop is called.
+type running struct {
+	*upstream.Client
+	stop context.CancelFunc
+}
+
+const errIcons = "a second site has icons: true; must be one, which may have several hosts"
+
+// Build makes the Set of a file. check may refuse it; the builder is then as before. Otherwise
+// clients that no site uses any more end after a while.
+func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	icons := 0
+	for i, r := range l.Table.Sites {
+		if on(r.Icons, r.Defaults.Icons) {
+			icons++
+		}
+		if icons > 1 {
+			return nil, config.Findings{l.File.Find(fmt.Sprintf("sites[%d].icons", i), errIcons)}
+		}
+	}
+	next := &building{Builder: b, clients: map[string]*running{}, limits: map[string]*ratelimit.Limiter{}}
+	set := &Set{table: l.Table, by: map[*rules.Site]*Site{}, none: &Site{Site: &sites.Site{}}, hash: l.File.SHA256, text: l.File.Redacted()}
+	for _, r := range l.Table.Sites {
+		s := next.site(r)
+		if s.Icons {
+			set.Icons = s
+		}
+		set.by[r] = s
+	}
+	if err := check(set); err != nil {
+		b.retire(next.clients, b.clients, 0)
+		return nil, err
+	}
+	b.retire(b.clients, next.clients, b.Drain)
+	b.clients, b.limits = next.clients, next.limits
+	return set, nil
+}
+
+// retire ends the clients that are not among kept, after a while.
+func (b *Builder) retire(clients, kept map[string]*running, after time.Duration) {
+	for key, c := range clients {
+		if kept[key] == nil {
+			time.AfterFunc(after, func() { c.stop(); c.Close() })
+		}
+	}
+}
+
+// A building is a Set that is being made.
+type building struct {
+	*Builder
+	clients map[string]*running
+	limits  map[string]*ratelimit.Limiter
+}
+
+// site makes a site of a file.
+func (b *building) site(r *rules.Site) *Site {
+	settings, policy, passed := merged(r)
+	icons := on(r.Icons, r.Defaults.Icons)
+	s := &Site{Name: r.Name, Rules: r, ProxyAll: !icons || on(r.ProxyAll, r.Defaults.ProxyAll), Origins: map[string]*Upstream{}}
+	settings.Icons = sites.Off
+	if icons {
+		settings.Icons = sites.On
+	}
+	s.Site = settings.Site(s.ProxyAll, policy, passed)
+	for name, o := range r.Origins {
+		s.Origins[name] = b.upstream(o)
+	}
+	rate := func(of config.Limit, name string) *ratelimit.Limiter {
+		limit, err := ratelimit.ParseLimit(string(of))
+		if err != nil || limit.Off() {
+			return nil
+		}
+		key := r.Name + " " + name + " " + string(of)
+		if b.limits[key] == nil {
+			if b.limits[key] = b.Builder.limits[key]; b.limits[key] == nil {
+				b.limits[key] = ratelimit.New(limit, ratelimit.Options{})
+			}
+		}
+		return b.limits[key]
+	}
+	client, has := r.Limits["client"]
+	if !has {
+		client = r.Defaults.Limits["client"]
+	}
+	s.Limit = rate(client, "client")
+	for _, limit := range r.RuleLimits() {
+		limit.State = rate(config.Limit(limit.Rate), limit.Name)
+	}
+	return s
+}
+
+func on(all ...*bool) bool {
+	for _, one := range all {
+		if one != nil {
+			return *one
+		}
+	}
+	return false
+}
+
+func first(all ...config.Strings) []string {
+	for _, one := range all {
+		if one != nil {
+			return one
+		}
+	}
+	return nil
+}
+
+// merged returns the settings of a site, with those that it inherits.
+func merged(r *rules.Site) (sites.Settings, cachepolicy.Policy, map[string]bool) {
+	d := r.Defaults
+	s := sites.Settings{Pages: toSwitch(r.Pages, d.Pages), Iconify: toSwitch(r.Iconify, d.Iconify), IconifyHosts: first(r.IconifyHost, d.IconifyHost),
+		HealthPath: r.HealthPath, BypassCookies: first(r.BypassCookie, d.BypassCookie)}
+	if s.HealthPath == "" {
+		s.HealthPath = d.HealthPath
+	}
+	negative := r.NegativeTTL
+	if negative == nil {
+		negative = d.NegativeTTL
+	}
+	for status, ttl := range negative {
+		var n int
+		if _, err := fmt.Sscan(status, &n); err == nil {
+			s.NegativeTTL = append(s.NegativeTTL, sites.StatusTTL{Status: n, TTL: time.Duration(ttl)})
+		}
+	}
+	// The grace of the site is weaker than the fields of a response, that of a rule is stronger.
+	grace := r.Settings.Grace
+	if grace == nil {
+		grace = d.Grace
+	}
+	if grace != nil {
+		s.Grace = time.Duration(*grace)
+	}
+	passed := map[string]bool{}
+	for _, name := range first(r.PassField, d.PassField) {
+		passed[http.CanonicalHeaderKey(name)] = true
+	}
+	return s, cachepolicy.Policy{SafeCookies: !on(r.StoreCookies, d.StoreCookies), IgnoreRevalidation: !on(r.ClientRevalidation, d.ClientRevalidation)}, passed
+}
+
+func toSwitch(all ...*bool) sites.Switch {
+	for _, one := range all {
+		if one != nil && *one {
+			return sites.On
+		} else if one != nil {
+			return sites.Off
+		}
+	}
+	return ""
+}
+
+// upstream returns the upstream of an origin, with the client of an equal one if there is one.
+func (b *building) upstream(o config.Origin) *Upstream {
+	out := &Upstream{ClientHost: o.Host == "" || o.Host == "client"}
+	cfg := b.Upstream
+	if o.Timeout != nil {
+		out.FirstByte = time.Duration(*o.Timeout)
+		cfg.FirstByte = out.FirstByte
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		text = fmt.Append(nil, err, o.URLs)
+	}
+	key := string(text)
+	c := b.clients[key]
+	if c == nil {
+		c = b.Builder.clients[key]
+	}
+	if c == nil {
+		groups := []string{strings.Join(o.URLs, ",")}
+		cfg.Origins = nil
+		for _, group := range append(groups, o.Backups...) {
+			var urls []*url.URL
+			for raw := range strings.SplitSeq(group, ",") {
+				if u, err := config.ParseOrigin(raw); err == nil {
+					urls = append(urls, u)
+				}
+			}
+			cfg.Origins = append(cfg.Origins, urls)
+		}
+		cfg.Weights, cfg.Health, cfg.SNI = o.Weight, o.Health, o.SNI
+		if o.Policy != "hash" {
+			cfg.Policy = upstream.Policy(o.Policy)
+		}
+		if o.MaxConnections > 0 {
+			cfg.MaxConns, cfg.Bounded = o.MaxConnections, true
+		}
+		if !out.ClientHost && o.Host != "origin" {
+			cfg.Host = o.Host
+		}
+		ctx, stop := context.WithCancel(b.Life)
+		c = &running{Client: upstream.New(cfg), stop: stop}
+		go c.Run(ctx)
+	}
+	b.clients[key] = c
+	out.Client = c.Client
+	return out
+}
+
+// Stats returns the counts of all clients together. Origins with the same URL are one.
+func (b *Builder) Stats() (all upstream.Stats) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	byURL := map[string]*upstream.OriginStats{}
+	for _, c := range b.clients {
+		s := c.Stats()
+		all.Requests, all.Failures, all.Timeouts = all.Requests+s.Requests, all.Failures+s.Failures, all.Timeouts+s.Timeouts
+		all.Retries, all.Open = all.Retries+s.Retries, all.Open+s.Open
+		for _, o := range s.Origins {
+			if known := byURL[o.URL]; known != nil {
+				known.Healthy, known.Failures, known.Opened = known.Healthy && o.Healthy, known.Failures+o.Failures, known.Opened+o.Opened
+				continue
+			}
+			byURL[o.URL] = &o
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byURL)) {
+		all.Origins = append(all.Origins, *byURL[name])
+	}
+	return all
+}
+
+// Sweep makes the limits forget clients that have left.
+func (b *Builder) Sweep(now time.Time) {
+	b.mu.Lock()
+	limits := slices.Collect(maps.Values(b.limits))
+	b.mu.Unlock()
+	for _, l := range limits {
+		l.Sweep(now)
+	}
+}
+
+// Close closes the idle connections of all clients.
+func (b *Builder) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.clients {
+		c.stop()
+		c.Close()
+	}
+}
+
+// Primary returns the origin whose answers make the edge ready: that of the icons, or that of the
+// first site.
+func (s *Set) Primary() *upstream.Client {
+	site := s.Icons
+	if site == nil {
+		site = s.by[s.table.Sites[0]]
+	}
+	if o := site.Origins["icons"]; o != nil && site.Icons {
+		return o.Client
+	}
+	return site.Origins[site.Rules.Site.Origin.Names()[0]].Client
+}

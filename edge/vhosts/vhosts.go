@@ -1,0 +1,103 @@
+// Package vhosts holds the sites of an edge, each with its hosts, its rules and its origins, and
+// finds the site of a request. Flags make one site, a configuration file makes several. A Builder
+// makes a Set of a file; when the file has changed it makes another one, which shares the clients
+// of unchanged origins and the state of unchanged limits.
+package vhosts
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/edge/upstream"
+)
+
+// A Site is a virtual host.
+type Site struct {
+	*sites.Site
+	Name     string
+	ProxyAll bool        // paths that are none of the edge's own are forwarded
+	Rules    *rules.Site // nil: none
+	Limit    *ratelimit.Limiter
+	// Origins are the upstreams by name. Without rules there is one, of the empty name.
+	Origins map[string]*Upstream
+}
+
+// Plain reports whether nothing but the settings of the site decides about its requests.
+func (s *Site) Plain() bool { return s.Limit == nil && (s.Rules == nil || s.Rules.Plain()) }
+
+// ClientHost reports whether the origin of a site without rules gets the client's Host.
+func (s *Site) ClientHost() bool { return s.Origins[""] != nil && s.Origins[""].ClientHost }
+
+// An Upstream is an origin of a site.
+type Upstream struct {
+	Client     *upstream.Client
+	ClientHost bool          // requests carry the client's Host
+	FirstByte  time.Duration // until a response begins; 0: as for every forwarded path
+}
+
+// A Set has all sites of an edge. It never changes.
+type Set struct {
+	Icons *Site // the site with the edge's own paths; nil: none
+	table *rules.Table
+	by    map[*rules.Site]*Site
+	one   *Site    // of flags; nil: the sites are those of table
+	hosts []string // of one; none: any
+	none  *Site    // for requests whose host has no site
+	hash  string
+	text  []byte
+}
+
+// Single returns the Set of one site, which answers for hosts, or if there are none, for any.
+func Single(s *Site, hosts []string) *Set {
+	set := &Set{one: s, hosts: hosts}
+	if s.Site.Icons {
+		set.Icons = s
+	}
+	return set
+}
+
+// Find returns the site of a host, which has no port. If it is not ok, the edge does not answer for
+// the host, and the site is one without any paths.
+func (s *Set) Find(host string) (site *Site, ok bool) {
+	if s.one != nil {
+		return s.one, len(s.hosts) == 0 || slices.ContainsFunc(s.hosts, func(known string) bool { return strings.EqualFold(known, host) })
+	}
+	if r := s.table.Find(host); r != nil {
+		return s.by[r], true
+	}
+	return s.none, false
+}
+
+// Only returns the one site of flags; nil: the sites are those of a file.
+func (s *Set) Only() *Site { return s.one }
+
+// SHA256 returns the hash of the file; empty: there is none.
+func (s *Set) SHA256() string { return s.hash }
+
+// Text returns the file without secrets.
+func (s *Set) Text() []byte { return s.text }
+
+// CacheTargets returns the targets by which responses to a target are stored, as far as the target
+// alone decides. The host has no port; an empty one stands for every site.
+func (s *Set) CacheTargets(host, target string) []string {
+	if s.one != nil {
+		return []string{s.one.Key(target)}
+	}
+	all := []string{target}
+	for _, r := range s.table.Sites {
+		if host != "" && s.table.Find(host) != r {
+			continue
+		}
+		q := rules.Request{Method: http.MethodGet, Host: strings.ToLower(host), Target: target, Header: http.Header{}}
+		d := r.Decide(&q)
+		if key := r.CacheTarget(&d, &q); !slices.Contains(all, key) {
+			all = append(all, key)
+		}
+	}
+	return all
+}

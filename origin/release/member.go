@@ -1,0 +1,65 @@
+package release
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// A Member is an SVG as a gzip member (RFC 1952): the compressed data of the archive, with the
+// checksum and the size of the SVG from its directory behind it.
+type Member []byte
+
+const (
+	gzipHead    = 10 // bytes; local headers are longer
+	gzipTrailer = 8  // CRC-32 and size, four bytes each
+)
+
+// newMember makes a Member in place: compressed data follow the first gzipHead bytes of buf, and
+// precede the last gzipTrailer bytes.
+func newMember(buf []byte, crc, size uint32) Member {
+	copy(buf, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff") // no name, no time, unknown system
+	trailer := buf[len(buf)-gzipTrailer:]
+	binary.LittleEndian.PutUint32(trailer, crc)
+	binary.LittleEndian.PutUint32(trailer[4:], size)
+	return buf
+}
+
+// Deflated returns the compressed data (RFC 1951).
+func (m Member) Deflated() []byte { return m[gzipHead : len(m)-gzipTrailer] }
+
+// Size returns the size of the SVG in bytes.
+func (m Member) Size() int { return int(binary.LittleEndian.Uint32(m[len(m)-4:])) }
+
+// Inflate returns the SVG and verifies its checksum. The error is ErrDamaged.
+func (m Member) Inflate() ([]byte, error) {
+	svg := make([]byte, m.Size())
+	crc := binary.LittleEndian.Uint32(m[len(m)-gzipTrailer:])
+	if err := inflate(svg, m.Deflated()); err != nil || crc32.ChecksumIEEE(svg) != crc {
+		return nil, fmt.Errorf("%w: an SVG does not match its checksum", ErrDamaged)
+	}
+	return svg, nil
+}
+
+var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
+// inflate fills svg and checks that deflated holds exactly that much.
+func inflate(svg, deflated []byte) error {
+	r := inflaters.Get().(io.ReadCloser)
+	defer inflaters.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(deflated), nil); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(r, svg); err != nil {
+		return err
+	}
+	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		return ErrDamaged
+	}
+	return nil
+}

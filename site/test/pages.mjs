@@ -1,0 +1,596 @@
+// The contract of the site, in a real browser over a published library.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe, test } from 'node:test';
+import { brotliDecompressSync } from 'node:zlib';
+import { request } from 'node:http';
+import { HtmlValidate } from 'html-validate';
+import { big, hostile } from './library.mjs';
+import { markup } from './serve.mjs';
+import { close, get, open, site } from './shared.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const pages = {
+  home: '/', results: '/search?q=home', nothing: '/search?q=qqqzzz', search: '/search', packs: '/packs', pack: '/pack/mdi', icon: '/icon/mdi/home', noncommercial: '/icon/nc/home', colours: '/icon/colors/home',
+  bag: '/bag?icons=mdi/home,nc/home', empty: '/bag', missing: '/icon/mdi/hom', bad: '/search?page=x', hostile: '/pack/hostile-0', hostileIcon: '/icon/hostile-2/bomb',
+};
+
+describe('responses', () => {
+  test('pages have the fields of the contract', async () => {
+    for (const path of Object.values(pages)) {
+      const r = await get(path);
+      const h = r.headers;
+      assert.equal(h.get('content-type'), 'text/html; charset=utf-8', path);
+      assert.match(h.get('content-security-policy'), /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:/, path);
+      assert.doesNotMatch(h.get('content-security-policy'), /unsafe|nonce/);
+      for (const [name, value] of [['x-content-type-options', 'nosniff'], ['referrer-policy', 'strict-origin-when-cross-origin'], ['cross-origin-opener-policy', 'same-origin'], ['set-cookie', null]]) assert.equal(h.get(name), value, `${path} ${name}`);
+      if (r.status === 200) {
+        assert.equal(h.get('cache-control'), 'public, max-age=60, stale-while-revalidate=3600, stale-if-error=86400', path);
+        const again = await get(path);
+        assert.match(again.headers.get('cache-status'), /hit/, path);
+        assert.equal((await get(path, { headers: { 'if-none-match': again.headers.get('etag') } })).status, 304, path);
+        assert.match(h.get('surrogate-key'), /^pages /);
+      }
+    }
+  });
+  test('statuses', async () => {
+    for (const [path, status] of [
+      ['/icon/mdi/none', 404], ['/icon/none/home', 404], ['/icon/MDI/home', 404], ['/pack/none', 404], ['/pack/mdi?page=99', 404], ['/search?q=home&page=999', 404], ['/search?q=home&pack=none', 404],
+      ['/search?q=home&page=0', 400], ['/search?q=home&page=x', 400], ['/search?q=home&q=a', 400], ['/search?q=' + 'a'.repeat(201), 400], ['/search?q=%ff', 400], ['/search?commercial=maybe', 400], ['/search?pack=A', 400],
+      ['/icon/mdi/home?color=zz', 400], ['/icon/mdi/home?size=0', 400], ['/icon/mdi/home?rotate=7', 400], ['/icon/mdi/home?flip=x', 400], ['/bag?icons=x', 400],
+      ['/bag?icons=' + Array.from({ length: 201 }, (_, i) => 'a/b' + i).join(','), 400], ['/search?q=' + 'a'.repeat(8000), 400], ['/search?q=' + 'a'.repeat(9000), 414],
+      ['/icon/mdi/home?color=&size=&rotate=&flip=', 200], ['/search?q=', 200], ['/search?utm=1', 200], ['/bag?icons=' + Array.from({ length: 200 }, (_, i) => 'big/b-' + i).join(','), 200],
+      ['/search/home.svg', 200], ['/icon/home.svg', 200], ['/api/home.svg', 200], ['/pack/home.svg', 200], ['/packs/home.svg', 200], ['/bag/home.svg', 200], ['/sitemap/home.svg', 200], ['/site/home.svg', 200],
+      ['/pack/search', 200], ['/icon/icon/home', 200], ['/icon/api/home', 200], ['/sitemap/none.xml', 404], ['/nothing', 404],
+    ]) {
+      const r = await get(path);
+      const body = await r.text();
+      assert.equal(r.status, status, path.slice(0, 60));
+      if (status >= 400 && status !== 414 && !/\.xml|nothing/.test(path)) {
+        assert.match(body, /<h1>/, path.slice(0, 60));
+        assert.match(body, /name="q"/);
+        assert.ok(+/max-age=(\d+)/.exec(r.headers.get('cache-control'))[1] <= 60);
+        assert.doesNotMatch(body, /none\b.*page=99|zz"/);
+      }
+    }
+    assert.match(await (await get('/icon/mdi/hom')).text(), /href="\/icon\/mdi\/home"/);
+    const wrong = await get('/', { method: 'POST' });
+    assert.equal(wrong.status, 405);
+    assert.match(wrong.headers.get('allow'), /GET, HEAD/);
+    assert.equal((await (await get('/search?q=Home%20&utm_source=a')).headers).get('cache-status').includes('hit'), true);
+  });
+  test('the class pages has a limit of its own', async () => {
+    const r = await get('/');
+    assert.match(r.headers.get('ratelimit-policy'), /"pages";q=100000/);
+  });
+  test('files', async () => {
+    const home = await (await get('/')).text();
+    for (const address of new Set(home.match(/\/-\/site\/[^"]+/g))) {
+      const r = await get(address);
+      assert.equal(r.status, 200, address);
+      assert.match(r.headers.get('cache-control'), /max-age=31536000, immutable/);
+      const other = await get(address.replace(/\.[0-9a-f]{10}\./, '.0123456789.'));
+      assert.equal(other.status, 200, 'a page that a cache has stored names an earlier file');
+      assert.doesNotMatch(other.headers.get('cache-control'), /immutable/);
+    }
+    assert.match(await (await get('/robots.txt')).text(), new RegExp(`Disallow: /search\nDisallow: /bag\nDisallow: /-/bag\n\nSitemap: ${site.base}/sitemap.xml`));
+    const index = await (await get('/sitemap.xml')).text();
+    assert.match(index, new RegExp(`<loc>${site.base}/sitemap/mdi.xml</loc>`));
+    const map = await (await get('/sitemap/mdi.xml')).text();
+    assert.match(map, new RegExp(`<loc>${site.base}/icon/mdi/home</loc>`));
+    assert.doesNotMatch(map, /icon\/mdi\/house</);
+    assert.equal((await (await get('/sitemap/big.xml')).text()).match(/<url>/g).length, big + 1);
+    assert.ok(+/max-age=(\d+)/.exec((await get('/sw.js')).headers.get('cache-control'))[1] <= 3600);
+    assert.equal(JSON.parse(await (await get('/manifest.webmanifest')).text()).start_url, '/');
+    assert.equal((await get('/opensearch.xml')).headers.get('content-type'), 'application/opensearchdescription+xml');
+    assert.equal((await get('/favicon.svg')).headers.get('content-type'), 'image/svg+xml');
+  });
+  test('budgets, on the wire with br', async () => {
+    const size = (path) => new Promise((ok) => request(site.base + path, { headers: { 'accept-encoding': 'br' } }, (r) => {
+      let n = 0;
+      const parts = [];
+      r.on('data', (d) => ((n += d.length), parts.push(d))).on('end', () => ok({ n, text: r.headers['content-encoding'] === 'br' ? brotliDecompressSync(Buffer.concat(parts)).toString() : Buffer.concat(parts).toString() }));
+    }).end());
+    const home = await size('/');
+    const files = {};
+    for (const address of new Set(home.text.match(/\/-\/site\/[a-z]+\.[0-9a-f]+\.(js|css)/g))) files[address.split('/')[3].split('.')[0]] = (await size(address)).n;
+    const sum = (...n) => n.reduce((a, b) => a + b, 0);
+    const icon = (await size('/icon/mdi/home')).n;
+    const long = (await size('/icon/colors/long')).n;
+    for (const [what, n, most] of [
+      ['script', sum(files.app, files.theme), 8000], ['style', files.style, 6000], ['worker', (await size('/sw.js')).n, 3000], ['home', home.n, 14000], ['home, everything', sum(home.n, ...Object.values(files)), 25000],
+      ['icon', icon, 7000], ['a long icon', long, 7000], ['icon and style', icon + files.style, 10000], ['results', (await size('/search?q=home')).n, 9000], ['search', (await size('/search')).n, 9000], ['pack', (await size('/pack/big')).n, 14000],
+    ]) assert.ok(n <= most, `${what}: ${n} bytes, at most ${most}`);
+  });
+  test('each icon of a pack is on exactly one page', async () => {
+    const seen = new Map();
+    let next = '/pack/big';
+    let count = 0;
+    while (next) {
+      const html = await (await get(next)).text();
+      const list = html.match(/href="\/icon\/big\/[^"]+"/g);
+      assert.ok(list.length <= 200);
+      for (const a of list) seen.set(a, (seen.get(a) ?? 0) + 1);
+      next = /<a rel="next" href="([^"]+)"/.exec(html)?.[1].replaceAll('&amp;', '&');
+      count++;
+    }
+    assert.equal(count, Math.ceil(big / 200));
+    assert.equal(seen.size, big);
+    assert.ok([...seen.values()].every((n) => n === 1));
+  });
+  test('valid HTML', async () => {
+    const validator = new HtmlValidate(markup);
+    for (const [name, path] of Object.entries(pages)) {
+      const report = await validator.validateString(await (await get(path)).text());
+      assert.deepEqual(report.results.flatMap((r) => r.messages).map((m) => `${name} ${m.line}: ${m.ruleId} ${m.message}`), []);
+    }
+  });
+  test('titles, canonical addresses, OpenGraph', async () => {
+    const titles = new Set();
+    for (const [name, path] of Object.entries(pages)) {
+      const html = await (await get(path, { headers: { host: 'evil.example' } })).text();
+      const title = /<title>(.*?)<\/title>/s.exec(html)[1];
+      if (!['bag', 'empty', 'noncommercial', 'bad', 'missing'].includes(name)) assert.ok(!titles.has(title), title);
+      titles.add(title);
+      const canonical = /rel="canonical" href="([^"]+)"/.exec(html)?.[1];
+      const noindex = /name="robots" content="noindex"/.test(html);
+      assert.equal(noindex, ['results', 'nothing', 'search', 'bag', 'empty', 'missing', 'bad'].includes(name), name);
+      assert.notEqual(!!canonical, noindex, name);
+      if (canonical) assert.ok(canonical.startsWith(site.base + '/'), canonical);
+      for (const p of ['title', 'description', 'type', 'url', 'image']) assert.match(html, new RegExp(`property="og:${p}" content="[^"]`), `${name} og:${p}`);
+      assert.doesNotMatch(html, /evil\.example/);
+      assert.doesNotMatch(html, /<[^>]+\son[a-z]+="|<style|<[^>]+\sstyle="/i, name);
+      assert.equal(html.match(/<h1[ >]/g).length, 1);
+    }
+    assert.match(await (await get('/icon/mdi/house')).text(), new RegExp(`rel="canonical" href="${site.base}/icon/mdi/home"`));
+    const card = await get(/og:image" content="([^"]+)"/.exec(await (await get('/')).text())[1].replace(site.base, ''));
+    const png = Buffer.from(await card.arrayBuffer());
+    assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], [1200, 630]);
+  });
+});
+
+describe('every page', () => {
+  for (const colorScheme of ['light', 'dark']) test('axe finds nothing, ' + colorScheme, async () => {
+    const page = await open('/', { colorScheme, bypassCSP: true });
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(site.base + path);
+      if (name === 'home') {
+        await page.getByRole('searchbox', { name: 'Search icons' }).pressSequentially('home');
+        await page.locator('[data-testid=results][data-query=home]').waitFor();
+      }
+      await page.addScriptTag({ content: axe });
+      const { violations } = await page.evaluate(() => globalThis.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+      assert.deepEqual(violations.map((v) => `${name}: ${v.id} ${v.nodes[0].html} ${v.nodes[0].failureSummary}`), []);
+      assert.deepEqual(page.noise.filter((m) => !/400|404/.test(m)), [], name);
+    }
+    await close(page);
+  });
+  test('no scrolling sideways, at 320 px, with large text, without a script', async () => {
+    for (const javaScriptEnabled of [true, false]) {
+     const page = await open('/', { viewport: { width: 320, height: 640 }, javaScriptEnabled });
+     for (const path of Object.values(pages)) {
+      await page.goto(site.base + path);
+      if (javaScriptEnabled) {
+        for (const size of ['100%', '200%']) {
+          await page.evaluate((s) => (document.documentElement.style.fontSize = s), size);
+          assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth || [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.hide, pre')).map((e) => e.outerHTML.slice(0, 90)).join('\n')), true, `${path} ${size}`);
+        }
+      } else assert.equal(await page.getByRole('button', { name: /theme$/ }).count(), 0);
+     }
+     await close(page);
+    }
+  });
+  test('order of the landmarks; the skip link is first', async () => {
+    const page = await open('/icon/mdi/home');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to content');
+    const order = await page.evaluate(() => [...document.querySelectorAll('.skip, header, [role=search], nav[aria-label=Site], #theme, main, footer')].map((e) => e.id || e.className || e.tagName));
+    assert.deepEqual(order, ['skip', 'bar', 'find', 'NAV', 'theme', 'main', 'FOOTER']);
+    assert.equal(await page.getByRole('status').count(), 1);
+    assert.equal(await page.getByRole('status').textContent(), '');
+    await close(page);
+  });
+  test('the theme is stored, follows the system, and does not flash', async () => {
+    const page = await open('/', { colorScheme: 'light' });
+    const scheme = () => page.evaluate(() => getComputedStyle(document.body).colorScheme + ' ' + getComputedStyle(document.documentElement).backgroundColor);
+    assert.match(await scheme(), /rgb\(255, 255, 255\)/);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    assert.match(await scheme(), /rgb\(15, 17, 21\)/);
+    await page.getByRole('button', { name: 'Light theme' }).click();
+    assert.match(await scheme(), /rgb\(255, 255, 255\)/);
+    await page.reload();
+    assert.match(await scheme(), /rgb\(255, 255, 255\)/);
+    await page.getByRole('button', { name: 'Dark theme' }).click();
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.addInitScript(() => {
+      globalThis.grounds = new Set();
+      const look = () => (document.body && grounds.add(getComputedStyle(document.documentElement).backgroundColor), requestAnimationFrame(look));
+      look();
+    });
+    await page.goto(site.base + '/packs');
+    await page.waitForTimeout(50);
+    assert.deepEqual(await page.evaluate(() => [...grounds]), ['rgb(15, 17, 21)']);
+    await close(page);
+  });
+  test('black icons are visible on the dark ground, and icons keep their own colours', async () => {
+    const page = await open('/icon/mdi/square', { colorScheme: 'dark' });
+    const pixel = async (selector) => {
+      const shot = await page.locator(selector).first().screenshot();
+      return page.evaluate(async (data) => {
+        const image = new Image();
+        image.src = 'data:image/png;base64,' + data;
+        await image.decode();
+        const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });
+        const context = canvas.getContext('2d');
+        context.drawImage(image, 0, 0);
+        return [...context.getImageData(image.width / 4, image.height / 4, 1, 1).data].slice(0, 3);
+      }, shot.toString('base64'));
+    };
+    assert.ok((await pixel('#preview')).every((c) => c > 200), 'a black square on dark ground');
+    await page.goto(site.base + '/icon/colors/home');
+    assert.deepEqual(await pixel('#preview'), [255, 102, 0]);
+    await close(page);
+  });
+  test('layout shift', async () => {
+    for (const path of ['/', '/search?q=home', '/icon/mdi/home', '/pack/mdi']) {
+      const page = await open(path, {}, (p) => p.addInitScript(() => {
+        globalThis.shift = 0;
+        new PerformanceObserver((l) => l.getEntries().forEach((e) => (globalThis.shift += e.value))).observe({ type: 'layout-shift', buffered: true });
+      }));
+      await page.waitForTimeout(200);
+      assert.ok((await page.evaluate(() => globalThis.shift)) <= 0.02, path);
+      await close(page);
+    }
+  });
+  test('hostile text does nothing', async () => {
+    const page = await open('/');
+    const visit = async (path) => {
+      await page.goto(site.base + path, { waitUntil: 'domcontentloaded' });
+      assert.equal(await page.evaluate(() => globalThis.hacked), undefined, path);
+      assert.deepEqual(page.noise, [], path);
+    };
+    for (let i = 0; i < hostile.length; i++) {
+      const text = encodeURIComponent(hostile[i]);
+      for (const path of [`/pack/hostile-${i}`, `/icon/hostile-${i}/bomb`, '/search?q=' + text, `/pack/mdi?category=${text}`]) await visit(path);
+    }
+    for (const path of ['/', '/packs', '/search?q=home', '/search?q=bomb']) await visit(path);
+    await close(page);
+  });
+});
+
+describe('search', () => {
+  const results = (page, query) => page.locator(`[data-testid=results][data-query="${query}"]`).waitFor();
+  const box = (page) => page.getByRole('searchbox', { name: 'Search icons' });
+
+  test('home has the counts of the API', async () => {
+    const page = await open('/');
+    const { total, packs } = await (await get('/api/v1/packs')).json();
+    assert.equal(+(await page.getByTestId('pack-count').textContent()), total);
+    assert.equal(+(await page.getByTestId('icon-count').textContent()), packs.reduce((n, p) => n + p.count, 0));
+    await close(page);
+  });
+  test('results are those of the API, in its order', async () => {
+    const page = await open('/search?q=home', { javaScriptEnabled: false });
+    const { total, results: list } = await (await get('/api/v1/search?q=home&limit=50')).json();
+    assert.equal(+(await page.getByTestId('total').textContent()), total);
+    const links = await page.getByRole('list', { name: 'Results' }).getByRole('link').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
+    assert.deepEqual(links.slice(0, list.length), list.map((r) => `/icon/${r.pack}/${r.name}`));
+    const name = await page.getByRole('link', { name: 'home Attic' }).textContent();
+    assert.match(name, /Non-commercial/);
+    assert.equal(await page.getByText('Non-commercial', { exact: true }).count(), links.filter((a) => a.startsWith('/icon/nc/')).length);
+    await close(page);
+  });
+  test('filters work without a script, and with one at once', async () => {
+    for (const javaScriptEnabled of [false, true]) {
+      const page = await open('/search?q=home', { javaScriptEnabled });
+      const form = page.getByRole('form', { name: 'Filters' });
+      await form.getByLabel('Pack').selectOption('lucide');
+      if (javaScriptEnabled) await page.waitForURL('**/search?q=home&pack=lucide');
+      else await form.getByRole('button', { name: 'Apply' }).click();
+      await results(page, 'home');
+      assert.ok((await page.locator('.grid a').evaluateAll((all) => all.map((a) => a.getAttribute('href')))).every((a) => a.startsWith('/icon/lucide/')));
+      await form.getByLabel('Pack').selectOption('');
+      await form.getByLabel('Commercial use allowed').check();
+      if (javaScriptEnabled) await page.waitForURL('**/search?q=home&commercial=true');
+      else await form.getByRole('button', { name: 'Apply' }).click();
+      assert.equal(await page.getByRole('link', { name: 'home Attic' }).count(), 0);
+      await close(page);
+    }
+  });
+  test('typing shows results without a new document; one entry in the history', async () => {
+    const page = await open('/icon/mdi/star');
+    await page.evaluate(() => (globalThis.sameDocument = true));
+    const entries = await page.evaluate(() => history.length);
+    await box(page).pressSequentially('home', { delay: 20 });
+    await results(page, 'home');
+    assert.equal(await page.evaluate(() => globalThis.sameDocument), true);
+    assert.equal(await page.evaluate(() => history.length), entries + 1);
+    assert.match(page.url(), /\/search\?q=home$/);
+    assert.deepEqual(await page.evaluate(() => [document.activeElement.id, document.activeElement.selectionStart]), ['q', 4]);
+    await page.getByRole('status').filter({ hasText: /\d+ results/ }).waitFor({ state: 'attached' });
+    await page.goBack();
+    await page.locator('h1', { hasText: 'star' }).waitFor();
+    assert.match(page.url(), /\/icon\/mdi\/star$/);
+    assert.deepEqual(page.noise, []);
+    await close(page);
+  });
+  test('the results are always those of the last query, whatever the order of responses', async () => {
+    const page = await open('/');
+    await page.route(/\/search\?q=/, async (route) => {
+      const length = new URL(route.request().url()).searchParams.get('q').length;
+      await new Promise((r) => setTimeout(r, 600 - 120 * length));
+      await route.continue().catch(() => {});
+    });
+    await box(page).pressSequentially('arrow', { delay: 60 });
+    await results(page, 'arrow');
+    await page.waitForTimeout(700);
+    assert.equal(await page.getByTestId('results').getAttribute('data-query'), 'arrow');
+    await close(page);
+  });
+  test('Back from an icon restores the results and the scroll position', async () => {
+    const page = await open('/');
+    await box(page).pressSequentially('arrow');
+    await results(page, 'arrow');
+    const link = page.locator('.grid a').nth(50);
+    await link.scrollIntoViewIfNeeded();
+    await page.waitForTimeout(100);
+    const y = await page.evaluate(() => scrollY);
+    assert.ok(y > 100);
+    await link.click();
+    await page.waitForURL('**/icon/**');
+    await page.goBack();
+    await results(page, 'arrow');
+    await page.waitForFunction((want) => Math.abs(scrollY - want) <= 80, y);
+    assert.equal(await box(page).inputValue(), 'arrow');
+    await page.goBack();
+    await page.getByTestId('icon-count').waitFor();
+    await close(page);
+  });
+  test('after a 429 and without a network the results stay, and the next key tries again', async () => {
+    const page = await open('/search?q=home');
+    let refused = 1;
+    await page.route(/\/search\?q=/, (route) => (refused-- > 0 ? route.fulfill({ status: 429, headers: { 'Retry-After': '1' }, body: '{}' }) : route.continue()));
+    await box(page).press('End');
+    await box(page).pressSequentially('-');
+    await page.getByRole('status').filter({ hasText: '1 second' }).waitFor();
+    assert.equal(await page.getByTestId('results').getAttribute('data-query'), 'home');
+    await box(page).pressSequentially('o');
+    await results(page, 'home-o');
+    await page.context().setOffline(true);
+    await box(page).pressSequentially('u');
+    await page.getByRole('status').filter({ hasText: 'no network' }).waitFor();
+    assert.equal(await page.getByTestId('results').getAttribute('data-query'), 'home-o');
+    await page.context().setOffline(false);
+    await box(page).pressSequentially('t');
+    await results(page, 'home-out');
+    await close(page);
+  });
+  test('keys', async () => {
+    const page = await open('/search?q=arrow');
+    const at = () => page.evaluate(() => [...document.querySelectorAll('.grid a')].indexOf(document.activeElement));
+    const inBox = () => page.evaluate(() => document.activeElement.id === 'q');
+    await page.keyboard.press('/');
+    assert.ok(await inBox());
+    await page.keyboard.press('End');
+    await page.keyboard.press('/');
+    assert.equal(await box(page).inputValue(), 'arrow/');
+    await page.keyboard.press('Backspace');
+    await results(page, 'arrow');
+    const columns = await page.evaluate(() => {
+      const tops = [...document.querySelectorAll('.grid a')].map((a) => a.getBoundingClientRect().top);
+      return tops.filter((t) => t === tops[0]).length;
+    });
+    for (const [key, want] of [['ArrowDown', 0], ['ArrowRight', 1], ['ArrowDown', 1 + columns], ['ArrowLeft', columns], ['End', 59], ['Home', 0]]) {
+      await page.keyboard.press(key);
+      assert.equal(await at(), want, key);
+    }
+    await page.keyboard.press('ArrowUp');
+    assert.ok(await inBox());
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Escape');
+    assert.ok(await inBox());
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('Control+k');
+    assert.ok(await inBox());
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/icon/**');
+    await page.goBack();
+    await results(page, 'arrow');
+    await box(page).focus();
+    await page.keyboard.press('Escape');
+    assert.equal(await box(page).inputValue(), '');
+    await close(page);
+  });
+  test('without results the page says so, and offers a nearby query', async () => {
+    const page = await open('/search?q=hoem+xyzzyq');
+    assert.equal(await page.getByTestId('total').textContent(), '0');
+    assert.ok(await page.locator('main .none a').count());
+    await close(page);
+  });
+});
+
+describe('icon', () => {
+  const mdi = (page) => page.getByTestId('cdn-url').textContent();
+  test('address, licence, attribution', async () => {
+    const page = await open('/icon/mdi/home', { javaScriptEnabled: false });
+    const { metadata } = await (await get('/api/v1/icon/mdi/home')).json();
+    assert.equal(await mdi(page), metadata.url);
+    assert.equal((await get(new URL(metadata.url).pathname)).status, 200);
+    assert.equal(await page.locator('h1').textContent(), 'home');
+    assert.equal(await page.getByTestId('license').getAttribute('rel'), 'license');
+    assert.equal(await page.getByTestId('attribution').textContent(), metadata.attribution);
+    assert.equal(await page.getByTestId('noncommercial').count(), 0);
+    assert.equal(await page.getByTestId('preview').getAttribute('alt'), 'home');
+    const ld = JSON.parse(await page.locator('script[type="application/ld+json"]').textContent());
+    assert.equal(ld.contentUrl, metadata.url);
+    assert.equal(ld.creditText, metadata.attribution);
+    await page.goto(site.base + '/icon/nc/home');
+    assert.equal(await page.getByTestId('noncommercial').textContent(), 'Non-commercial');
+    await close(page);
+  });
+  test('six requests', async () => {
+    const urls = [];
+    const page = await open('/icon/mdi/home', { serviceWorkers: 'allow' }, async (p) => p.on('request', (r) => r.serviceWorker() || /favicon|manifest|sw\.js|^data:/.test(r.url()) || urls.push(r.url())));
+    await page.waitForTimeout(500);
+    assert.ok(urls.length <= 6, urls.join('\n'));
+    await close(page);
+  });
+  test('copying: with the clipboard, without it, and refused', async () => {
+    const page = await open('/icon/mdi/home', { permissions: ['clipboard-read', 'clipboard-write'] });
+    const status = page.getByRole('status');
+    await page.getByRole('button', { name: 'Copy CDN address' }).click();
+    await status.filter({ hasText: 'Copied' }).waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await mdi(page));
+    await page.getByRole('button', { name: 'Copy Markdown' }).click();
+    await page.waitForFunction((want) => navigator.clipboard.readText().then((t) => t === want), `![home](${await mdi(page)})`);
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }));
+    await page.getByRole('button', { name: 'Copy HTML' }).click();
+    await page.evaluate(() => delete navigator.clipboard);
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `<img src="${await mdi(page)}" alt="" width="24" height="24">`);
+    await page.reload();
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: { writeText: () => Promise.reject(new Error('no')) } }));
+    await page.getByRole('button', { name: 'Copy CDN address' }).click();
+    await status.filter({ hasText: 'refuses' }).waitFor();
+    assert.doesNotMatch(await status.textContent(), /Copied/);
+    assert.equal(await page.evaluate(() => String(getSelection())), await mdi(page));
+    await close(page);
+  });
+  test('customising', async () => {
+    const page = await open('/icon/mdi/home');
+    const form = page.getByRole('form', { name: 'Customise' });
+    await form.getByLabel('Colour', { exact: true }).fill('E4572E');
+    await form.getByLabel('Size').fill('48');
+    const want = site.base + '/mdi/home.svg?color=%23e4572e&size=48';
+    assert.equal(await mdi(page), want);
+    assert.match(page.url(), /\/icon\/mdi\/home\?color=%23e4572e&size=48$/);
+    assert.match(await page.getByTestId('preview').getAttribute('src'), /color=%23e4572e&size=48$/);
+    await page.getByTestId('snippet-svg').filter({ hasText: /width="48".*#e4572e/ }).waitFor();
+    assert.equal(await page.getByTestId('snippet-svg').textContent(), await (await get('/mdi/home.svg?color=e4572e&size=48')).text());
+    const data = await page.getByTestId('snippet-datauri').textContent();
+    assert.equal(decodeURIComponent(data.slice(data.indexOf(',') + 1)), await page.getByTestId('snippet-svg').textContent());
+    assert.equal(await page.getByTestId('snippet-html').textContent(), `<img src="${want}" alt="" width="48" height="48">`);
+    await form.getByLabel('Colour', { exact: true }).fill('nope');
+    assert.equal(await form.getByLabel('Colour', { exact: true }).getAttribute('aria-invalid'), 'true');
+    assert.equal(await mdi(page), want);
+    await form.getByLabel('Colour', { exact: true }).fill('');
+    await form.getByLabel('Rotate').selectOption('90');
+    await form.getByLabel('Flip').selectOption('vertical');
+    assert.equal(await mdi(page), site.base + '/mdi/home.svg?size=48&rotate=90&flip=vertical');
+    await page.goto(site.base + '/icon/colors/home?color=fff');
+    assert.ok(await form.getByLabel('Colour', { exact: true }).isDisabled());
+    assert.equal(await page.getByText('own colours').count(), 1);
+    await close(page);
+    const plain = await open('/icon/mdi/home', { javaScriptEnabled: false });
+    await plain.getByLabel('Colour', { exact: true }).fill('f00');
+    await plain.getByRole('button', { name: 'Apply' }).click();
+    assert.equal(await mdi(plain), site.base + '/mdi/home.svg?color=%23ff0000');
+    await close(plain);
+  });
+  test('snippets', async () => {
+    const page = await open('/icon/lucide/2d');
+    const code = (id) => page.getByTestId('snippet-' + id).textContent();
+    assert.match(await code('react'), /configureIcons\(\{ base: '[^']+' \}\);[\s\S]*<Icon pack="lucide" name="2d" size=\{24\} color="currentColor" \/>/);
+    assert.deepEqual(JSON.parse(await code('mcp')), { name: 'get_icon', arguments: { pack: 'lucide', name: '2d', format: 'svg' } });
+    assert.equal(await code('cli'), `npx @iconedge/react add lucide/2d --out src/icons --api ${site.base}`);
+    await page.evaluate((css) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(css);
+      if (sheet.cssRules.length !== 1 || !sheet.cssRules[0].style.maskImage || !sheet.cssRules[0].style.backgroundColor) throw new Error(sheet.cssRules[0]?.cssText);
+    }, await code('css'));
+    await page.goto(site.base + '/icon/colors/home');
+    assert.match(await code('css'), /background: url/);
+    await close(page);
+  });
+  test('a long SVG is filled in', async () => {
+    const page = await open('/icon/colors/long');
+    const svg = await (await get('/colors/long.svg')).text();
+    await page.getByTestId('snippet-svg').filter({ hasText: '<svg' }).waitFor();
+    assert.equal(await page.getByTestId('snippet-svg').textContent(), svg);
+    assert.equal(decodeURIComponent((await page.getByTestId('snippet-datauri').textContent()).slice(19)), svg);
+    assert.deepEqual(page.noise, []);
+    await close(page);
+  });
+  test('downloads', async () => {
+    const page = await open('/icon/mdi/wide');
+    const [svg] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download SVG' }).click()]);
+    assert.equal(svg.suggestedFilename(), 'mdi-wide.svg');
+    assert.equal(readFileSync(await svg.path(), 'utf8'), await (await get('/mdi/wide.svg')).text());
+    const [png] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download PNG' }).click()]);
+    assert.equal(png.suggestedFilename(), 'mdi-wide-512.png');
+    const bytes = readFileSync(await png.path());
+    assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20), bytes[25]], [512, 256, 6]);
+    await close(page);
+  });
+});
+
+describe('packs and bag', () => {
+  test('packs', async () => {
+    const page = await open('/packs', { javaScriptEnabled: false });
+    const { packs } = await (await get('/api/v1/packs')).json();
+    const items = page.getByRole('list', { name: 'Packs' }).getByRole('listitem');
+    assert.equal(await items.count(), packs.length);
+    for (const text of await items.filter({ has: page.locator('a[href="/pack/nc"]') }).allTextContents()) assert.match(text, /2 icons · CC-BY-NC-4.0 Non-commercial/);
+    await page.getByRole('form', { name: 'Filters' }).getByLabel('Licence').selectOption('GPL-3.0-only');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    assert.equal(await items.count(), 1);
+    await close(page);
+  });
+  test('the bag is stored, shared, and survives refused storage', async () => {
+    const page = await open('/icon/mdi/home');
+    const add = page.getByRole('button', { name: 'Add to bag' });
+    assert.equal(await page.getByTestId('bag-link').textContent(), 'Bag ');
+    await add.click();
+    assert.equal(await add.getAttribute('aria-pressed'), 'true');
+    await page.goto(site.base + '/icon/nc/home');
+    await add.click();
+    assert.match(await page.getByTestId('bag-link').textContent(), /2/);
+    await page.getByTestId('bag-link').click();
+    const list = page.getByRole('list', { name: 'Bag' });
+    await list.waitFor();
+    assert.equal(await list.getByRole('listitem').count(), 2);
+    assert.equal(await page.getByTestId('noncommercial').count(), 1);
+    const share = await page.getByTestId('share-url').textContent();
+    assert.equal(share, site.base + '/bag?icons=mdi/home,nc/home');
+    const other = await open('/bag?icons=mdi/home,nc/home', { javaScriptEnabled: false });
+    assert.equal(await other.getByRole('list', { name: 'Bag' }).getByRole('listitem').count(), 2);
+    assert.equal(await other.getByRole('link', { name: 'Download ZIP' }).getAttribute('href'), '/-/bag/icons.zip?icons=mdi/home,nc/home');
+    await close(other);
+    await page.getByRole('button', { name: 'Remove home of Attic' }).click();
+    await page.getByTestId('share-url').filter({ hasNotText: 'nc/home' }).waitFor();
+    assert.deepEqual(page.noise, []);
+    await close(page);
+    const refusing = await open('/icon/mdi/home', {}, (p) => p.addInitScript(() => Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } })));
+    await refusing.getByRole('button', { name: 'Add to bag' }).click();
+    await refusing.getByRole('status').filter({ hasText: 'stores nothing' }).waitFor();
+    assert.deepEqual(refusing.noise, []);
+    await close(refusing);
+  });
+  test('a withdrawn icon is gone from its page, lists and the bag', async () => {
+    execFileSync(site.program, ['withdraw', '--store', 'dir:' + site.dir + '/store', 'mdi/cloud'], { stdio: 'ignore' });
+    for (let i = 0; i < 100 && (await get('/icon/mdi/cloud')).status !== 410; i++) await new Promise((r) => setTimeout(r, 100));
+    const gone = await get('/icon/mdi/cloud');
+    assert.equal(gone.status, 410);
+    assert.equal(gone.headers.get('cache-control'), 'no-store');
+    assert.match(await gone.text(), /<h1>Withdrawn/);
+    for (const path of ['/pack/mdi', '/search?q=cloud', '/sitemap/mdi.xml', '/bag?icons=mdi/cloud']) assert.doesNotMatch(await (await get(path)).text(), /icon\/mdi\/cloud["<]/, path);
+  });
+});
+
+describe('offline', () => {
+  test('pages seen before open, others show the home page; icons and the API never pass through the worker', async () => {
+    const page = await open('/', { serviceWorkers: 'allow' });
+    await page.evaluate(() => navigator.serviceWorker.ready);
+    await page.waitForFunction(() => navigator.serviceWorker.controller);
+    await page.goto(site.base + '/icon/mdi/home');
+    await page.waitForFunction(() => caches.match('/icon/mdi/home'));
+    await page.context().setOffline(true);
+    await page.goto(site.base + '/icon/mdi/home');
+    assert.equal(await page.locator('h1').textContent(), 'home');
+    await page.goto(site.base + '/pack/lucide');
+    await page.getByTestId('icon-count').waitFor();
+    await close(page);
+  });
+});

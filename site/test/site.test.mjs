@@ -1,0 +1,5 @@
+// All tests of the site, over one server and in one browser.
+import './pages.mjs';
+import './bag.mjs';
+import './edges.mjs';
+import './snippets.mjs';

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestPackages: each package has a licence, a README with a picture, and the version; it stays
+// within its size; two builds give the same bytes.
+func TestPackages(t *testing.T) {
+	for _, p := range plugins {
+		first, err := p.build("../..", "1.2.3")
+		if err != nil {
+			t.Errorf("%s: %v", p.name, err)
+			continue
+		}
+		if second, err := p.build("../..", "1.2.3"); err != nil || !bytes.Equal(first, second) {
+			t.Errorf("%s: two builds differ, %v", p.name, err)
+		}
+		files := unpack(t, p.name, first)
+		readme, licence := "", false
+		for name, text := range files {
+			readme += map[bool]string{true: text}[strings.HasSuffix(name, "README.md")]
+			licence = licence || strings.HasSuffix(name, "LICENSE") && strings.Contains(text, "Apache License")
+		}
+		if len(files) != len(p.files) || !licence || !strings.Contains(readme, "1.2.3") || !strings.Contains(readme, ".png)") {
+			t.Errorf("%s: %d files, licence %v, README:\n%s", p.name, len(files), licence, readme)
+		}
+	}
+}
+
+// unpack returns the files of a package.
+func unpack(t *testing.T, name string, data []byte) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	read := func(name string, r io.Reader, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	if strings.HasSuffix(name, ".zip") {
+		z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range z.File {
+			r, err := f.Open()
+			read(f.Name, r, err)
+		}
+		return files
+	}
+	g, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(g); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(h.Name, r, nil)
+	}
+}
