@@ -120,8 +120,10 @@ var rooms = map[string]string{
 	// Images of icons and packs for previews of pages.
 	"origin/card": "icon golang.org/x/image",
 	// The pages, and the small files beside them.
-	"origin/site":    "icon problem origin/bag origin/card origin/catalog origin/release origin/search origin/svg",
-	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
+	// Imports nothing of ours: its handler is the server's own.
+	"origin/fastpath": "golang.org/x/net/http/httpguts",
+	"origin/site":     "icon problem origin/bag origin/card origin/catalog origin/release origin/search origin/svg",
+	"origin/catalog":  "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.

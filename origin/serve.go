@@ -12,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/files"
 	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/origin/fastpath"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -51,7 +52,16 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, 
 		go func() { ended <- s.Serve(ln) }()
 		return s
 	}
-	servers := []*http.Server{start(tiers.secure(publicLn), drainer, "public", drainer.state)}
+	secured, state := tiers.secure(publicLn), drainer.state
+	direct := fastpath.New(publicLn, fastpath.Options{Handler: drainer, Idle: idleTime, Write: writeTime, Stopping: private.stopping.Load})
+	if secured == publicLn {
+		secured = direct
+		state = func(c net.Conn, s http.ConnState) {
+			direct.State(c, s)
+			drainer.state(c, s)
+		}
+	}
+	servers := []*http.Server{start(secured, drainer, "public", state)}
 	if privateLn != nil {
 		servers = append(servers, start(privateLn, private, "admin", nil))
 	}
@@ -75,6 +85,7 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, 
 			s.Close() // Config.Drain is over, and requests are still in flight
 		}
 	}
+	direct.Drain(drainCtx)
 	stop()
 	<-worked
 	if errors.Is(err, http.ErrServerClosed) {
