@@ -219,8 +219,8 @@ chromium: # for the browser tests; a Debian package is installed if there is no 
 	  elif [ -n "$$CI" ]; then echo "chromium is missing and can't be installed here"; exit 1; else echo "chromium can't be installed here: the browser tests will be SKIPPED"; fi; }
 
 .PHONY: engines
-engines: # for the tests of a fleet; Debian packages are installed if programs are missing and we are root
-	@for e in redis-server prometheus; do command -v $$e >/dev/null || { echo "installing $$e (Debian package) for the tests of a fleet"; \
+engines: # for the tests of a fleet, and of an edge behind and before HAProxy; Debian packages are installed if programs are missing and we are root
+	@for e in redis-server prometheus haproxy; do PATH=$$PATH:/usr/sbin command -v $$e >/dev/null || { echo "installing $$e (Debian package) for the tests"; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$e >/dev/null; \
 	  elif [ -n "$$CI" ]; then echo "$$e is missing and can't be installed here"; exit 1; else echo "$$e can't be installed here: the tests that need it will be SKIPPED"; fi; } || exit 1; done
 

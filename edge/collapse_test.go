@@ -194,7 +194,7 @@ func expire(t *testing.T, e *edgeTest, app *application, target string) {
 	app.change(func() { app.fields = []string{"Cache-Control", "max-age=60"} })
 	e.get(t, target, "X-Who", "another")
 	settled(t, "it is stored", func() bool { return e.stored(target) != nil })
-	e.age(t, target, time.Minute)
+	e.age(t, target, 2*time.Minute) // the cache reads the time a moment late on a busy machine
 	app.change(func() { app.fields = fields })
 	app.asked.Store(0)
 }
