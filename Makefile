@@ -41,7 +41,8 @@ test-processes: build tools/node_modules test/apps/node_modules chromium engines
 	ICONEDGE_LOOP=on go test -short -vet=off -timeout 15m -run '^Test(HostileClients|Refused|Pipelined|PipelineFlood)$$' ./edge # whose other tests have connections in memory, not on event loops
 	ICONEDGE_LOOP=off go test -short -vet=off -timeout 15m -run '^TestRestarts$$' ./cmd/iconedge
 
-test-modules:
+test-modules: clients/node_modules
+	cd clients && node build.mjs # tools packs what it builds
 	go test -C loadtest -race -timeout 15m ./...
 	go test -C tools -count=1 ./... # they read files outside of their module, of which the test cache knows nothing
 	go test -C tools/promql ./...
@@ -158,11 +159,13 @@ example-react: clients/react/node_modules ## show a page of icons in React, from
 example-iconify: tools/iconify/node_modules tools/node_modules ## show a page with three clients of Iconify, from the service that make run starts, at http://127.0.0.1:8090
 	cd tools/iconify/example && ../../node_modules/.bin/esbuild example.jsx --bundle --outdir=. --servedir=. --serve=127.0.0.1:8090 --define:process.env.NODE_ENV='"production"'
 
-plugins: ## build the packages of the plugins into clients/plugins/dist/, reproducibly (VERSION)
+plugins: clients/node_modules ## build the packages of the plugins into clients/plugins/dist/, reproducibly (VERSION)
+	cd clients && VERSION=$(VERSION) node build.mjs
 	go run -C tools ./plugins -version $(VERSION) ..
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o clients/plugins/dist/iconedge-client ./cmd/iconedge-client
 
-plugins-test: tools/node_modules ## run the plugins in their real hosts: fzf, Neovim, rofi, a session bus, Inkscape; SKIPPED where they are not installed
+plugins-test: build tools/node_modules clients/node_modules ## run the plugins in their real hosts: Chromium, fzf, Neovim, rofi, a session bus, Inkscape; SKIPPED where they are not installed
+	@if command -v chromium chromium-browser google-chrome >/dev/null; then cd clients && ICONEDGE=$(CURDIR)/iconedge npm run --silent hosts; else echo 'SKIPPED: the browser extension, because chromium is not installed'; fi
 	@go test -count=1 -v -timeout 15m -run '^TestPlugin' ./cmd/iconedge | grep -v '^=== RUN'; exit $${PIPESTATUS[0]}
 
 help: ## list the targets
