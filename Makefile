@@ -18,9 +18,9 @@ run: build library/node_modules ## publish the real library into a local folder,
 	./iconedge run $(FLAGS)
 
 # The parts of make test. Two run at a time, as on two cores more of them would make each other late.
-TEST_PARTS := test-race test-commands test-processes lint test-plain test-modules react test-site
+TEST_PARTS := test-race test-commands test-processes lint test-plain test-modules react test-site test-clients
 
-test: build tools/node_modules clients/react/node_modules test/apps/node_modules site/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
+test: build tools/node_modules clients/node_modules clients/react/node_modules test/apps/node_modules site/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(TEST_PARTS)
 
 .PHONY: test-race test-plain test-commands test-processes test-modules
@@ -50,6 +50,10 @@ test-modules:
 .PHONY: test-site
 test-site: build site/node_modules clients/react/node_modules tools/iconify/node_modules chromium # the contract of the site in a browser; the embedded files are those of their sources
 	cd site && npm run --silent lint && node build.mjs --check && ICONEDGE=$(CURDIR)/iconedge npm test --silent
+
+.PHONY: test-clients
+test-clients: clients/node_modules # the plugins in TypeScript: types, lint, and the tables that the core in Go runs too
+	cd clients && npm test --silent
 
 site: site/node_modules ## build the script and the style sheet of the site into origin/site/assets
 	cd site && npm run --silent lint && npm run --silent build
@@ -171,6 +175,10 @@ library/node_modules: library/package-lock.json
 clients/react/node_modules: clients/react/package-lock.json
 	@echo "installing the tools of the React package (pinned by its package-lock.json)"
 	cd clients/react && npm ci --no-progress && touch node_modules
+
+clients/node_modules: clients/package-lock.json
+	@echo "installing the tools of the plugins (pinned by clients/package-lock.json)"
+	cd clients && npm ci --no-progress && touch node_modules
 
 site/node_modules: site/package-lock.json
 	@echo "installing the tools of the site (pinned by its package-lock.json)"
