@@ -18,9 +18,9 @@ run: build library/node_modules ## publish the real library into a local folder,
 	./iconedge run $(FLAGS)
 
 # The parts of make test. Two run at a time, as on two cores more of them would make each other late.
-TEST_PARTS := test-race test-commands test-processes lint test-plain test-modules react test-site
+TEST_PARTS := test-race test-commands test-processes lint test-plain test-modules react test-site test-clients
 
-test: build tools/node_modules clients/react/node_modules test/apps/node_modules site/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
+test: build tools/node_modules clients/node_modules clients/react/node_modules test/apps/node_modules site/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(TEST_PARTS)
 
 .PHONY: test-race test-plain test-commands test-processes test-modules
@@ -41,7 +41,8 @@ test-processes: build tools/node_modules test/apps/node_modules chromium engines
 	ICONEDGE_LOOP=on go test -short -vet=off -timeout 15m -run '^Test(HostileClients|Refused|Pipelined|PipelineFlood)$$' ./edge # whose other tests have connections in memory, not on event loops
 	ICONEDGE_LOOP=off go test -short -vet=off -timeout 15m -run '^TestRestarts$$' ./cmd/iconedge
 
-test-modules:
+test-modules: clients/node_modules
+	cd clients && node build.mjs # tools packs what it builds
 	go test -C loadtest -race -timeout 15m ./...
 	go test -C tools -count=1 ./... # they read files outside of their module, of which the test cache knows nothing
 	go test -C tools/promql ./...
@@ -50,6 +51,10 @@ test-modules:
 .PHONY: test-site
 test-site: build site/node_modules clients/react/node_modules tools/iconify/node_modules chromium # the contract of the site in a browser; the embedded files are those of their sources
 	cd site && npm run --silent lint && node build.mjs --check && ICONEDGE=$(CURDIR)/iconedge npm test --silent
+
+.PHONY: test-clients
+test-clients: clients/node_modules # the plugins in TypeScript: types, lint, and the tables that the core in Go runs too
+	cd clients && npm test --silent
 
 site: site/node_modules ## build the script and the style sheet of the site into origin/site/assets
 	cd site && npm run --silent lint && npm run --silent build
@@ -154,11 +159,13 @@ example-react: clients/react/node_modules ## show a page of icons in React, from
 example-iconify: tools/iconify/node_modules tools/node_modules ## show a page with three clients of Iconify, from the service that make run starts, at http://127.0.0.1:8090
 	cd tools/iconify/example && ../../node_modules/.bin/esbuild example.jsx --bundle --outdir=. --servedir=. --serve=127.0.0.1:8090 --define:process.env.NODE_ENV='"production"'
 
-plugins: ## build the packages of the plugins into clients/plugins/dist/, reproducibly (VERSION)
+plugins: clients/node_modules ## build the packages of the plugins into clients/plugins/dist/, reproducibly (VERSION)
+	cd clients && VERSION=$(VERSION) node build.mjs
 	go run -C tools ./plugins -version $(VERSION) ..
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o clients/plugins/dist/iconedge-client ./cmd/iconedge-client
 
-plugins-test: tools/node_modules ## run the plugins in their real hosts: fzf, Neovim, rofi, a session bus, Inkscape; SKIPPED where they are not installed
+plugins-test: build tools/node_modules clients/node_modules ## run the plugins in their real hosts: Chromium, fzf, Neovim, rofi, a session bus, Inkscape; SKIPPED where they are not installed
+	@if command -v chromium chromium-browser google-chrome >/dev/null; then cd clients && ICONEDGE=$(CURDIR)/iconedge npm run --silent hosts; else echo 'SKIPPED: the browser extension, because chromium is not installed'; fi
 	@go test -count=1 -v -timeout 15m -run '^TestPlugin' ./cmd/iconedge | grep -v '^=== RUN'; exit $${PIPESTATUS[0]}
 
 help: ## list the targets
@@ -171,6 +178,10 @@ library/node_modules: library/package-lock.json
 clients/react/node_modules: clients/react/package-lock.json
 	@echo "installing the tools of the React package (pinned by its package-lock.json)"
 	cd clients/react && npm ci --no-progress && touch node_modules
+
+clients/node_modules: clients/package-lock.json
+	@echo "installing the tools of the plugins (pinned by clients/package-lock.json)"
+	cd clients && npm ci --no-progress && touch node_modules
 
 site/node_modules: site/package-lock.json
 	@echo "installing the tools of the site (pinned by its package-lock.json)"
@@ -211,8 +222,8 @@ chromium: # for the browser tests; a Debian package is installed if there is no 
 	  elif [ -n "$$CI" ]; then echo "chromium is missing and can't be installed here"; exit 1; else echo "chromium can't be installed here: the browser tests will be SKIPPED"; fi; }
 
 .PHONY: engines
-engines: # for the tests of a fleet; Debian packages are installed if programs are missing and we are root
-	@for e in redis-server prometheus; do command -v $$e >/dev/null || { echo "installing $$e (Debian package) for the tests of a fleet"; \
+engines: # for the tests of a fleet, and of an edge behind and before HAProxy; Debian packages are installed if programs are missing and we are root
+	@for e in redis-server prometheus haproxy; do PATH=$$PATH:/usr/sbin command -v $$e >/dev/null || { echo "installing $$e (Debian package) for the tests"; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$e >/dev/null; \
 	  elif [ -n "$$CI" ]; then echo "$$e is missing and can't be installed here"; exit 1; else echo "$$e can't be installed here: the tests that need it will be SKIPPED"; fi; } || exit 1; done
 

@@ -193,8 +193,9 @@ func expire(t *testing.T, e *edgeTest, app *application, target string) {
 	fields := app.fields
 	app.change(func() { app.fields = []string{"Cache-Control", "max-age=60"} })
 	e.get(t, target, "X-Who", "another")
-	settled(t, "it is stored", func() bool { return e.stored(target) != nil })
-	e.age(t, target, time.Minute)
+	// Until its fetch has ended, others may join it, and rightly get the response.
+	settled(t, "it is stored", func() bool { return e.stored(target) != nil && e.cache.Callers() == 0 })
+	e.age(t, target, 2*time.Minute)
 	app.change(func() { app.fields = fields })
 	app.asked.Store(0)
 }

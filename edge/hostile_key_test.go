@@ -46,6 +46,8 @@ func TestHostileUnkeyedFields(t *testing.T) {
 					t.Errorf("%s with %s: %s %.100q, the origin saw %d requests", target, line, m.line, m.body, len(seen))
 					continue
 				}
+				// The edge's random id may contain any of the digits below.
+				delete(seen[0].fields, "cdn-loop")
 				if got := strings.ToLower(fmt.Sprint(seen[0].fields)); strings.Contains(got, "evil") || strings.Contains(got, "203.0.113.66") || strings.Contains(got, "31337") || strings.Contains(got, "666") || strings.Contains(got, "delete") {
 					t.Errorf("%s with %s: the origin saw %s", target, line, got)
 				}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	siterules "github.com/iconedge/iconedge/config/rules"
@@ -77,8 +79,28 @@ func configCheck(std cli.Streams, args []string) error {
 	if fs.NArg() != 1 {
 		return cli.Usage("iconedge config check takes one FILE")
 	}
-	_, err := loadFile(std, fs.Arg(0))
-	return err
+	loaded, err := loadFile(std, fs.Arg(0))
+	if err != nil {
+		return err
+	}
+	if wrong := unusable(loaded.File, time.Now()); len(wrong) > 0 {
+		return report(std, loaded, wrong)
+	}
+	return nil
+}
+
+// unusable returns findings about the certificates of sites that can't be used. An edge reads them
+// when it opens its listeners, and flags can take their place, so reading the file does not.
+func unusable(f *config.File, now time.Time) (all config.Findings) {
+	for _, s := range f.Sites {
+		if s.TLS.Cert == "" {
+			continue
+		}
+		if _, err := certs.Open([]certs.Pair{{Cert: s.TLS.Cert, Key: s.TLS.Key}}, x509.ExtKeyUsageServerAuth, now); err != nil {
+			all = append(all, f.Find(s.At+".tls", cli.OneLine(err)+"; must be the readable files of a certificate and its key"))
+		}
+	}
+	return all
 }
 
 // loadFile reads a configuration file. It prints warnings, and the findings of a wrong file, of

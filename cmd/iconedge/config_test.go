@@ -12,10 +12,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/test/harness"
 )
@@ -61,7 +63,11 @@ func configCommand(t *testing.T, args ...string) (status int, out, errs string) 
 // each finding is one line with status 2.
 func TestConfigFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
+	now := time.Now()
+	cert, key := certstest.Pair(t, t.TempDir(), "shop", "shop", now.Add(-time.Hour), now.Add(time.Hour), "shop.example.org")
+	inPlace := strings.NewReplacer("cert: cert.pem", "cert: "+cert, "key: key.pem", "key: "+key)
 	write := func(text string) {
+		text = inPlace.Replace(text)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -99,6 +105,10 @@ func TestConfigFile(t *testing.T) {
 	}
 	write(strings.Replace(contractFile, "origin: files", "origin: app", 1))
 	if status, _, errs := configCommand(t, "check", file); status != 0 || !strings.Contains(errs, "sites[0].origins.files: no rule uses") {
+		t.Errorf("%d %s", status, errs)
+	}
+	write(strings.Replace(contractFile, "key: key.pem", "key: none.pem", 1))
+	if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, ":11: sites[0].tls: certificate ") || !strings.Contains(errs, "none.pem: no such file") {
 		t.Errorf("%d %s", status, errs)
 	}
 	for _, args := range [][]string{{}, {"check"}, {"check", file, file}, {"nonsense"}, {"explain", file}, {"explain", file, "x"}, {"check", file + ".none"}} {

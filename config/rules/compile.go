@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
 
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/hostport"
@@ -58,6 +60,8 @@ type compiler struct {
 	findings config.Findings
 	env      *cel.Env
 	geo      *Countries
+	hosts    config.Strings // of the site
+	negated  int            // number of {not: …} around the match
 }
 
 func (c *compiler) wrong(path, format string, args ...any) {
@@ -147,8 +151,12 @@ func (c *compiler) site(s *config.Site) *Site {
 		used[name] = true
 	}
 	stopped := 0
+	c.hosts = s.Hosts
 	for i := range s.Rules {
 		r := c.rule(&s.Rules[i])
+		if idle(r.Rule) {
+			c.warn(r.At, "the rule has no action; must have one, such as cache: bypass")
+		}
 		for _, name := range r.Origin.Names() {
 			used[name] = true
 		}
@@ -177,6 +185,38 @@ func firstOf(a, b config.Strings) config.Strings {
 	return b
 }
 
+// idle reports whether a rule has no action.
+func idle(r *config.Rule) bool {
+	return reflect.DeepEqual(*r, config.Rule{Match: r.Match, Line: r.Line, At: r.At})
+}
+
+// overlap reports whether a host can match both patterns, each of which is a name, *.NAME or *.
+func overlap(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	endsIn := func(host, pattern string) bool {
+		suffix, wild := strings.CutPrefix(pattern, "*")
+		return wild && strings.HasSuffix(host, suffix) && (suffix == "" || len(host) > len(suffix))
+	}
+	return a == b || endsIn(a, b) || endsIn(b, a)
+}
+
+// neverMatches warns about entries that no request of the site can match.
+func (c *compiler) neverMatches(at string, e *config.Entries) {
+	if c.negated > 0 {
+		return
+	}
+	for _, host := range e.Host {
+		if !slices.ContainsFunc(c.hosts, func(h string) bool { return overlap(host, h) }) {
+			c.warn(at+".host", "never matches, because no host of the site is %s; must be one of %s", host, strings.Join(c.hosts, ", "))
+		}
+	}
+	for _, method := range e.Method {
+		if upper := strings.ToUpper(method); upper != method {
+			c.warn(at+".method", "%q never matches, because methods are case-sensitive; must be %s", method, upper)
+		}
+	}
+}
+
 // keyRules returns a hash of everything that decides about the cache keys of a site.
 func keyRules(s *Site) string {
 	type part struct {
@@ -186,9 +226,13 @@ func keyRules(s *Site) string {
 		Stop    bool
 	}
 	parts := []any{s.Defaults.Key, s.Site.Settings.Key, s.Defaults.IgnoreQuery, s.IgnoreQuery}
+	var ends []any // rules that keep requests from the next rule with a key
 	for _, r := range s.rules {
+		p := part{plain(r.Match), r.Key, r.Rewrite, r.Stop}
 		if r.Key != nil || r.Rewrite != "" {
-			parts = append(parts, part{plain(r.Match), r.Key, r.Rewrite, r.Stop})
+			parts, ends = append(append(parts, ends...), p), nil
+		} else if r.Stop {
+			ends = append(ends, p)
 		}
 	}
 	text, err := json.Marshal(parts)
@@ -310,6 +354,9 @@ func (c *compiler) expression(m *config.Match) matcher {
 		c.wrong(m.At, "the expression is of type %s; must be true or false", ast.OutputType())
 		return always{}
 	}
+	if ast.NativeRep().Expr().AsLiteral() == types.False && c.negated == 0 {
+		c.warn(m.At, "never matches, because the expression is always false; must depend on request")
+	}
 	program, err := c.env.Program(ast, cel.CostLimit(costLimit), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
 		c.wrong(m.At, "the expression can't be used: %v", err)
@@ -350,6 +397,7 @@ func (c *compiler) entries(m *config.Match) (matcher, int, []*glob) {
 	if e.Country != nil && c.file.Geo.Country == "" {
 		c.wrong(m.At+".country", "no database gives the country of a client; must have geo.country too")
 	}
+	c.neverMatches(m.At, &e)
 	add(e.Host, "host", func(q *Request) string { return q.Host }, hostOf(e.Host))
 	add(e.Method, "method", func(q *Request) string { return q.Method }, exactly(e.Method))
 	add(e.Country, "country", (*Request).countryOf, fold(e.Country))
@@ -365,7 +413,9 @@ func (c *compiler) entries(m *config.Match) (matcher, int, []*glob) {
 	all = append(all, c.conditions(m.At+".header", e.Header, "field", fieldValues)...)
 	all = append(all, c.conditions(m.At+".cookie", e.Cookie, "cookie", pairValues((*Request).cookieMap))...)
 	if m.Not != nil {
+		c.negated++
 		inner, _, _ := c.match(m.Not)
+		c.negated--
 		all = append(all, not{inner})
 	}
 	if len(all) == 0 {

@@ -128,6 +128,9 @@ func (p paths) match(q *Request, why *string) ([]string, bool) {
 			if why != nil {
 				*why = fmt.Sprintf("path %q matches %q", q.path, re)
 			}
+			if len(m) == 1 {
+				return nil, true // those of a glob beside it stay
+			}
 			return m[1:], true
 		}
 	}

@@ -125,10 +125,59 @@ func TestRuleFindings(t *testing.T) {
 		`  - {auth: {basic: /nonexistent}}`:                                   "must be a readable file of htpasswd",
 		"  - {respond: {status: 204}}\n  - {match: {path: /a}, cache: never}": "never matches, because the rule in line 8 always ends the list",
 		`  - {match: {path: /a//b}, cache: never}`:                            "not in normalised form",
+		`  - {match: {host: other.test}, cache: never}`:                       "never matches, because no host of the site is other.test",
+		`  - {match: {host: "*.other.test"}, cache: never}`:                   "never matches, because no host of the site is *.other.test",
+		`  - {match: {method: get}, cache: never}`:                            "must be GET",
+		`  - {match: 'false', cache: never}`:                                  "never matches, because the expression is always false",
+		`  - {match: {path: /a}}`:                                             "has no action",
 		`  - {cache: never}`:                                                  "no rule uses the origin",
 	} {
 		if _, findings := compileText(t, rule+"\n"); !strings.Contains(findings.Error(), want) {
 			t.Errorf("%s: %v; want %q", rule, findings, want)
+		}
+	}
+}
+
+// TestNoWarning: rules that can match have no warning.
+func TestNoWarning(t *testing.T) {
+	for _, rule := range []string{
+		`{match: {host: "*.test"}, origin: b}`,
+		`{match: {host: ["*", a.test]}, origin: b}`,
+		`{match: {not: {host: other.test}}, origin: b}`,
+		`{match: {method: [GET, M-SEARCH]}, origin: b}`,
+		`{match: {path: /a/*, path_regex: "/a/.*"}, redirect: {to: /b/$1}}`,
+		`{match: 'request.tls', origin: b, stop: true}`,
+	} {
+		if _, findings := compileText(t, "  - {match: {path: /zz}, origin: b}\n  - "+rule+"\n"); len(findings) > 0 {
+			t.Errorf("%s: %v", rule, findings)
+		}
+	}
+}
+
+// TestPathAndRegex: a regular expression without groups leaves the captures to the glob.
+func TestPathAndRegex(t *testing.T) {
+	s := compile(t, `  - {match: {path: "/a/*", path_regex: "/a/[0-9]+"}, redirect: {to: "/b/$1"}}
+  - {match: {path: "/c/x", path_regex: "/c/(.*)"}, redirect: {to: "/d/$1"}}
+`)
+	for target, want := range map[string]string{"/a/12": "/b/12", "/c/x": "/d/x"} {
+		d := s.Decide(get(target))
+		if d.Answer == nil || d.Answer.Header.Get("Location") != want {
+			t.Errorf("%s: %+v; want a redirect to %s", target, d.Answer, want)
+		}
+	}
+}
+
+// TestKeyRulesStop: a rule that ends the list before a rule with a key is one of the key rules.
+func TestKeyRulesStop(t *testing.T) {
+	key := "  - {match: {path: /a}, key: {query: none}}\n"
+	plain := compile(t, key).KeyRules
+	for rules, same := range map[string]bool{
+		key + "  - {match: {path: /b}, stop: true}\n": true,
+		"  - {match: {path: /b}, ttl: 1s}\n" + key:    true,
+		"  - {match: {path: /b}, stop: true}\n" + key: false,
+	} {
+		if got := compile(t, rules).KeyRules == plain; got != same {
+			t.Errorf("%s: the key rules are the same: %v, want %v", rules, got, same)
 		}
 	}
 }

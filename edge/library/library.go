@@ -202,6 +202,8 @@ func (l *Library) try(ask func() error) error {
 		l.Log.Warn("no origin reached yet; serving only stored responses, and not ready unless the cache was restored from disk", "err", err)
 	case failing && !l.failing:
 		l.Log.Warn("release check failed", "err", err)
+	case !failing && l.failing && err != nil: // other software, which has no releases
+		l.Log.Info("origin reachable again")
 	case !failing && l.failing:
 		l.Log.Info("release check succeeds again")
 	}

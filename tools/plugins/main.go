@@ -33,6 +33,8 @@ var plugins = []plugin{
 		"iconedge.inx": "clients/inkscape/iconedge.inx", "iconedge.py": "clients/inkscape/iconedge.py",
 		"README.md": "clients/inkscape/README.md", "window.png": "clients/inkscape/window.png", "LICENSE": "LICENSE",
 	}, 20 << 10},
+	{"iconedge-chromium.zip", browser("chromium"), 80 << 10},
+	{"iconedge-firefox.xpi", browser("firefox"), 80 << 10},
 	{"iconedge-desktop.tar.gz", map[string]string{
 		"share/dbus-1/services/org.iconedge.Icons.service":                          "clients/desktop/org.iconedge.Icons.service",
 		"share/applications/org.iconedge.Icons.desktop":                             "clients/desktop/org.iconedge.Icons.desktop",
@@ -42,6 +44,15 @@ var plugins = []plugin{
 		"share/doc/iconedge-desktop/rofi.png":                                       "clients/desktop/rofi.png",
 		"share/doc/iconedge-desktop/LICENSE":                                        "LICENSE",
 	}, 80 << 10},
+}
+
+// browser returns the files of the extension for a browser, which clients/build.mjs has built.
+func browser(name string) map[string]string {
+	files := map[string]string{"README.md": "clients/browser/README.md", "popup.png": "clients/browser/popup.png", "LICENSE": "LICENSE"}
+	for _, file := range []string{"manifest.json", "popup.html", "popup.js", "options.html", "options.js", "background.js", "style.css", "icon.png"} {
+		files[file] = "clients/browser/build/" + name + "/" + file
+	}
+	return files
 }
 
 // made is the time of every entry, the first that ZIP can store.

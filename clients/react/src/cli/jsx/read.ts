@@ -18,7 +18,7 @@ const doubleHyphen = /<!--(?:(?!-->)[^])*--(?!>)/; // section 2.5
 
 /** Parses an SVG as strict XML, and rejects constructs that icons do not have (client/react/testdata/react.json, READING). */
 export function read(svg: string): Element {
-  if (Buffer.byteLength(svg) > maxBytes) refuse(`it is longer than ${maxBytes} bytes`);
+  if (new TextEncoder().encode(svg).length > maxBytes) refuse(`it is longer than ${maxBytes} bytes`);
   if (illegal.test(svg) || doubleHyphen.test(svg)) refuse('it is not well-formed XML');
   const holder: Element = { name: '', attributes: [], children: [] };
   const open = [holder];

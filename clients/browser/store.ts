@@ -1,0 +1,33 @@
+// The settings and the token in the browser's storage, which pages can't read.
+import { Client, readSettings, type Settings } from '../core';
+
+interface Secret {
+  token: string;
+  origin: string; // for which it was entered
+}
+
+/** Reads the settings. Complaints are sentences about wrong ones. */
+export async function load(): Promise<{ settings: Settings; complaints: string[] }> {
+  const { settings } = await chrome.storage.local.get<{ settings?: { [name: string]: unknown } }>('settings');
+  return readSettings(settings ?? {});
+}
+
+/** Stores settings, and a new token if it is not empty. A change to another origin deletes the token. */
+export async function save(settings: Settings, token: string): Promise<void> {
+  const { origin } = new URL(settings.baseUrl);
+  const { secret } = await chrome.storage.local.get<{ secret?: Secret }>('secret');
+  if (secret && secret.origin !== origin) await forget();
+  if (token) await chrome.storage.local.set({ secret: { token, origin } satisfies Secret });
+  await chrome.storage.local.set({ settings });
+}
+
+/** Deletes the token. */
+export const forget = (): Promise<void> => chrome.storage.local.remove('secret');
+
+/** Returns a client with the stored settings. The token goes to the origin for which it was entered, and no other. */
+export async function open(): Promise<Client> {
+  const { settings } = await load();
+  const { secret } = await chrome.storage.local.get<{ secret?: Secret }>('secret');
+  const token = secret?.origin === new URL(settings.baseUrl).origin ? secret.token : undefined;
+  return new Client({ settings, token });
+}
