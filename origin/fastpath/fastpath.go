@@ -3,10 +3,9 @@
 // the connection, and it moves four deadlines; together that costs more than the response itself.
 //
 // The handler is the server's own, so the responses are the same. The package decides only which
-// requests are plain: complete, on their own, in the one form that edges write, and without fields
-// that concern framing or the connection. The server gets the bytes of every other request, and the
-// first request of each connection. The package imports nothing but the standard library and x/net's
-// httpguts.
+// requests are eligible: complete, on their own, in the one form that edges write, and without
+// fields that concern framing or the connection. The server gets the bytes of every other request,
+// and the first request of each connection.
 package fastpath
 
 import (
@@ -83,7 +82,7 @@ type phase int
 
 const (
 	serving phase = iota // a part of a request, or several
-	whole                // exactly one plain request
+	whole                // exactly one eligible request
 	resting              // nothing: the next byte begins a request
 )
 
@@ -118,7 +117,7 @@ func (c *conn) rest() {
 	}
 }
 
-// Read answers plain requests, and returns the first bytes that are none.
+// Read answers eligible requests, and returns the first bytes that are none.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.buffer == nil {
 		c.buffer = make([]byte, bufferSize)
@@ -183,7 +182,7 @@ func (c *conn) pass(p []byte) {
 	}
 }
 
-// serve answers plain requests until bytes arrive that are none, or the connection ends.
+// serve answers eligible requests until bytes arrive that are none, or the connection ends.
 func (c *conn) serve() error {
 	for {
 		for len(c.received) > 0 {

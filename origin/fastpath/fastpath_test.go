@@ -204,7 +204,8 @@ func TestBytesDuringResponse(t *testing.T) {
 		}
 		echo(w, r)
 	})
-	for next, direct := range map[string]int64{"GET": 1, "GGET": 0} { // GGET is no method of a plain request
+	// GGET is no method of an eligible request.
+	for next, direct := range map[string]int64{"GET": 1, "GGET": 0} {
 		s.direct.Store(0)
 		c := s.dial()
 		io.WriteString(c, "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -284,7 +285,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// A plain request is one for net/http too, with the same end.
+// An eligible request is one for net/http too, with the same end.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(get))
 	f.Add([]byte("GET /a?b=c HTTP/1.1\r\nHost: x\r\nx-a:  1 \r\nX-A: 2\r\n\r\nGET /"))

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// A request is a plain request.
+// A request is an eligible request.
 type request struct {
 	target string
 	lines  string // the field lines, each with its end
@@ -25,7 +25,7 @@ const (
 
 var headEnd = []byte("\r\n\r\n")
 
-// parse returns the plain request with which p begins, and its size; 0: there is none. No reader
+// parse returns the eligible request with which p begins, and its size; 0: there is none. No reader
 // can find another end in it: all lines end with CRLF, and there is no body.
 func parse(p []byte) (r request, size int) {
 	end := bytes.Index(p, headEnd)
