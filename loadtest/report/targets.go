@@ -47,15 +47,16 @@ type Target struct {
 
 // Targets are the targets of the edge, for the cheapest rounds of each server.
 var Targets = []Target{
-	{Column: Hot, Against: Nginx, Most: 0.88}, {Column: Zipf, Against: Nginx, Most: 0.88}, {Column: Browser, Against: Nginx, Most: 0.88},
-	{Column: Unchanged, Against: Nginx, Most: 0.92},
-	{Column: Hot, Against: Varnish, Most: 0.58}, {Column: Zipf, Against: Varnish, Most: 0.58}, {Column: Browser, Against: Varnish, Most: 0.58},
+	{Column: Hot, Against: Nginx, Most: 0.88}, {Column: Zipf, Against: Nginx, Most: 0.66}, {Column: Browser, Against: Nginx, Most: 0.88},
+	{Column: Unchanged, Against: Nginx, Most: 0.75},
+	{Column: Hot, Against: Varnish, Most: 0.58}, {Column: Zipf, Against: Varnish, Most: 0.36}, {Column: Browser, Against: Varnish, Most: 0.58},
 	{Column: Unchanged, Against: Varnish, Most: 0.58},
-	{Column: Hot, Against: HAProxy, Most: 1}, {Column: Zipf, Against: HAProxy, Most: 1}, {Column: Browser, Against: HAProxy, Most: 1},
+	{Column: Hot, Against: HAProxy, Most: 1}, {Column: Zipf, Against: HAProxy, Most: 0.72}, {Column: Browser, Against: HAProxy, Most: 1},
 	{Column: Unchanged, Against: HAProxy, Most: 1},
-	{Column: Hot, Against: Ceiling, Most: 1.15}, {Column: Zipf, Against: Ceiling, Most: 1.15}, {Column: Browser, Against: Ceiling, Most: 1.15},
+	{Column: Hot, Against: Ceiling, Most: 1.15}, {Column: Zipf, Against: Ceiling, Most: 0.88}, {Column: Browser, Against: Ceiling, Most: 1.15},
 	{Column: Unchanged, Against: Ceiling, Most: 1.15},
-	{Column: Hot, Against: Nginx, Rated: true, Most: 1.15}, {Column: Zipf, Against: Nginx, Rated: true, Most: 1.15},
+	{Column: Hot, Against: Nginx, Rated: true, Most: 1.15}, {Column: Zipf, Against: Nginx, Rated: true, Most: 0.95},
+	{Column: Zipf, Against: HAProxy, Rated: true, Most: 1.05},
 	{Column: Gzip, Than: GzipTwin, Most: 1.02}, {Column: Brotli, Than: BrotliTwin, Most: 1.02},
 	{Column: Coloured, Than: ColouredTwin, Most: 1.15},
 	{Column: Thousand, Against: Nginx, Most: 0.80}, {Column: TenThousand, Against: Nginx, Rated: true, Most: 0.95},
