@@ -7,6 +7,9 @@ const here = (path) => new URL(path, import.meta.url).pathname;
 const version = /\d+\.\d+\.\d+/.exec(process.env.VERSION ?? '')?.[0] ?? '0.0.0';
 
 const firefox = {
+  // Firefox's default for extensions also sends requests for plain HTTP to HTTPS, which a service in one's own network may
+  // not have: https://developer.mozilla.org/docs/Mozilla/Add-ons/WebExtensions/Content_Security_Policy
+  content_security_policy: { extension_pages: "script-src 'self'" },
   background: { scripts: ['background.js'], type: 'module' },
   browser_specific_settings: { gecko: { id: 'icons@iconedge.example', strict_min_version: '128.0' } },
 };

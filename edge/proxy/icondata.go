@@ -221,7 +221,9 @@ func (x *iconData) add(name string, p *pieces.Piece) {
 	}
 }
 
-// keepPiece stores a piece in the table of those that were looked up lately, and has it deflated.
+// keepPiece stores a piece in the table of those that were looked up lately, and has it deflated,
+// if that makes it shorter. A member that deflate makes longer stays as it is, so that all
+// responses with one entity tag have the same bytes.
 func (h *Proxy) keepPiece(p *pieces.Piece, e *cache.Entry) {
 	if p.Head != nil {
 		p.Lines, p.Dated = commonLines(e)
@@ -230,7 +232,9 @@ func (h *Proxy) keepPiece(p *pieces.Piece, e *cache.Entry) {
 	if p.Head == nil && !p.IsDeflated() {
 		h.compressor.WantAs(e, entry.Gzip, func() []byte {
 			deflated := icondata.Deflate(p.Member())
-			h.pieces.Replace(p, deflated)
+			if len(deflated) <= len(e.Identity().Body) {
+				h.pieces.Replace(p, deflated)
+			}
 			return deflated
 		})
 	}
