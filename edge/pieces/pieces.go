@@ -208,14 +208,16 @@ func (t *Table) free(p *Piece) {
 	}
 }
 
-// Replace replaces a piece of the table by the same piece with a deflated member.
+// Replace replaces a piece of the table by the same piece with a deflated member. The table may have
+// got the same piece again meanwhile, from another look-up of its entry.
 func (t *Table) Replace(old *Piece, deflated []byte) {
 	p := *old
 	p.Prepared = old.Data().Prepare(deflated)
 	bucket := t.bucket(p.sum)
 	for i := range bucket {
-		if bucket[i].piece.CompareAndSwap(old, &p) {
-			t.left.Add(old.size() - p.size())
+		now := bucket[i].piece.Load()
+		if now != nil && now.sum == p.sum && now.asked == p.asked && now.tag == p.tag && bucket[i].piece.CompareAndSwap(now, &p) {
+			t.left.Add(now.size() - p.size())
 			return
 		}
 	}
