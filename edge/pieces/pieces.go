@@ -208,8 +208,8 @@ func (t *Table) free(p *Piece) {
 	}
 }
 
-// Replace replaces a piece of the table by the same piece with a deflated member. The table may have
-// got the same piece again meanwhile, from another look-up of its entry.
+// Replace replaces a piece of the table by the same piece with a deflated member. The table may
+// have got the same piece again meanwhile, from another look-up of its entry.
 func (t *Table) Replace(old *Piece, deflated []byte) {
 	p := *old
 	p.Prepared = old.Data().Prepare(deflated)
