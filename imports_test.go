@@ -134,7 +134,7 @@ var rooms = map[string]string{
 	"origin/release": "icon github.com/klauspost/compress",
 	// What icons look like, for the search; its input is the output of origin/svg.
 	"origin/shape":      "",
-	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync",
+	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync golang.org/x/sys",
 	"origin/token":      "icon objectstore",
 	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.

@@ -32,6 +32,9 @@ type DirStore struct {
 // it.
 func Dir(path string) *DirStore { return &DirStore{path: path} }
 
+// Path returns the folder of the store.
+func (d *DirStore) Path() string { return d.path }
+
 // root opens the folder for each call, at the cost of one system call, so that a replaced folder is
 // noticed.
 func (d *DirStore) root(ctx context.Context) (*os.Root, error) {

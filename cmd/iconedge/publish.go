@@ -15,19 +15,22 @@ import (
 const publishHelp = `
 Builds a release of an icon library and makes it current; the store's readers see the old or the new release, never a mixture.
 SOURCE is the folder of @iconify/json, the folder of one @iconify-json/PACK, or a folder that has for each pack a folder of SVGs and
-a pack.json. Icons that can't be cleaned are left out and reported. You can stop the command at any moment; the next run continues.
+a pack.json. Icons that can't be cleaned are left out and reported. The output lists the packs and icons that
+are added, changed and removed. You can stop the command at any moment; the next run continues.
 
   iconedge publish library/node_modules/@iconify/json my-icons
   iconedge publish --store 's3://icons?endpoint=10.0.0.9:9000&tls=false' --keep 10 my-icons
+  iconedge publish --dry-run my-icons
   iconedge publish --list
-  iconedge publish --rollback`
+  iconedge publish --rollback 5b1c7f0e`
 
 func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("publish", "SOURCE…", publishHelp)
 	store := storeFlag(fs)
 	keep := fs.Int("keep", publish.DefaultKeep, "`number` of releases to keep, including the current one")
 	dry := fs.Bool("dry-run", false, "do everything except writing to the store")
-	rollback := fs.Bool("rollback", false, "make the release before the current one the current release")
+	removal := fs.Bool("allow-removal", false, "publish although a pack, or more than 5 % of the icons, of the current release are missing")
+	rollback := fs.Bool("rollback", false, "make an earlier release current: the one before the current one, or the one with the ID that is given in place of SOURCE")
 	list := fs.Bool("list", false, "list the stored releases")
 	var tags cli.List
 	fs.Var(&tags, "tags", "`folder` of an npm package whose tags the search learns too, besides the lexicon of the program; none leaves that out; may be repeated")
@@ -43,20 +46,28 @@ func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 		return cli.Usage("--keep must be at least 1")
 	case *list && (*rollback || *dry || fs.NArg() > 0):
 		return cli.Usage("--list takes no SOURCE, --rollback or --dry-run")
-	case *rollback && (*dry || fs.NArg() > 0):
-		return cli.Usage("--rollback takes no SOURCE or --dry-run")
+	case *rollback && (*dry || fs.NArg() > 1):
+		return cli.Usage("--rollback takes at most the ID of one release, and no --dry-run; iconedge publish --list lists releases")
 	case *list:
 		return listReleases(ctx, std, bucket)
 	case *rollback:
-		return rollBack(ctx, std, bucket)
+		return rollBack(ctx, std, bucket, fs.Arg(0))
 	case fs.NArg() == 0:
 		return cli.Usage("publish needs a SOURCE; see iconedge publish --help")
 	}
 	sum, err := publish.Publish(ctx, publish.Options{
-		Sources: fs.Args(), Store: bucket, Tags: tags, Keep: *keep, DryRun: *dry, Work: *work, Now: time.Now(), Progress: publish.NewProgress(std.Err),
+		Sources: fs.Args(), Store: bucket, Tags: tags, Keep: *keep, DryRun: *dry, AllowRemoval: *removal, Work: *work, Now: time.Now(), Progress: publish.NewProgress(std.Err),
 	})
 	switch {
 	case errors.Is(err, publish.ErrNoSource):
+		return cli.Usage(cli.OneLine(err))
+	case errors.Is(err, publish.ErrNoPackFile):
+		fmt.Fprintf(std.Err, "A pack.json has these lines, with the licence of your icons:\n%s", publish.PackFileExample)
+		return cli.Usage(cli.OneLine(err))
+	case errors.Is(err, publish.ErrRemoval):
+		if err := sum.Write(std.Out); err != nil {
+			return err
+		}
 		return cli.Usage(cli.OneLine(err))
 	case err != nil:
 		return err
@@ -64,8 +75,11 @@ func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 	return sum.Write(std.Out)
 }
 
-func rollBack(ctx context.Context, std cli.Streams, bucket objectstore.Bucket) error {
-	now, err := publish.Rollback(ctx, bucket, time.Now())
+func rollBack(ctx context.Context, std cli.Streams, bucket objectstore.Bucket, id string) error {
+	now, err := publish.Rollback(ctx, bucket, id, time.Now())
+	if errors.Is(err, publish.ErrNoRelease) {
+		return cli.Usage(cli.OneLine(err))
+	}
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 // builder is part of the digest of every pack. Raise its number when a change in this package, in
 // svg or in release gives the same source another archive or entry, or when a change in search
 // gives it another index.
-const builder = "iconedge-3"
+const builder = "iconedge-4"
 
 // maxHeld limits the total bytes of the sources that are read at the same time. A larger source is
 // read alone.
@@ -40,6 +40,7 @@ type pack struct {
 	docs      []search.Doc // for the index; none for a hidden pack
 	empty     bool         // the source has no icon, not even an invalid one
 	set       release.Set
+	changes   PackChanges
 }
 
 // each calls do for every pack, the largest first, on all cores, until a call fails.
@@ -166,6 +167,9 @@ func (p *publication) buildPack(ctx context.Context, k *pack) error {
 	}
 	if k.empty = len(s.icons)+len(s.leftOut) == 0; k.empty {
 		return nil
+	}
+	if err := p.writable(); err != nil {
+		return err
 	}
 	old, err := p.openOldArchive(ctx, k)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/svg"
@@ -22,10 +23,11 @@ const packFileName = "pack.json"
 // A folder is one pack of SVG files, not yet read.
 type folder struct {
 	info
-	tree  *tree
-	name  string
-	files []svgFile // files that end in .svg, sorted by name
-	bytes int64
+	tree    *tree
+	name    string
+	files   []svgFile // files that end in .svg, sorted by name
+	bytes   int64
+	folders []string // within the folder, which are not read
 }
 
 // An svgFile describes a file before it is read.
@@ -37,8 +39,9 @@ type svgFile struct {
 
 // openFolders opens a folder of packs. It skips folders whose name starts with a dot, and folders
 // that have neither a pack.json nor SVG files. A folder of SVG files without a pack.json is a pack
-// without a licence, which sources reports as an error.
-func openFolders(t *tree) ([]source, error) {
+// without a licence, which sources reports as an error. SVG files beside the packs are a warning,
+// or an error if there is no pack.
+func (p *publication) openFolders(t *tree) ([]source, error) {
 	entries, err := t.ReadDir(".")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
@@ -55,6 +58,13 @@ func openFolders(t *tree) ([]source, error) {
 		if f != nil {
 			packs = append(packs, f)
 		}
+	}
+	if n := countSVG(entries); n > 0 {
+		beside := fmt.Sprintf("the SVG files of %s itself (%d) are not in a folder; the name of their folder becomes the key of their pack", t.path, n)
+		if len(packs) == 0 {
+			return nil, fmt.Errorf("%w: %s", ErrSource, beside)
+		}
+		p.sum.Warnings = append(p.sum.Warnings, beside)
 	}
 	return packs, nil
 }
@@ -73,6 +83,10 @@ func openFolder(t *tree, key string) (*folder, error) {
 	}
 	f := &folder{tree: t, name: key}
 	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			f.folders = append(f.folders, e.Name())
+			continue
+		}
 		if !strings.EqualFold(path.Ext(e.Name()), ".svg") || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
@@ -94,7 +108,7 @@ func openFolder(t *tree, key string) (*folder, error) {
 		if len(f.files) == 0 {
 			return nil, nil
 		}
-		err = nil
+		f.missing, err = true, nil
 	}
 	return f, err
 }
@@ -144,13 +158,16 @@ func (f *folder) digest(ctx context.Context, w io.Writer) error {
 
 func (f *folder) read(ctx context.Context) (*set, error) {
 	s := &set{}
+	if err := f.omitFolders(s); err != nil {
+		return nil, err
+	}
 	for _, file := range f.files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		name, ok := strings.CutSuffix(file.name, ".svg")
 		if !ok || !icon.ValidKey(name) {
-			s.omit(file.name, badName(name))
+			s.omit(file.name, badName(name)+rename(file.name))
 			continue
 		}
 		if file.omitted != "" {
@@ -168,4 +185,55 @@ func (f *folder) read(ctx context.Context) (*set, error) {
 	// Sort again: the files are sorted with their extension, so "a-b.svg" comes before "a.svg".
 	slices.SortFunc(s.icons, func(a, b rawIcon) int { return cmp.Compare(a.name, b.name) })
 	return s, nil
+}
+
+// omitFolders reports the folders within the pack that have SVG files.
+func (f *folder) omitFolders(s *set) error {
+	for _, name := range f.folders {
+		entries, err := f.tree.ReadDir(path.Join(f.name, name))
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrSource, err)
+		}
+		if n := countSVG(entries); n > 0 {
+			s.omit(name+"/", fmt.Sprintf("it is a folder within a pack, whose %d SVG files are not read: move them up, for instance as %s-NAME.svg, or make the folder a pack of its own", n, cmp.Or(slug(name), "icon")))
+		}
+	}
+	return nil
+}
+
+func countSVG(entries []fs.DirEntry) (n int) {
+	for _, e := range entries {
+		if strings.EqualFold(path.Ext(e.Name()), ".svg") {
+			n++
+		}
+	}
+	return n
+}
+
+// rename says which valid name a file could have, such as icon-home-size-24.svg for a file that
+// Figma names "Icon=Home, Size=24.svg".
+func rename(file string) string {
+	if name := slug(strings.TrimSuffix(file, path.Ext(file))); icon.ValidKey(name) {
+		return ": rename the file to " + name + ".svg"
+	}
+	return ""
+}
+
+// slug returns a name with lower-case letters, digits and single hyphens alone. A capital after a
+// small letter begins a word: ArrowLeft is arrow-left.
+func slug(name string) string {
+	var b strings.Builder
+	var last rune
+	for _, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(last) {
+			b.WriteByte('-')
+		}
+		last = r
+		if r = unicode.ToLower(r); r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte('-')
+		}
+	}
+	return strings.Join(strings.FieldsFunc(b.String(), func(r rune) bool { return r == '-' }), "-")
 }

@@ -16,16 +16,9 @@ import (
 
 // An info describes a pack: IconifyInfo of @iconify/types, and a pack.json.
 type info struct {
-	Name   string `json:"name"`
-	Author struct {
-		Name string `json:"name"`
-		URL  string `json:"url"`
-	} `json:"author"`
-	License struct {
-		Title string `json:"title"`
-		SPDX  string `json:"spdx"`
-		URL   string `json:"url"`
-	} `json:"license"`
+	Name     string   `json:"name"`
+	Author   author   `json:"author"`
+	License  licence  `json:"license"`
 	Version  string   `json:"version"`
 	Category string   `json:"category"`
 	Samples  []string `json:"samples"`
@@ -36,8 +29,56 @@ type info struct {
 	raw   json.RawMessage // the whole description as in its source
 	order int             // position among all packs of the sources
 
-	key  string // of the pack
-	from string // the file that this was read from, for messages
+	key     string // of the pack
+	from    string // the file that this was read from, for messages
+	missing bool   // the file does not exist
+}
+
+// ErrNoPackFile means that a folder of SVG files has no description. It wraps ErrNoLicense, because
+// publish could add the licence to no response.
+var ErrNoPackFile = fmt.Errorf("%w: a folder has no %s", ErrNoLicense, packFileName)
+
+// PackFileExample is a whole description of a pack.
+const PackFileExample = `{
+  "name": "Our icons",
+  "author": "Ada Lovelace (https://example.org)",
+  "license": "MIT"
+}
+`
+
+// An author is an object, or a string as in package.json: "Ada Lovelace <ada@example.org>
+// (https://example.org)".
+type author struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+func (a *author) UnmarshalJSON(b []byte) error {
+	var person string
+	if json.Unmarshal(b, &person) != nil {
+		type object author
+		return json.Unmarshal(b, (*object)(a))
+	}
+	name, rest, _ := strings.Cut(person, "(")
+	a.URL, _, _ = strings.Cut(rest, ")")
+	name, _, _ = strings.Cut(name, "<")
+	a.Name = strings.TrimSpace(name)
+	return nil
+}
+
+// A licence is an object, or a string with the SPDX identifier.
+type licence struct {
+	Title string `json:"title"`
+	SPDX  string `json:"spdx"`
+	URL   string `json:"url"`
+}
+
+func (l *licence) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, &l.SPDX) == nil {
+		return nil
+	}
+	type object licence
+	return json.Unmarshal(b, (*object)(l))
 }
 
 // heights is a number or a list of numbers in JSON.
@@ -65,11 +106,14 @@ func (in *info) check() error {
 	if err := validKey(in.key, in.from); err != nil {
 		return err
 	}
+	if in.missing {
+		return fmt.Errorf("%w: the pack %s needs the file %s", ErrNoPackFile, in.key, in.from)
+	}
 	if strings.TrimSpace(in.License.SPDX) == "" {
-		return fmt.Errorf("%w: of the pack %s: set license.spdx in %s", ErrNoLicense, in.key, in.from)
+		return fmt.Errorf("%w: of the pack %s: set \"license\" in %s to an SPDX identifier such as MIT", ErrNoLicense, in.key, in.from)
 	}
 	if !spdx.MatchString(in.License.SPDX) {
-		return fmt.Errorf("%w: of the pack %s: license.spdx in %s is not an SPDX identifier", ErrNoLicense, in.key, in.from)
+		return fmt.Errorf("%w: of the pack %s: the license in %s is not an SPDX identifier such as MIT or CC-BY-4.0", ErrNoLicense, in.key, in.from)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -19,6 +20,7 @@ import (
 type oldArchive struct {
 	archive *release.Archive
 	file    *os.File
+	facts   bool // the pack has the same facts in both releases
 }
 
 func (b *oldArchive) Close() {
@@ -28,19 +30,42 @@ func (b *oldArchive) Close() {
 	}
 }
 
-// openOldArchive opens the archive of a pack in the current release. Icons that are the same there
-// keep their number. The result is empty if the release has no such pack, if the archive is lost or
-// damaged, or if those facts of the pack have changed that the response for each icon contains.
+// openOldArchive opens the archive of a pack in the current release. The result is empty if the
+// release has no such pack, or if the archive is lost or damaged.
 func (p *publication) openOldArchive(ctx context.Context, k *pack) (*oldArchive, error) {
 	old, ok := p.prev.pack(k.about().key)
-	if !ok || facts(old.Pack) != facts(k.about().pack()) || !p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) {
+	if !ok || !p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) {
 		return &oldArchive{}, nil
 	}
 	b, err := p.fetch(ctx, release.ArchiveKey(old.Archive.Hash), old.Archive)
 	if errors.Is(err, release.ErrDamaged) || errors.Is(err, objectstore.ErrNotExist) {
 		return &oldArchive{}, nil
 	}
-	return b, err
+	if err != nil {
+		return nil, err
+	}
+	b.facts = facts(old.Pack) == facts(k.about().pack())
+	return b, nil
+}
+
+// find returns whether the archive has an icon of that name, and whether it is the same icon with
+// the same metadata, which last changed in the release seq.
+func (b *oldArchive) find(m release.Meta, data []byte) (known, same bool, seq int) {
+	if b.archive == nil {
+		return false, false, 0
+	}
+	e, ok := b.archive.Find(m.Name)
+	if !ok {
+		return false, false, 0
+	}
+	old, err := b.archive.Meta(e)
+	if err != nil || !old.Same(m) {
+		return true, false, 0
+	}
+	if was, err := b.archive.Read(e); err != nil || !bytes.Equal(was, data) {
+		return true, false, 0
+	}
+	return true, true, old.Seq
 }
 
 // facts returns the properties of a pack that the response for each of its icons contains.

@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -24,6 +23,7 @@ type packWriter struct {
 	seq     int
 	parents map[string]*cleanOnce // the icons that have aliases
 	total   int                   // see release.Set
+	names   []string              // in the archive
 }
 
 // A cleanOnce cleans an icon once, for the icon itself and all of its aliases.
@@ -65,6 +65,8 @@ func (w *packWriter) add(ctx context.Context, s *set, progress Progress) error {
 			s.omit(raw.name, err.Error())
 		case err != nil:
 			return err
+		case cleaned.Emptied:
+			s.omit(raw.name, "cleaning removed everything that it draws: only shapes, lines, text, and pictures and references within the file are kept")
 		default:
 			if err := w.addOne(raw, cleaned); err != nil {
 				return err
@@ -79,6 +81,7 @@ func (w *packWriter) add(ctx context.Context, s *set, progress Progress) error {
 	}
 	slices.SortFunc(s.leftOut, func(a, b release.Omission) int { return cmp.Compare(a.Name, b.Name) })
 	w.entry.LeftOut = s.leftOut
+	w.compareRemoved()
 	w.tally.finish()
 	w.describe(s)
 	return nil
@@ -108,7 +111,11 @@ func (w *packWriter) addOne(raw *rawIcon, cleaned svg.Icon) error {
 		Name: raw.name, Width: cleaned.Width, Height: cleaned.Height, ViewBox: cleaned.ViewBox, Hidden: raw.hidden,
 		Monochrome: cleaned.Monochrome, AliasOf: raw.of, Turn: raw.turn, Categories: raw.categories, Tags: raw.tags,
 	}
-	m.Seq = w.old.seq(m, cleaned.SVG, w.seq)
+	known, same, seq := w.old.find(m, cleaned.SVG)
+	if m.Seq = w.seq; same && w.old.facts {
+		m.Seq = seq // the response for the icon is the same
+	}
+	w.compareIcon(m.Name, known, same)
 	w.tally.count(m)
 	if !m.Hidden && (m.AliasOf == "" || raw.own) {
 		w.total++
@@ -128,24 +135,4 @@ func document(pack string, m release.Meta, data []byte) search.Doc {
 		Pack: pack, Name: m.Name, AliasOf: m.AliasOf, Width: m.Width, Height: m.Height, Monochrome: m.Monochrome,
 		Categories: m.Categories, Image: [16]byte(sum[:16]),
 	}
-}
-
-// seq returns the number of the release in which an icon last changed: now, unless the old archive
-// has the same icon with the same metadata.
-func (b *oldArchive) seq(m release.Meta, data []byte, now int) int {
-	if b.archive == nil {
-		return now
-	}
-	e, ok := b.archive.Find(m.Name)
-	if !ok {
-		return now
-	}
-	old, err := b.archive.Meta(e)
-	if err != nil || !old.Same(m) {
-		return now
-	}
-	if was, err := b.archive.Read(e); err != nil || !bytes.Equal(was, data) {
-		return now
-	}
-	return old.Seq
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/iconedge/iconedge/objectstore"
@@ -40,11 +41,14 @@ type Options struct {
 	Store   objectstore.Bucket
 	// Tags are folders with tags for the search index (see lexicon.Open), besides the lexicon
 	// of the program. NoTags leaves that out.
-	Tags     []string
-	Keep     int       // releases to keep, including the current one; 0: DefaultKeep
-	DryRun   bool      // do everything but write to the store
-	Progress Progress  // may be nil
-	Now      time.Time // the time of the release; zero: now
+	Tags   []string
+	Keep   int  // releases to keep, including the current one; 0: DefaultKeep
+	DryRun bool // do everything but write to the store
+	// AllowRemoval permits a release without a pack, or without more than 5 % of the icons, of the
+	// current one.
+	AllowRemoval bool
+	Progress     Progress  // may be nil
+	Now          time.Time // the time of the release; zero: now
 	// Work is the folder for temporary files, which need about the size of the archives that
 	// change; "": that of the system.
 	Work string
@@ -54,7 +58,7 @@ type Options struct {
 // @iconify/json takes about 300 MB of memory at the default GOGC.
 //
 // After an error, which wraps one of this package, of objectstore or of ctx, the current release of
-// the store is the previous one.
+// the store is the previous one. With ErrRemoval, the Summary has what the release would change.
 func Publish(ctx context.Context, opt Options) (Summary, error) {
 	if opt.Keep < 0 {
 		return Summary{}, errors.New("publishing: --keep must be at least 1")
@@ -76,7 +80,9 @@ func Publish(ctx context.Context, opt Options) (Summary, error) {
 	defer opt.Progress.Done()
 	p := &publication{Options: opt, work: work}
 	defer p.closeTrees()
-	if err := p.run(ctx); err != nil {
+	if err := p.run(ctx); errors.Is(err, ErrRemoval) {
+		return p.sum, err
+	} else if err != nil {
 		return Summary{}, err
 	}
 	return p.sum, nil
@@ -90,6 +96,9 @@ type publication struct {
 	prev  previous
 	seq   int // of this publication
 	sum   Summary
+	// writable tests the store, once, before the first icon is cleaned. An unchanged library needs
+	// no write.
+	writable func() error
 }
 
 func (p *publication) run(ctx context.Context) (err error) {
@@ -106,6 +115,10 @@ func (p *publication) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := p.checkDisks(packs); err != nil {
+		return err
+	}
+	p.writable = sync.OnceValue(func() error { return p.checkStore(ctx) })
 	if packs, err = p.build(ctx, packs); err != nil {
 		return err
 	}
@@ -120,9 +133,16 @@ func (p *publication) run(ctx context.Context) (err error) {
 	m := p.manifest(packs, index, sets)
 	p.summarise(m, packs)
 	files := p.toUpload(packs, index, sets)
-	if p.DryRun {
+	removal := p.sum.Changes.removal()
+	switch {
+	case p.DryRun:
 		p.countUploads(files)
+		if removal != nil && !p.AllowRemoval {
+			p.sum.Warnings = append(p.sum.Warnings, removal.Error())
+		}
 		return nil
+	case removal != nil && !p.AllowRemoval:
+		return removal
 	}
 	if err := p.upload(ctx, m, files); err != nil {
 		return err

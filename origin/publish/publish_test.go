@@ -456,14 +456,15 @@ func TestCrash(t *testing.T) {
 		f := &failing{Bucket: b}
 		f.left.Store(n)
 		work := t.TempDir()
-		_, err := Publish(t.Context(), Options{Sources: []string{lib}, Tags: noTags, Store: f, Now: t0.Add(time.Hour), Work: work})
+		_, err := Publish(t.Context(), Options{Sources: []string{lib}, Tags: noTags, Store: f, Now: t0.Add(time.Hour), Work: work, AllowRemoval: true})
 		checkEmpty(t, work)
 		after := whole(t, b).ID
 		if err == nil {
 			if after != want {
 				t.Errorf("after %d writes: current is %s, want %s", n, after, want)
 			}
-			if n < 7 { // three archives, the index, the sets, the manifest, current
+			// Two that test the store, three archives, the index, the sets, the manifest, current.
+			if n < 9 {
 				t.Errorf("published with %d writes", n)
 			}
 			return
@@ -473,9 +474,12 @@ func TestCrash(t *testing.T) {
 		}
 		// The next publication does not upload the same objects again.
 		had := len(keys(t, b))
+		if n == 1 {
+			had-- // the object that tests the store could not be deleted; now it is
+		}
 		sum := mustPublish(t, b, t0.Add(2*time.Hour), lib)
 		manifests := 1
-		if n > 5 {
+		if n > 7 {
 			manifests = 0 // the second publication replaces the manifest of the first
 		}
 		if made := len(keys(t, b)) - had; sum.Release != want || whole(t, b).ID != want || sum.Uploads != made-manifests {
@@ -493,7 +497,7 @@ func TestInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		work := t.TempDir()
 		stop := &stopper{left: n, stop: cancel}
-		sum, err := Publish(ctx, Options{Sources: []string{lib}, Tags: noTags, Store: b, Now: t0.Add(time.Hour), Work: work, Progress: stop})
+		sum, err := Publish(ctx, Options{Sources: []string{lib}, Tags: noTags, Store: b, Now: t0.Add(time.Hour), Work: work, Progress: stop, AllowRemoval: true})
 		cancel()
 		checkEmpty(t, work)
 		after := whole(t, b).ID
@@ -515,7 +519,7 @@ func TestRaced(t *testing.T) {
 	mustPublish(t, b, t0, "testdata/package")
 	var won Summary
 	race := &stopper{left: 3, stop: func() { won = mustPublish(t, b, t0.Add(time.Minute), "testdata/folder") }}
-	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/library"}, Tags: noTags, Store: b, Now: t0.Add(time.Hour), Work: t.TempDir(), Progress: race})
+	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/library"}, Tags: noTags, Store: b, Now: t0.Add(time.Hour), Work: t.TempDir(), Progress: race, AllowRemoval: true})
 	if !errors.Is(err, ErrRaced) {
 		t.Errorf("the slower publication returns %v, want ErrRaced", err)
 	}

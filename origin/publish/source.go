@@ -72,7 +72,7 @@ func (p *publication) open(ctx context.Context, path string) ([]source, error) {
 			return nil, fmt.Errorf("%w: %w", ErrSource, err)
 		}
 	}
-	return openFolders(t)
+	return p.openFolders(t)
 }
 
 // sources opens all sources. It reports packs without a licence and packs that come twice before

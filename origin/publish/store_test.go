@@ -195,7 +195,7 @@ var noTags = []string{NoTags}
 
 func mustPublish(t *testing.T, b objectstore.Bucket, now time.Time, sources ...string) Summary {
 	t.Helper()
-	sum, err := Publish(t.Context(), Options{Sources: sources, Tags: noTags, Store: b, Now: now, Work: t.TempDir()})
+	sum, err := Publish(t.Context(), Options{Sources: sources, Tags: noTags, Store: b, Now: now, Work: t.TempDir(), AllowRemoval: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// ErrNoEarlier means that a rollback is impossible.
-var ErrNoEarlier = errors.New("the store has no earlier release to go back to")
+// Errors of Rollback.
+var (
+	ErrNoEarlier = errors.New("the store has no earlier release to go back to")
+	ErrNoRelease = errors.New("the store has no such release")
+)
 
 // Stored describes a release in the store. Packs and Icons count the visible ones, as the API does.
 type Stored struct {
@@ -51,11 +55,12 @@ func List(ctx context.Context, b objectstore.Bucket) ([]Stored, error) {
 	return list, errors.Join(append(damaged, err)...)
 }
 
-// Rollback makes an earlier release current: the one that was current when the present one was
-// published or, if the store does not have it any more, the newest of the older ones. A second call
-// goes further back. Rollback deletes nothing, and the next publication makes a new release. The
-// error is ErrNoEarlier, ErrRaced, or that of the store.
-func Rollback(ctx context.Context, b objectstore.Bucket, now time.Time) (Stored, error) {
+// Rollback makes a stored release current: the one whose id begins with id or, if id is "", the one
+// that was current when the present one was published or, if the store does not have it any more,
+// the newest of the older ones. A second call without an id goes further back. Rollback deletes
+// nothing, and the next publication makes a new release. The error is ErrNoEarlier, ErrNoRelease,
+// ErrRaced, or that of the store.
+func Rollback(ctx context.Context, b objectstore.Bucket, id string, now time.Time) (Stored, error) {
 	current, etag, err := readCurrent(ctx, b)
 	if err != nil {
 		return Stored{}, err
@@ -64,9 +69,9 @@ func Rollback(ctx context.Context, b objectstore.Bucket, now time.Time) (Stored,
 	if err != nil {
 		return Stored{}, err
 	}
-	m := earlier(all, current)
-	if m == nil {
-		return Stored{}, ErrNoEarlier
+	m, err := rollbackTo(all, current, id)
+	if err != nil {
+		return Stored{}, err
 	}
 	if err := checkComplete(ctx, b, m); err != nil {
 		return Stored{}, fmt.Errorf("rolling back: %w", err)
@@ -79,6 +84,30 @@ func Rollback(ctx context.Context, b objectstore.Bucket, now time.Time) (Stored,
 		return Stored{}, err
 	}
 	return storedRelease(m, m.ID), nil
+}
+
+// rollbackTo returns the release whose id begins with id, or the one before the current one.
+func rollbackTo(all []*release.Manifest, current release.Current, id string) (*release.Manifest, error) {
+	if id == "" {
+		if m := earlier(all, current); m != nil {
+			return m, nil
+		}
+		return nil, ErrNoEarlier
+	}
+	var found *release.Manifest
+	for _, m := range all {
+		switch {
+		case !strings.HasPrefix(m.ID, id):
+		case found != nil:
+			return nil, fmt.Errorf("%w: the ids of two releases begin with %s: name more of it", ErrNoRelease, printable(id))
+		default:
+			found = m
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%w as %s; iconedge publish --list lists the stored ones", ErrNoRelease, printable(id))
+	}
+	return found, nil
 }
 
 // earlier returns the release to go back to, or nil. all is sorted, the newest first.

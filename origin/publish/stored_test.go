@@ -42,7 +42,7 @@ func (s *series) publish(t *testing.T, keep int) string {
 func (s *series) back(t *testing.T) string {
 	t.Helper()
 	s.n++
-	k, err := Rollback(t.Context(), s.b, s.now())
+	k, err := Rollback(t.Context(), s.b, "", s.now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestRollback(t *testing.T) {
 	if got := s.back(t); got != one {
 		t.Errorf("back once more is %s, want one", got)
 	}
-	if _, err := Rollback(t.Context(), s.b, s.now()); !errors.Is(err, ErrNoEarlier) {
+	if _, err := Rollback(t.Context(), s.b, "", s.now()); !errors.Is(err, ErrNoEarlier) {
 		t.Errorf("back from the first: %v, want ErrNoEarlier", err)
 	}
 	four := s.publish(t, 9)
@@ -98,7 +98,7 @@ func TestRollbackIncomplete(t *testing.T) {
 	two := s.publish(t, 9)
 	shapes, _ := m.Pack("shapes")
 	remove(t, s.b, release.ArchiveKey(shapes.Archive.Hash))
-	if _, err := Rollback(t.Context(), s.b, s.now()); !errors.Is(err, objectstore.ErrNotExist) {
+	if _, err := Rollback(t.Context(), s.b, "", s.now()); !errors.Is(err, objectstore.ErrNotExist) {
 		t.Errorf("back to a release that lacks an archive: %v, want ErrNotExist", err)
 	}
 	if got := whole(t, s.b).ID; got != two {
@@ -111,7 +111,7 @@ func TestEmptyStore(t *testing.T) {
 	if list, err := List(t.Context(), b); err != nil || len(list) != 0 {
 		t.Errorf("List of an empty store: %v, %v", list, err)
 	}
-	if _, err := Rollback(t.Context(), b, t0); !errors.Is(err, ErrNoEarlier) {
+	if _, err := Rollback(t.Context(), b, "", t0); !errors.Is(err, ErrNoEarlier) {
 		t.Errorf("Rollback of an empty store: %v, want ErrNoEarlier", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestNeverCurrent(t *testing.T) {
 	s := newSeries(t)
 	one := s.publish(t, 9)
 	f := &failing{Bucket: s.b}
-	f.left.Store(2) // the archive and the manifest
+	f.left.Store(4) // two that test the store, the archive and the manifest
 	edit(t, filepath.Join(s.lib, "json/shapes.json"), s.path, "M9 9")
 	_, err := Publish(t.Context(), Options{Sources: []string{s.lib}, Tags: noTags, Store: f, Now: s.now().Add(time.Minute), Work: t.TempDir()})
 	if all, _ := ids(t, s.b); !errors.Is(err, errFull) || len(all) != 2 {

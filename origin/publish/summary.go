@@ -21,6 +21,7 @@ type Summary struct {
 	Uploads            int // archives and index that the store did not have
 	UploadedBytes      int64
 
+	Changes  Changes
 	LeftOut  []LeftOut
 	Skipped  []string // keys of packs that have no icons
 	Pruned   []string // ids of deleted releases
@@ -36,6 +37,7 @@ type LeftOut struct {
 func (p *publication) summarise(m *release.Manifest, packs []*pack) {
 	s := &p.sum
 	s.Release, s.DryRun, s.Unchanged = m.ID, p.DryRun, m.ID == p.prev.current.Release
+	s.Changes = p.changes(m, packs)
 	for _, k := range packs {
 		if k.entry.Hidden {
 			s.HiddenPacks++
@@ -57,7 +59,7 @@ func (p *publication) summarise(m *release.Manifest, packs []*pack) {
 }
 
 // Write writes the summary for people to read: first every icon that was left out, with its reason,
-// then the figures.
+// then the changes, then the figures.
 func (s *Summary) Write(w io.Writer) error {
 	var b strings.Builder
 	for _, l := range s.LeftOut {
@@ -69,6 +71,7 @@ func (s *Summary) Write(w io.Writer) error {
 	for _, warning := range s.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
+	s.Changes.write(&b)
 	fmt.Fprintf(&b, "packs     %s, and %s hidden\n", grouped(s.Packs), grouped(s.HiddenPacks))
 	fmt.Fprintf(&b, "icons     %s visible; in all %s, and %s aliases\n", grouped(s.VisibleIcons), grouped(s.Icons), grouped(s.Aliases))
 	if len(s.LeftOut) > 0 {

@@ -115,6 +115,30 @@ func TestBox(t *testing.T) {
 	}
 }
 
+func TestEmptied(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		want bool
+	}{
+		{`<path d="M0 0h9v9z"/>`, false},
+		{``, false},
+		{`<g/>`, false},
+		{`<metadata>by hand</metadata>`, false},
+		{`<path d="M0 0h24v24H0z" fill="none"/><script>draw()</script>`, false},
+		{`<foreignObject><p xmlns="http://www.w3.org/1999/xhtml">A</p></foreignObject>`, true},
+		{`<g><title>home</title><script>draw()</script></g>`, true},
+		{`<foreignObject><svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h9v9z"/></svg></foreignObject>`, true},
+		{`<image href="https://other.example/home.png" width="9" height="9"/>`, true},
+		{`<use href="other.svg#home"/>`, true},
+		{`<path id="a" d="M0 0h9"/><use href="#a"/>`, false},
+	} {
+		d, err := Clean([]byte(c.body), Box{Width: 24, Height: 24})
+		if err != nil || d.Emptied != c.want {
+			t.Errorf("%s: emptied %v, %v, want %v", c.body, d.Emptied, err, c.want)
+		}
+	}
+}
+
 // TestPool checks that a reused parser keeps nothing of the previous SVG.
 func TestPool(t *testing.T) {
 	first := []byte(`<style>path{fill:red}</style><defs><path id="a" xlink:href="#b"/></defs><use xlink:href="#a"/><set attributeName="fill" to="red"/>`)

@@ -60,6 +60,7 @@ func (p *parser) addElement(o *open) error {
 	}
 	elem := elements[string(local)]
 	if !svg || elem == nil || parent == none || parent > 0 && p.nodes[parent].elem.words {
+		p.removed = p.removed || svg && string(local) != "metadata"
 		return p.checkNames() // the content that is left out must be well-formed too
 	}
 	first, xlink := len(p.attrs), p.xlink
@@ -71,7 +72,7 @@ func (p *parser) addElement(o *open) error {
 		if p.outside() { // without its root, nothing remains
 			return unclean("its root has an attribute that makes it unsafe")
 		}
-		p.attrs, p.xlink = p.attrs[:first], xlink
+		p.attrs, p.xlink, p.removed = p.attrs[:first], xlink, true
 		return nil
 	}
 	attrs := p.attrs[first:len(p.attrs):len(p.attrs)]

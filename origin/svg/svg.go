@@ -54,6 +54,7 @@ type Icon struct {
 	ViewBox       string
 	Width, Height float64 // intrinsic size in pixels, as on the root
 	Monochrome    bool    // every painted colour is currentColor; the word occurs nowhere else
+	Emptied       bool    // the cleaner has removed everything that the SVG drew
 }
 
 // Clean cleans the body of an Iconify icon: the content of an <svg> element whose viewBox is box.
@@ -89,7 +90,30 @@ func (p *parser) finish(inside []byte, box Box, width, height float64, monochrom
 		Width:      width,
 		Height:     height,
 		Monochrome: monochrome && p.currentOnlyPaints(inside),
+		Emptied:    p.emptied(),
 	}
+}
+
+// emptied reports whether the cleaner has left something out, and nothing that is left draws. An
+// SVG that draws nothing by itself, such as a blank icon, is not emptied.
+func (p *parser) emptied() bool {
+	removed := p.removed
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if n.elem == nil {
+			continue
+		}
+		switch n.elem.role {
+		case roleShape, roleLine, roleText:
+			return false
+		case roleUse, roleImage:
+			if n.attr(attrHref) != nil || n.attr(attrXlinkHref) != nil {
+				return false
+			}
+			removed = true // its address was outside of the SVG
+		}
+	}
+	return removed
 }
 
 func checkBox(b Box) error {

@@ -43,6 +43,7 @@ type parser struct {
 	xlink                 bool // xlink:href is used
 	named                 bool // some element has an id
 	animated              bool // there are animations
+	removed               bool // an element of SVG was left out that may draw
 	sheets                []int32
 }
 
