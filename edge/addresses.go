@@ -25,8 +25,8 @@ func (a *Addresses) Flags(fs *flag.FlagSet) {
 func (a *Addresses) Validate() error {
 	var errs []error
 	for _, f := range []struct{ flag, address string }{{"--listen", a.Listen}, {"--admin-listen", a.AdminListen}} {
-		if f.address != "" && !hostport.Valid(f.address) {
-			errs = append(errs, errors.New(f.flag+" must be HOST:PORT"))
+		if f.address != "" {
+			errs = append(errs, hostport.Check(f.flag, f.address))
 		}
 	}
 	return errors.Join(errs...)

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -12,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -58,9 +58,8 @@ type adminListener struct {
 // openAdmin listens on an address, unless a listener is given.
 func openAdmin(ctx context.Context, address string, given net.Listener) (l *adminListener, err error) {
 	if l = (&adminListener{Listener: given}); given == nil {
-		var lc net.ListenConfig
-		if l.Listener, err = lc.Listen(ctx, "tcp", address); err != nil {
-			return nil, fmt.Errorf("opening the admin listener: %w", err)
+		if l.Listener, err = hostport.Listen(ctx, "--admin-listen", address); err != nil {
+			return nil, err
 		}
 	}
 	l.Listener = listen.CloseOnce(l.Listener)

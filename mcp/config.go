@@ -48,8 +48,8 @@ func (c Config) filled() Config {
 // Validate reports all errors at once. It repeats no values: the token is one of them.
 func (c *Config) Validate() error {
 	err := c.Config.Validate()
-	if c.HTTP != "" && !hostport.Valid(c.HTTP) {
-		err = errors.Join(err, errors.New("--http must be HOST:PORT"))
+	if c.HTTP != "" {
+		err = errors.Join(err, hostport.Check("--http", c.HTTP))
 	}
 	return err
 }

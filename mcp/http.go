@@ -10,6 +10,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/iconedge/iconedge/hostport"
 )
 
 const (
@@ -23,7 +25,7 @@ func serveHTTP(ctx context.Context, cfg Config, s *sdk.Server) error {
 	ln := cfg.Listener
 	if ln == nil {
 		var err error
-		if ln, err = net.Listen("tcp", cfg.HTTP); err != nil {
+		if ln, err = hostport.Listen(ctx, "--http", cfg.HTTP); err != nil {
 			return err
 		}
 	}

@@ -76,7 +76,7 @@ func testErrors(t *testing.T, address string) {
 			objectstore.ErrDenied, []string{"s3://icons at " + endpoint}},
 		{"no credentials", address, with("AWS_ACCESS_KEY_ID", ""), objectstore.ErrDenied, []string{"s3://icons at " + endpoint, "no credentials"}},
 		{"no such endpoint", strings.Replace(address, endpoint, nobody, 1), env, objectstore.ErrUnreachable, []string{"s3://icons at 127.0.0.1:", "refused"}},
-		{"no TLS there", strings.Replace(address, "&tls=false", "", 1), env, objectstore.ErrUnreachable, []string{"s3://icons at " + endpoint, "HTTP response to HTTPS client"}},
+		{"no TLS there", strings.Replace(address, "&tls=false", "", 1), env, objectstore.ErrUnreachable, []string{"s3://icons at " + endpoint, "HTTP response to HTTPS client", "add tls=false to the address of the store"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for name, value := range c.env {

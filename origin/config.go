@@ -98,8 +98,12 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	check(f.Listener != nil || hostport.Valid(f.Listen), "--listen must be HOST:PORT")
-	check(f.AdminListener != nil || f.AdminListen == noListener || hostport.Valid(f.AdminListen), "--admin-listen must be HOST:PORT, or none")
+	if f.Listener == nil {
+		errs = append(errs, hostport.Check("--listen", f.Listen))
+	}
+	if f.AdminListener == nil && f.AdminListen != noListener {
+		errs = append(errs, hostport.Check("--admin-listen", f.AdminListen))
+	}
 	check(f.Bucket != nil || f.Store != "", "--store is required, such as dir:/var/lib/iconedge/store")
 	if f.Bucket == nil && f.Store != "" {
 		if _, err := objectstore.Address(f.Store); err != nil {

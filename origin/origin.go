@@ -14,6 +14,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/api"
 	"github.com/iconedge/iconedge/origin/catalog"
@@ -80,14 +81,14 @@ func load(ctx context.Context, cfg Config, cat *catalog.Catalog) error {
 }
 
 // listeners opens the two listeners. private is nil if the operator wants no admin listener.
-func listeners(cfg Config) (public, private net.Listener, err error) {
+func listeners(ctx context.Context, cfg Config) (public, private net.Listener, err error) {
 	if public = cfg.Listener; public == nil {
-		if public, err = net.Listen("tcp", cfg.Listen); err != nil {
+		if public, err = hostport.Listen(ctx, "--listen", cfg.Listen); err != nil {
 			return nil, nil, err
 		}
 	}
 	if private = cfg.AdminListener; private == nil && cfg.AdminListen != noListener {
-		if private, err = net.Listen("tcp", cfg.AdminListen); err != nil {
+		if private, err = hostport.Listen(ctx, "--admin-listen", cfg.AdminListen); err != nil {
 			public.Close()
 			return nil, nil, err
 		}

@@ -29,7 +29,7 @@ const (
 // serve answers on both listeners while work runs. It drains the connections and returns as soon as
 // ctx ends, with nil, or work or a listener fails, with that error.
 func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, public http.Handler, private *adminHandler, work func(context.Context) error) error {
-	publicLn, privateLn, err := listeners(cfg)
+	publicLn, privateLn, err := listeners(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +17,7 @@ import (
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
 	"github.com/iconedge/iconedge/test/golden"
@@ -204,5 +209,72 @@ func TestCertificatesAtStart(t *testing.T) {
 				t.Errorf("%s: stderr %q has no %q", row.what, stderr, want)
 			}
 		}
+	}
+}
+
+// variables.txt has the environment variables of the flags of all commands.
+func TestVariables(t *testing.T) {
+	names := map[string]bool{}
+	calls := [][]string{}
+	for _, c := range allCommands() {
+		calls = append(calls, []string{c.Name})
+	}
+	for _, action := range []string{"check", "schema", "explain", "reload", "convert"} {
+		calls = append(calls, []string{"config", action})
+	}
+	for _, action := range []string{"issue", "revoke", "list"} {
+		calls = append(calls, []string{"token", action})
+	}
+	for _, call := range calls {
+		var out, stderr bytes.Buffer
+		iconedge.Run(t.Context(), allCommands(), cli.Streams{Out: &out, Err: &stderr}, append(call, "--help"))
+		for _, m := range regexp.MustCompile(`(?m)^  --([a-z0-9-]+) `).FindAllStringSubmatch(out.String(), -1) {
+			names[iconedge.Variable(m[1])] = true
+		}
+	}
+	golden.Check(t, "variables.txt", []byte(strings.Join(slices.Sorted(maps.Keys(names)), "\n")+"\n"))
+}
+
+// A misspelt flag, command or variable is named with the nearest one.
+func TestMisspelt(t *testing.T) {
+	home := t.TempDir()
+	for _, row := range []struct {
+		args   []string
+		stderr string
+	}{
+		{[]string{"edge", "--orign", "http://127.0.0.1:1"}, "iconedge: no flag --orign; did you mean --origin?; see iconedge edge --help\n"},
+		{[]string{"edge", "--memory=1g"}, "iconedge: no flag --memory; see iconedge edge --help\n"},
+		{[]string{"pubish"}, "iconedge: no command \"pubish\"; did you mean publish; see iconedge help\n"},
+		{[]string{"edge", "--listen", "9000", "--origin", "http://127.0.0.1:1"}, "iconedge: --listen must be HOST:PORT, such as 127.0.0.1:9000, or :9000 for all addresses of this machine\n"},
+	} {
+		if _, stderr, status := harness.Call(t, home, row.args...); status != 2 || stderr != row.stderr {
+			t.Errorf("%q: status %d, %q, want %q", row.args, status, stderr, row.stderr)
+		}
+	}
+	misspelt := func(args ...string) (string, int) {
+		cmd := harness.Program(t, home, args...)
+		cmd.Env = append(cmd.Env, "ICONEDGE_LISTEM=secret", "ICONEDGE_EDGE_SERVICE_HOST=10.0.0.1", "ICONEDGE_EDGE_PORT_80_TCP_ADDR=10.0.0.1", "ICONEDGE_EDGE_PORT=tcp://10.0.0.1:80")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return stderr.String(), cmd.ProcessState.ExitCode()
+	}
+	const want = "no flag has the environment variable ICONEDGE_LISTEM; did you mean ICONEDGE_LISTEN?\n"
+	if stderr, status := misspelt("publish", "--list", "--store", "dir:"+home); status != 0 || stderr != "iconedge: warning: "+want {
+		t.Errorf("a warning: %d, %q", status, stderr)
+	}
+	if stderr, status := misspelt("edge", "--strict-env"); status != 2 || stderr != "iconedge: "+want {
+		t.Errorf("--strict-env: %d, %q", status, stderr)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	if _, stderr, status := harness.Call(t, home, "edge", "--origin", "http://127.0.0.1:1", "--listen", ln.Addr().String(), "--admin-listen", "127.0.0.1:0"); status != 1 ||
+		!strings.Contains(stderr, "iconedge: --listen "+ln.Addr().String()+": another process listens there: stop it, or choose another port") {
+		t.Errorf("a port in use: %d, %q", status, stderr)
 	}
 }

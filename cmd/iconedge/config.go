@@ -260,8 +260,8 @@ func configReload(ctx context.Context, std cli.Streams, args []string) error {
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
-	if !hostport.Valid(*address) {
-		return cli.Usage("--admin must be HOST:PORT")
+	if err := hostport.Check("--admin", *address); err != nil {
+		return cli.Usage(err.Error())
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

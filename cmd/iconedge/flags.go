@@ -8,10 +8,11 @@ import (
 	"github.com/iconedge/iconedge/internal/cli"
 )
 
-// logFlags adds the log flags of the long-running commands, and returns a function that makes the
-// logger after the flags have been parsed.
+// logFlags adds the flags that all long-running commands have, those of their log above all, and
+// returns a function that makes the logger after the flags have been parsed.
 func logFlags(f *cli.Flags, std cli.Streams) func() (*slog.Logger, error) {
 	format := f.String("log-format", "text", "`format` of the log on stderr: text or json")
+	f.Bool("strict-env", false, "refuse to start if the environment has a variable with the prefix ICONEDGE_ that no flag has (default: a warning)")
 	level := f.String("log-level", "info", "lowest `level` to log: debug, info, warn or error")
 	return func() (*slog.Logger, error) {
 		var l slog.Level
@@ -29,9 +30,12 @@ func logFlags(f *cli.Flags, std cli.Streams) func() (*slog.Logger, error) {
 	}
 }
 
-// dataDir returns the default of `run --data`: the user's data folder (XDG Base Directory
-// Specification).
+// dataDir returns the folder that ICONEDGE_DATA names, which is that of `run --data`, or else the
+// user's data folder (XDG Base Directory Specification).
 func dataDir() string {
+	if data := os.Getenv(iconedge.Variable("data")); data != "" {
+		return data
+	}
 	base := os.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(base) {
 		home, err := os.UserHomeDir()

@@ -5,10 +5,12 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/iconedge/iconedge/client/commands"
@@ -21,10 +23,17 @@ var version = ""
 // iconedge describes the command line. Every flag has an environment variable: --admin-listen is
 // ICONEDGE_ADMIN_LISTEN.
 var iconedge = &cli.Program{
-	Name: "iconedge",
-	Does: "iconedge serves a library of open-source icons from edge nodes.",
-	Env:  "ICONEDGE",
+	Name:      "iconedge",
+	Does:      "iconedge serves a library of open-source icons from edge nodes.",
+	Env:       "ICONEDGE",
+	Variables: strings.Fields(variables),
 }
+
+// variables has the environment variables of the flags of all commands. A test writes it from their
+// --help.
+//
+//go:embed variables.txt
+var variables string
 
 // ownCommands lists the commands of operators and agents. Servers need longer than prompt allows,
 // because they drain before they end, and so call endBy themselves.

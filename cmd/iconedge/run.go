@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"time"
 
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin"
@@ -58,7 +60,13 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 		return err
 	}
 	if e.Listener == nil {
-		if e.Listener, err = net.Listen("tcp", e.Listen); err != nil {
+		if e.Listener, err = hostport.Listen(ctx, "--listen", e.Listen); err != nil {
+			return err
+		}
+	}
+	if e.AdminListener == nil && e.AdminListen != noAdmin {
+		if e.AdminListener, err = hostport.Listen(ctx, "--admin-listen", e.AdminListen); err != nil {
+			e.Listener.Close()
 			return err
 		}
 	}
@@ -75,6 +83,9 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	if e.AdminListener != nil {
+		go announce(ctx, e.Log, "http://"+e.AdminListener.Addr().String(), e.Listener.Addr())
+	}
 	originCtx, stopOrigin := context.WithCancel(context.WithoutCancel(ctx))
 	originDone := make(chan error, 1)
 	go func() {
@@ -84,6 +95,23 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 	edgeErr := edge.Run(ctx, e)
 	stopOrigin()
 	return errors.Join(edgeErr, <-originDone)
+}
+
+// announce logs the address that a person opens in a browser, once the service is ready.
+func announce(ctx context.Context, log *slog.Logger, admin string, public net.Addr) {
+	own := supervisor{admin: admin}
+	for tick := time.NewTicker(readyPoll); !own.answers(ctx, "/readyz"); {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	host, port, _ := net.SplitHostPort(public.String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	log.Info("ready", "open", "http://"+net.JoinHostPort(host, port)+"/")
 }
 
 // warnUnpublished logs how to publish if the store has no release yet.

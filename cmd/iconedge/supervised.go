@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/iconedge/iconedge/hostport"
 )
 
 const (
@@ -39,7 +41,7 @@ func supervised(ctx context.Context, log *slog.Logger, address string, admin *ne
 		return nil
 	}
 	if *admin == nil && address != noAdmin {
-		if *admin, err = net.Listen("tcp", address); err != nil {
+		if *admin, err = hostport.Listen(ctx, "--admin-listen", address); err != nil {
 			return err
 		}
 	}

@@ -59,8 +59,8 @@ func (c *Secure) Validate(now time.Time) error {
 		return nil
 	}
 	var errs []error
-	if c.TLSListen != "" && !hostport.Valid(c.TLSListen) {
-		errs = append(errs, errors.New("--tls-listen must be HOST:PORT"))
+	if c.TLSListen != "" {
+		errs = append(errs, hostport.Check("--tls-listen", c.TLSListen))
 	}
 	switch {
 	case len(c.TLSCerts) != len(c.TLSKeys):
@@ -94,16 +94,15 @@ type Sockets struct {
 func (c *Secure) Open(ctx context.Context, address string, given net.Listener) (s *Sockets, err error) {
 	s = &Sockets{Public: given, TLS: c.TLSListener, QUIC: c.QUICSocket}
 	if given == nil {
-		var lc net.ListenConfig
-		if s.Public, err = lc.Listen(ctx, "tcp", address); err != nil {
-			return nil, fmt.Errorf("opening the public listener: %w", err)
+		if s.Public, err = hostport.Listen(ctx, "--listen", address); err != nil {
+			return nil, err
 		}
 	}
 	s.Public = CloseOnce(s.Public)
 	if c.Enabled() && s.TLS == nil {
 		if s.TLS, s.QUIC, err = listenBoth(ctx, c.TLSListen); err != nil {
 			s.Public.Close()
-			return nil, fmt.Errorf("listening for TLS: %w", err)
+			return nil, hostport.Explain("--tls-listen", c.TLSListen, err)
 		}
 	}
 	if s.TLS != nil {

@@ -20,6 +20,9 @@ type Program struct {
 	Name string // the first word of the command line
 	Does string // a sentence, for help
 	Env  string // prefix of the flags' environment variables; empty if the flags have none
+	// Variables are the environment variables of the flags of all commands; none: variables that no
+	// flag has are ignored.
+	Variables []string
 }
 
 // A Command is the second word of the command line. Run returns nil, ErrHelp, a Usage for a wrong
@@ -80,7 +83,11 @@ func (p *Program) dispatch(ctx context.Context, commands []Command, std Streams,
 			return c.Run(ctx, std, args[1:])
 		}
 	}
-	return Usage(fmt.Sprintf("no command %q; see %s help", args[0], p.Name))
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Name)
+	}
+	return Usage(fmt.Sprintf("no command %q%s; see %s help", args[0], strings.TrimSuffix(didYouMean(args[0], names), "?"), p.Name))
 }
 
 func (p *Program) help(w io.Writer, commands []Command) {

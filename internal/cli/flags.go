@@ -30,7 +30,8 @@ func (p *Program) Flags(command, usage, explain string) *Flags {
 
 // Parse reads args, in which flags may also follow arguments, up to "--"; then it fills the flags
 // that args did not set from the environment. With --help it prints the help of the command on
-// std.Out and returns ErrHelp. Every other error is a Usage.
+// std.Out and returns ErrHelp. Every other error is a Usage. Variables with the prefix of the
+// program that no flag has are a warning on std.Err, or an error with --strict-env.
 func (f *Flags) Parse(std Streams, args []string) error {
 	err := f.interspersed(args)
 	switch {
@@ -38,11 +39,14 @@ func (f *Flags) Parse(std Streams, args []string) error {
 		f.help(std.Out)
 		return ErrHelp
 	case err != nil:
-		return Usage(fmt.Sprintf("%s; see %s %s --help", OneLine(err), f.program.Name, f.Name()))
+		return Usage(fmt.Sprintf("%s; see %s %s --help", f.explainFlag(err), f.program.Name, f.Name()))
 	case f.usage == "" && f.NArg() > 0:
 		return Usage(fmt.Sprintf("%s %s takes no arguments but flags; see --help", f.program.Name, f.Name()))
 	}
-	return f.Environment(os.LookupEnv)
+	if err := f.Environment(os.LookupEnv); err != nil {
+		return err
+	}
+	return f.checkVariables(std.Err, os.Environ())
 }
 
 // interspersed parses args although package flag stops at the first argument.

@@ -105,7 +105,7 @@ func rollbackTo(all []*release.Manifest, current release.Current, id string) (*r
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("%w as %s; iconedge publish --list lists the stored ones", ErrNoRelease, printable(id))
+		return nil, fmt.Errorf("%w: %s; iconedge publish --list lists those that --rollback can name", ErrNoRelease, printable(id))
 	}
 	return found, nil
 }

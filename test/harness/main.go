@@ -16,7 +16,7 @@ import (
 )
 
 // asProgram is the environment variable that makes the test binary of MainOf act as the program.
-const asProgram = "ICONEDGE_TEST_AS_PROGRAM"
+const asProgram = "TEST_AS_ICONEDGE"
 
 // built is the program under test. executable builds it when the first test needs it.
 var built struct {
