@@ -20,13 +20,14 @@ const module = "github.com/iconedge/iconedge/"
 var rooms = map[string]string{
 	"internal/cli":      "",                  // the command line, for cmd/iconedge and loadtest
 	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
+	"internal/units":    "",                  // sizes in bytes, for flags and the configuration file
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	// The configuration file of an edge: its form, its rules, and the places of flags in it. It
 	// knows nothing of caches or origins.
-	"config":              "hostport go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
+	"config":              "hostport internal/units go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
 	"config/rules":        "config hostport cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
 	"cmd/iconedge-client": "client/commands internal/cli",
@@ -51,10 +52,10 @@ var rooms = map[string]string{
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
-	"edge": "admin cachepolicy certs files hostport icon problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
+	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
 	// The pipeline and its fast path.
-	"edge/proxy": "cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
+	"edge/proxy": "internal/units cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
 		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config/rules edge/vhosts",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/iconedge/iconedge/internal/units"
 )
 
 // Strings is a list; a file may give one value without brackets.
@@ -137,15 +139,6 @@ func ParseDuration(s string) (Duration, error) {
 	return Duration(time.Duration(days)*day + d), nil
 }
 
-// sizeUnits are the units of sizes, longest first.
-var sizeUnits = []struct {
-	name  string
-	bytes float64
-}{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
-}
-
 // ParseSize reads a Size. The error names the form.
 func ParseSize(s string) (Size, error) {
 	if s == "0" {
@@ -154,18 +147,8 @@ func ParseSize(s string) (Size, error) {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return 0, fmt.Errorf("%s has no unit; must be a size such as %sMB, %sMiB or %sGB", s, s, s, s)
 	}
-	for _, u := range sizeUnits {
-		number, ok := strings.CutSuffix(s, u.name)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if err != nil || !(n >= 0) || n*u.bytes >= math.MaxInt64 {
-			break
-		}
-		return Size(n * u.bytes), nil
-	}
-	return 0, fmt.Errorf("%q is no size; must be a number with B, kB, MB, GB, KiB, MiB or GiB, such as 512MB", clip(s))
+	n, err := units.ParseSize(s)
+	return Size(n), err
 }
 
 // clip shortens a text for a finding.

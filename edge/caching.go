@@ -8,6 +8,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/proxy"
+	"github.com/iconedge/iconedge/internal/units"
 )
 
 const (
@@ -25,9 +26,10 @@ type Caching struct {
 }
 
 func (c *Caching) Flags(fs *flag.FlagSet) {
-	fs.Int64Var(&c.CacheBytes, "cache-bytes", defaultCacheBytes, "size of the cache in `bytes`")
+	c.CacheBytes, c.CacheDiskBytes = defaultCacheBytes, defaultDiskBytes
+	fs.Var((*units.Size)(&c.CacheBytes), "cache-bytes", "size of the cache in `bytes`, such as 256MB or 1g")
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` for entries evicted from memory; it survives a restart (default none)")
-	fs.Int64Var(&c.CacheDiskBytes, "cache-disk-bytes", defaultDiskBytes, "size of that folder in `bytes`")
+	fs.Var((*units.Size)(&c.CacheDiskBytes), "cache-disk-bytes", "size of that folder in `bytes`")
 }
 
 func (c *Caching) Validate() error {

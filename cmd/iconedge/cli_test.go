@@ -244,6 +244,9 @@ func TestMisspelt(t *testing.T) {
 	}{
 		{[]string{"edge", "--orign", "http://127.0.0.1:1"}, "iconedge: no flag --orign; did you mean --origin?; see iconedge edge --help\n"},
 		{[]string{"edge", "--memory=1g"}, "iconedge: no flag --memory; see iconedge edge --help\n"},
+		{[]string{"edge", "--idle", "15"}, "iconedge: --idle: \"15\" is no time; must be a number with ms, s, m or h, such as 15s or 1h30m; see iconedge edge --help\n"},
+		{[]string{"edge", "--cache-bytes=2x"}, "iconedge: --cache-bytes: \"2x\" is no size; must be a number with B, kB, MB, GB, KiB, MiB or GiB, such as 512MB; see iconedge edge --help\n"},
+		{[]string{"publish", "--keep", "many"}, "iconedge: --keep: \"many\" is no number; must be one, such as 10; see iconedge publish --help\n"},
 		{[]string{"pubish"}, "iconedge: no command \"pubish\"; did you mean publish; see iconedge help\n"},
 		{[]string{"edge", "--listen", "9000", "--origin", "http://127.0.0.1:1"}, "iconedge: --listen must be HOST:PORT, such as 127.0.0.1:9000, or :9000 for all addresses of this machine\n"},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/internal/units"
 )
 
 // Forwarding holds everything that an operator can set about forwarded paths (--proxy-all).
@@ -57,8 +58,8 @@ func (f *Forwarding) Flags(fs *flag.FlagSet) {
 	fs.BoolVar(&f.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own (see --icons), by the header fields of its responses (RFC 9111)")
 	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
 	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
-	fs.Int64Var(&f.MaxBody, "max-body", 0, "with --proxy-all, longest body of a forwarded request in `bytes`; the edge answers 413 to longer ones (default any length)")
-	fs.Int64Var(&f.MaxObject, "max-object", 0, "with --proxy-all, longest response that is stored, in `bytes`; one that is longer than a sixteenth of --cache-bytes, or than 64 MiB, needs --cache-dir, and at most a quarter of --cache-disk-bytes (default 1073741824)")
+	fs.Var((*units.Size)(&f.MaxBody), "max-body", "with --proxy-all, longest body of a forwarded request in `bytes`; the edge answers 413 to longer ones (default any length)")
+	fs.Var((*units.Size)(&f.MaxObject), "max-object", "with --proxy-all, longest response that is stored, in `bytes`; one that is longer than a sixteenth of --cache-bytes, or than 64 MiB, needs --cache-dir, and at most a quarter of --cache-disk-bytes (default 1GiB)")
 	fs.DurationVar(&f.Idle, "idle", defaultIdle, "with --proxy-all, `time` that an origin may pause between two parts of a response to a forwarded request")
 	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
 	fs.StringVar(&f.OriginHost, "origin-host", "", "`client|origin|NAME`, the Host that origins get: the client's, the one in --origin, or NAME; the edge's own routes never pass the client's (default client with --proxy-all, origin without)")

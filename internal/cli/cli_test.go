@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 		{"echo a --last b", 0, "b\n", ""}, // flags may follow arguments
 		{"echo a b --last", 0, "b\n", ""},
 		{"echo a -- --last", 0, "a --last\n", ""},
-		{"echo --nonsense", 2, "", "prog: flag provided but not defined: -nonsense; see prog echo --help\n"},
+		{"echo --nonsense", 2, "", "prog: no flag --nonsense; see prog echo --help\n"},
 		{"bare a", 2, "", "prog: prog bare takes no arguments but flags; see --help\n"},
 		{"echo --help", 0, "usage: prog echo [flags] WORD…\n\nPrints words.\n\n  prog echo a\n\n" +
 			"flags (each has an environment variable: --admin-listen is PROG_ADMIN_LISTEN):\n  --last word\n        only the last word\n", ""},
@@ -109,7 +109,7 @@ func TestEnvironment(t *testing.T) {
 		{"a repeatable flag replaces its variable", "--words c", map[string]string{"PROG_WORDS": "a b"}, ":1 [c] 7"},
 		{"an empty variable is none", "", map[string]string{"PROG_NUMBER": ""}, ":1 [] 7"},
 		{"each wrong variable is named", "", map[string]string{"PROG_NUMBER": "x", "PROG_SIZE": "y"},
-			"PROG_NUMBER: parse error; PROG_SIZE: parse error"},
+			`PROG_NUMBER: "x" is no number; must be one, such as 10; PROG_SIZE: "y" is no number; must be one, such as 10`},
 	} {
 		fs := program().Flags("bare", "", "")
 		listen := fs.String("admin-listen", ":1", "")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -97,6 +98,9 @@ func (f *Flags) Environment(lookup func(string) (string, bool)) error {
 		}
 		for _, v := range values(fl, value) {
 			if err := f.Set(fl.Name, v); err != nil {
+				if isVague(err.Error()) {
+					err = wrongValue(fl, strconv.Quote(v))
+				}
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}

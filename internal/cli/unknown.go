@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // kubernetes matches the variables that Kubernetes sets for each service in the namespace of a pod,
@@ -45,13 +46,36 @@ func (f *Flags) checkVariables(w io.Writer, environ []string) error {
 // undefined is how the errors of package flag begin for a flag that does not exist.
 const undefined = "flag provided but not defined: -"
 
-// explainFlag returns an error of package flag, with the nearest flag if there is no such one.
+// invalid matches the errors of package flag for the value of a flag.
+var invalid = regexp.MustCompile(`^invalid (?:boolean )?value (".*") for (?:flag )?-([a-z0-9-]+): (.*)$`)
+
+// isVague reports whether err is one that package flag gives for a value of a flag of its own types.
+func isVague(err string) bool { return err == "parse error" || err == "value out of range" }
+
+// explainFlag returns an error of package flag in the words of the person who reads it.
 func (f *Flags) explainFlag(err error) string {
-	name, found := strings.CutPrefix(err.Error(), undefined)
-	if !found {
-		return OneLine(err)
+	if name, found := strings.CutPrefix(err.Error(), undefined); found {
+		var names []string
+		f.VisitAll(func(fl *flag.Flag) { names = append(names, "--"+fl.Name) })
+		return "no flag --" + name + didYouMean("--"+name, names)
 	}
-	var names []string
-	f.VisitAll(func(fl *flag.Flag) { names = append(names, "--"+fl.Name) })
-	return "no flag --" + name + didYouMean("--"+name, names)
+	if m := invalid.FindStringSubmatch(OneLine(err)); m != nil {
+		if isVague(m[3]) {
+			return fmt.Sprintf("--%s: %s", m[2], wrongValue(f.Lookup(m[2]), m[1]))
+		}
+		return fmt.Sprintf("--%s: %s", m[2], m[3])
+	}
+	return OneLine(err)
+}
+
+// wrongValue returns an error of the value of a flag of one of the types of package flag.
+func wrongValue(fl *flag.Flag, quoted string) error {
+	g, _ := fl.Value.(flag.Getter)
+	switch g.Get().(type) {
+	case time.Duration:
+		return fmt.Errorf("%s is no time; must be a number with ms, s, m or h, such as 15s or 1h30m", quoted)
+	case bool:
+		return fmt.Errorf("%s is unknown; must be true or false", quoted)
+	}
+	return fmt.Errorf("%s is no number; must be one, such as 10", quoted)
 }

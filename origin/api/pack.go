@@ -32,21 +32,25 @@ func (a *API) pack(_ http.ResponseWriter, c *call) (*answer, error) {
 	}, nil
 }
 
-// onePack describes a pack, with one page of its visible icons and all of its visible aliases. A
-// page beyond the last is empty.
+// onePack describes a pack, with one page of its visible icons and the visible aliases of these
+// icons. A page beyond the last is empty.
 func onePack(p *catalog.Pack, page, perPage int) icon.PackAnswer {
 	ans := icon.PackAnswer{Pack: filled(*p.Pack), Page: page, PerPage: perPage, Icons: []icon.PackIcon{}, Aliases: map[string]string{}}
 	first, n := (page-1)*perPage, 0
+	onPage := map[string]bool{}
 	for m := range p.Icons {
-		switch {
-		case m.Hidden:
-		case m.AliasOf != "":
+		if m.Hidden || m.AliasOf != "" {
+			continue
+		}
+		if n >= first && n < first+perPage {
+			ans.Icons = append(ans.Icons, icon.PackIcon{Name: m.Name, Categories: list(m.Categories)})
+			onPage[m.Name] = true
+		}
+		n++
+	}
+	for m := range p.Icons {
+		if !m.Hidden && onPage[m.AliasOf] {
 			ans.Aliases[m.Name] = m.AliasOf
-		default:
-			if n >= first && n < first+perPage {
-				ans.Icons = append(ans.Icons, icon.PackIcon{Name: m.Name, Categories: list(m.Categories)})
-			}
-			n++
 		}
 	}
 	ans.Pages = (n + perPage - 1) / perPage

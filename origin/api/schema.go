@@ -71,7 +71,7 @@ func describe(object string, s *schema) {
 var described = map[string]string{
 	"Also": "Another icon with the same SVG.", "Answer": "An icon and its metadata.",
 	"Category": "A group of icons in a pack.", "License": "A licence.", "Match": "A word of the query, and how it matches.", "Metadata": "The metadata of an icon.",
-	"Pack": "A set of icons with one licence.", "PackAnswer": "A pack, one page of its icons, and its aliases.",
+	"Pack": "A set of icons with one licence.", "PackAnswer": "A pack, one page of its icons, and their aliases.",
 	"PackIcon": "An icon in the list of its pack.", "PacksAnswer": "Packs, sorted by key.", "Problem": "An error (RFC 9457).",
 	"ReleaseAnswer": "The current release, and the changes since another one.", "Result": "An icon that was found.",
 	"SearchAnswer": "The icons that were found, the best first.", "SuggestAnswer": "Queries that begin with the typed text.", "VerifyAnswer": "Whether a licence token is valid.",
@@ -91,7 +91,7 @@ var described = map[string]string{
 	"parameter": "The parameter that is wrong.", "suggestions": "Similar names or queries.", "query": "The canonical query: lower case, camelCase split, single spaces.",
 	"limit": "The largest number of results.", "offset": "The number of skipped results.", "results": "The results.", "page": "This page, from 1.",
 	"per_page": "Icons on a page.", "pages": "The number of pages.", "icons": "Icons of this page, sorted by name.", "spdx": "SPDX identifier.",
-	"aliases": "All aliases, each with its icon.", "valid": "Whether the token is valid.", "plan": "The plan of the licence.",
+	"aliases": "The aliases of the icons on this page, each with its icon.", "valid": "Whether the token is valid.", "plan": "The plan of the licence.",
 	"since": "RFC 3339, UTC.", "token": "The licence token.", "packs": "The packs.", "created": "When the release was made: RFC 3339, UTC.",
 	"all": "Everything that a cache stores may have changed.", "changed": "Surrogate keys of the changes.", "count": "Visible icons, without aliases.",
 	"license_title": "The licence's name.", "license_url": "The page with the licence's text.", "author": "The author of the pack.", "author_url": "The author's page.",
