@@ -20,7 +20,7 @@ const module = "github.com/iconedge/iconedge/"
 var rooms = map[string]string{
 	"internal/cli":      "",                  // the command line, for cmd/iconedge and loadtest
 	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
-	"internal/units":    "",                  // sizes in bytes, for flags and the configuration file
+	"internal/units":    "",                  // sizes in bytes, for flags and files
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +

@@ -49,7 +49,7 @@ const undefined = "flag provided but not defined: -"
 // invalid matches the errors of package flag for the value of a flag.
 var invalid = regexp.MustCompile(`^invalid (?:boolean )?value (".*") for (?:flag )?-([a-z0-9-]+): (.*)$`)
 
-// isVague reports whether err is one that package flag gives for a value of a flag of its own types.
+// isVague reports whether an error of package flag does not say what the value must be.
 func isVague(err string) bool { return err == "parse error" || err == "value out of range" }
 
 // explainFlag returns an error of package flag in the words of the person who reads it.

@@ -22,9 +22,9 @@ var suffixes = []struct {
 	{"k", 1 << 10}, {"m", 1 << 20}, {"g", 1 << 30}, {"t", 1 << 40}, {"b", 1}, {"", 1},
 }
 
-// ParseSize reads a size: a number, by itself in bytes, or with the unit kB, MB, GB or TB (powers of
-// 1,000), KiB, MiB, GiB or TiB (powers of 1,024), or k, m, g or t (of 1,024 too). Capitals do not
-// matter. The error names the form.
+// ParseSize reads a size: a number, by itself in bytes, or with the unit kB, MB, GB or TB (powers
+// of 1,000), KiB, MiB, GiB or TiB (powers of 1,024), or k, m, g or t (of 1,024 too). Capitals do
+// not matter. The error names the form.
 func ParseSize(s string) (Size, error) {
 	text := strings.ToLower(strings.TrimSpace(s))
 	for _, u := range suffixes {

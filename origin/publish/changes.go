@@ -25,7 +25,8 @@ type Changes struct {
 	First                    bool // the store had no current release that could be read
 	PacksAdded, PacksRemoved []PackSize
 	Packs                    []PackChanges // of the packs of both releases in which icons changed
-	Icons, Removed           int           // icons and aliases of the earlier release, and how many of them are gone
+	// Icons counts the icons and aliases of the earlier release, Removed those that are gone.
+	Icons, Removed int
 }
 
 // A PackSize is a pack with the number of its icons and aliases.

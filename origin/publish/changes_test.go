@@ -15,7 +15,7 @@ import (
 
 const described = `{"name": "Ours", "author": "Ada Lovelace <ada@example.org> (https://example.org)", "license": "MIT"}`
 
-// drawn returns the files of a pack with one icon for each name, whose drawing depends on version.
+// drawn returns the files of a pack with one icon for each name, whose path depends on version.
 func drawn(key, version string, names ...string) map[string]string {
 	pack := map[string]string{key + "/pack.json": described}
 	for _, name := range names {
