@@ -41,7 +41,7 @@ func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 	}
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
 		cfg.Reload = reloads()
-		endBy(ctx, std, drained(cfg.Drain))
+		defer endBy(ctx, drained(cfg.Drain), exit(std))()
 		if err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener, &cfg.TLSListener); err != nil {
 			return err
 		}

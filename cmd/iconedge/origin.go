@@ -38,7 +38,7 @@ func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 	}
 	cfg.Listener, cfg.AdminListener = sockets.streams[publicSocket], sockets.streams[adminSocket]
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
-		endBy(ctx, std, drained(cfg.Drain))
+		defer endBy(ctx, drained(cfg.Drain), exit(std))()
 		if err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener); err != nil {
 			return err
 		}

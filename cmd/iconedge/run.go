@@ -45,7 +45,7 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 	originCfg.Store, originCfg.Mirror = storeOf(*data), filepath.Join(*data, "mirror")
 	valid := func() error { return errors.Join(edgeCfg.Validate(), originCfg.Validate()) }
 	return serve(ctx, fs, &edgeCfg.Log, logger, valid, func(ctx context.Context) error {
-		endBy(ctx, std, drained(edgeCfg.Drain)+drained(0)) // the origin drains after the edge
+		defer endBy(ctx, drained(edgeCfg.Drain)+drained(0), exit(std))() // the origin drains after the edge
 		originCfg.Log, originCfg.Trace, originCfg.Admin = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace, edgeCfg.Admin
 		return runBoth(ctx, edgeCfg, originCfg)
 	})

@@ -24,17 +24,29 @@ func drained(drain time.Duration) time.Duration { return cmp.Or(drain, defaultDr
 // prompt makes a command end within stopWithin of a signal.
 func prompt(run func(context.Context, cli.Streams, []string) error) func(context.Context, cli.Streams, []string) error {
 	return func(ctx context.Context, std cli.Streams, args []string) error {
-		endBy(ctx, std, stopWithin)
+		defer endBy(ctx, stopWithin, exit(std))()
 		return run(ctx, std, args)
 	}
 }
 
-// endBy ends the process if it still runs some time after a signal.
-func endBy(ctx context.Context, std cli.Streams, within time.Duration) {
+// exit returns a function that ends the process.
+func exit(std cli.Streams) func() {
+	return func() {
+		fmt.Fprintln(std.Err, "iconedge: stopped")
+		os.Exit(1)
+	}
+}
+
+// endBy calls end if the command still runs some time after a signal, which cancels ctx. The
+// command calls the returned function when it returns, so that end is not called after that.
+func endBy(ctx context.Context, within time.Duration, end func()) (returned func()) {
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
-		time.AfterFunc(within, func() {
-			fmt.Fprintln(std.Err, "iconedge: stopped")
-			os.Exit(1)
-		})
+		select {
+		case <-time.After(within):
+			end()
+		case <-running.Done():
+		}
 	})
+	return stop
 }

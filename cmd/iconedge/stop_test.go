@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/iconedge/iconedge/test/harness"
 )
@@ -215,5 +218,39 @@ func TestPublishLongChain(t *testing.T) {
 		if status != 0 || !strings.Contains(out, line) {
 			t.Errorf("status %d, %s; stdout has no %q", status, stderr, line)
 		}
+	}
+}
+
+// A signal ends a command that still runs after a while. A command that has returned ends nothing,
+// because its caller, such as a test, may go on for longer.
+func TestEndBy(t *testing.T) {
+	for _, tt := range []struct {
+		what     string
+		returns  bool
+		after    time.Duration
+		wantEnds int
+	}{
+		{"it still runs", false, time.Minute, 1},
+		{"too early to say", false, time.Minute - 1, 0},
+		{"it has returned", true, time.Hour, 0},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, signal := context.WithCancel(t.Context())
+				ends := 0
+				returned := endBy(ctx, time.Minute, func() { ends++ })
+				defer returned()
+				signal()
+				synctest.Wait()
+				if tt.returns {
+					returned()
+				}
+				time.Sleep(tt.after)
+				synctest.Wait()
+				if ends != tt.wantEnds {
+					t.Errorf("ended %d times, want %d", ends, tt.wantEnds)
+				}
+			})
+		})
 	}
 }
