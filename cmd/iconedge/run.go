@@ -45,7 +45,8 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 	originCfg.Store, originCfg.Mirror = storeOf(*data), filepath.Join(*data, "mirror")
 	valid := func() error { return errors.Join(edgeCfg.Validate(), originCfg.Validate()) }
 	return serve(ctx, fs, &edgeCfg.Log, logger, valid, func(ctx context.Context) error {
-		defer endBy(ctx, drained(edgeCfg.Drain)+drained(0), exit(std))() // the origin drains after the edge
+		// the origin drains after the edge
+		defer endBy(ctx, drained(edgeCfg.Drain)+drained(0), exit(std))()
 		originCfg.Log, originCfg.Trace, originCfg.Admin = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace, edgeCfg.Admin
 		return runBoth(ctx, edgeCfg, originCfg)
 	})
