@@ -36,6 +36,7 @@ const (
 // Concurrent fetches of the same target are collapsed into one. It may be used by many goroutines.
 type Client struct {
 	cfg     Config
+	token   *tokenSource
 	base    string // the part before /search
 	timeout time.Duration
 	http    *http.Client
@@ -55,7 +56,7 @@ func New(cfg Config) *Client {
 		transport = t
 	}
 	c := &Client{
-		cfg: cfg, base: cfg.API + "/api/v1", timeout: CallTimeout, cache: newCache(), log: cfg.Log,
+		cfg: cfg, token: newTokenSource(&cfg), base: cfg.API + "/api/v1", timeout: CallTimeout, cache: newCache(), log: cfg.Log,
 		// A redirect would send the token elsewhere, so it counts as an error like any other
 		// status.
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
@@ -69,6 +70,9 @@ func New(cfg Config) *Client {
 
 // CDN returns the base address of the CDN, without a slash at its end.
 func (c *Client) CDN() string { return c.cfg.CDN }
+
+// Token returns the licence token, or "" if there is none.
+func (c *Client) Token() string { return c.token.current() }
 
 // A Query is a search. Limit is 1 to 50; an empty Pack means all packs.
 type Query struct {
@@ -205,8 +209,8 @@ func fetch[T any](ctx context.Context, c *Client, target, what string, whole fun
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if c.cfg.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.cfg.Token)
+	if token := c.Token(); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	old, kept := c.cache.find(target)
 	if kept && old.etag != "" {
@@ -274,7 +278,7 @@ func (c *Client) do(req *http.Request) (*http.Response, []byte, error) {
 
 // Redact removes the licence token from a text, because the service may send it back.
 func (c *Client) Redact(s string) string {
-	if token := c.cfg.Token; len(token) >= 8 {
+	if token := c.Token(); len(token) >= 8 {
 		return strings.ReplaceAll(s, token, "…")
 	}
 	return s

@@ -3,14 +3,18 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/logtest"
 )
 
 const (
@@ -166,6 +170,42 @@ func TestRequests(t *testing.T) {
 		if got[i] != want {
 			t.Errorf("request %q, want %q", got[i], want)
 		}
+	}
+}
+
+// TestTokenFile: each request bears the token that the file has then. While the file can't be used,
+// the previous token stays, and the log says so without its content.
+func TestTokenFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	var got string
+	var log logtest.Log
+	cfg := Config{TokenFile: path, Log: log.Logger(), Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		got = r.Header.Get("Authorization")
+		return response(200, found, "Cache-Control", "no-store"), nil
+	})}
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "--license-token-file: open ") {
+		t.Errorf("without a file: %v", err)
+	}
+	c := New(cfg)
+	for i, step := range []struct{ text, want string }{
+		{"iel_first\n", "Bearer iel_first"},
+		{"", "Bearer iel_first"},
+		{"iel_secret\niel_two", "Bearer iel_first"},
+		{" iel_second \r\n", "Bearer iel_second"},
+	} {
+		if err := os.WriteFile(path, []byte(step.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Search(t.Context(), Query{Text: fmt.Sprint("home", i), Limit: 5}); err != nil || got != step.want {
+			t.Errorf("after %q: Authorization %q, %v, want %q", step.text, got, err, step.want)
+		}
+	}
+	if logged := log.String(); strings.Count(logged, "flag=--license-token-file") != 2 || strings.Contains(logged, "iel_") {
+		t.Errorf("logged %s, want each of the two failures, and no token", logged)
+	}
+	cfg.Token = "iel_other"
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "exclude each other") {
+		t.Errorf("a token and a file: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -15,7 +16,9 @@ type Config struct {
 	API   string // base URL of the API, before /api/v1
 	CDN   string // base URL of the CDN
 	Token string // the licence token; empty: no Authorization field is sent
-	Agent string // the User-Agent, name/version
+	// TokenFile holds the licence token, and is read again when it has changed; empty: Token is used.
+	TokenFile string
+	Agent     string // the User-Agent, name/version
 
 	// Plugin makes the client keep the rules for programs that search while a person types: after
 	// a 429 it makes no request of that class until Retry-After has passed, and it reuses each
@@ -36,6 +39,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.API, "api", DefaultBase, "`URL` of the icon API, without /api/v1")
 	fs.StringVar(&c.CDN, "cdn", DefaultBase, "`URL` of the CDN for the addresses of icons")
 	fs.StringVar(&c.Token, "license-token", "", "licence `token`; prefer the variable, because other users of the machine can see flags")
+	fs.StringVar(&c.TokenFile, "license-token-file", "", "`file` of the licence token, instead of --license-token; read again when it changes (default none)")
 }
 
 // Filled returns c with defaults for empty fields, and with bases that paths can be appended to.
@@ -65,6 +69,14 @@ func (c *Config) Validate() error {
 	}
 	if !isBase(f.CDN) {
 		errs = append(errs, errors.New("--cdn must be an http or https URL without a query"))
+	}
+	if c.TokenFile != "" {
+		if strings.TrimSpace(c.Token) != "" {
+			errs = append(errs, errors.New("--license-token and --license-token-file exclude each other"))
+		}
+		if _, err := readToken(c.TokenFile); err != nil {
+			errs = append(errs, fmt.Errorf("--license-token-file: %w", err))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -61,7 +61,7 @@ func fault(resp *http.Response, body []byte, what string) *Error {
 		e.Wait = wait(resp.Header)
 		e.Sentence = "The icon service's rate limit is reached; retry " + phrase(resp.Header) + "."
 	case http.StatusUnauthorized, http.StatusForbidden:
-		e.Sentence = "The icon service did not accept the license token in ICONEDGE_LICENSE_TOKEN."
+		e.Sentence = "The icon service did not accept the license token; check ICONEDGE_LICENSE_TOKEN or ICONEDGE_LICENSE_TOKEN_FILE."
 	case http.StatusBadRequest:
 		e.Sentence = "The icon service does not take these arguments; change them."
 	default:

@@ -8,16 +8,16 @@ import (
 	"net/http"
 )
 
-// A Verdict is the API's answer about the client's token.
+// A Verdict is the API's answer about a token.
 type Verdict struct {
 	Valid bool
 	Plan  string
 }
 
-// Verify asks the API about the client's token. The error of a response that gives no verdict has
+// Verify asks the API about a token. The error of a response that gives no verdict has
 // its Status.
-func (c *Client) Verify(ctx context.Context) (Verdict, error) {
-	body, err := json.Marshal(map[string]string{"token": c.cfg.Token})
+func (c *Client) Verify(ctx context.Context, token string) (Verdict, error) {
+	body, err := json.Marshal(map[string]string{"token": token})
 	if err != nil {
 		return Verdict{}, err
 	}

@@ -70,7 +70,7 @@ func (s *Server) build() (err error) {
 	if err != nil {
 		return err
 	}
-	shared, err := openFleet(cfg, s.metrics)
+	shared, err := s.openFleet()
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ const (
 	reloadAccessLog
 	reloadAdmin
 	reloadSites
+	reloadFleet
 	reloads
 )
 
@@ -139,13 +140,13 @@ func (s *Server) watch() {
 }
 
 // openFleet connects to Redis, if the operator has configured it; otherwise it returns nil.
-func openFleet(cfg Config, m *observe.Metrics) (*fleet.Fleet, error) {
-	if cfg.Redis == "" {
+func (s *Server) openFleet() (*fleet.Fleet, error) {
+	if s.cfg.Redis == "" {
 		return nil, nil
 	}
-	f, err := cfg.Sharing.Connect(cfg.Log, m.RedisChecks())
+	f, err := s.cfg.Sharing.Connect(s.life, s.reload[reloadFleet], s.cfg.Log, s.metrics.RedisChecks())
 	if err == nil {
-		m.WatchFleet(f.Stats)
+		s.metrics.WatchFleet(f.Stats)
 	}
 	return f, err
 }

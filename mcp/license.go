@@ -25,38 +25,38 @@ const (
 // answer; after any other answer, the next call verifies again.
 type gate struct {
 	client  *client.Client
-	token   string
 	fetches singleflight.Group
 
-	mu   sync.Mutex
-	good time.Time // when the API last confirmed the token
+	mu    sync.Mutex
+	token string    // that the API confirmed
+	good  time.Time // when it last did
 }
 
 // open returns nil, or a refusal that explains the problem with the licence.
 func (g *gate) open(ctx context.Context) error {
-	token := g.token
+	token := g.client.Token()
 	if token == "" {
-		return refusef("A license token is needed: set ICONEDGE_LICENSE_TOKEN in the environment of this server.")
+		return refusef("A license token is needed: set ICONEDGE_LICENSE_TOKEN or ICONEDGE_LICENSE_TOKEN_FILE in the environment of this server.")
 	}
 	// not a token of ours, and not fit for a header field
 	if len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return refusef("The license token in ICONEDGE_LICENSE_TOKEN is not valid.")
+		return refusef("The license token is not valid; check ICONEDGE_LICENSE_TOKEN or ICONEDGE_LICENSE_TOKEN_FILE.")
 	}
-	if age := g.age(time.Now()); age < goodFor {
+	if g.age(token, time.Now()) < goodFor {
 		return nil
 	}
-	_, err := client.Collapse(ctx, &g.fetches, "", client.CallTimeout, func(ctx context.Context) (any, error) { return nil, g.confirm(ctx) })
+	_, err := client.Collapse(ctx, &g.fetches, token, client.CallTimeout, func(ctx context.Context) (any, error) { return nil, g.confirm(ctx, token) })
 	if ctx.Err() != nil && err != nil {
 		return &client.Error{Sentence: unsureFix + ".", Err: err}
 	}
 	return err
 }
 
-// age returns the time since the API confirmed the token.
-func (g *gate) age(now time.Time) time.Duration {
+// age returns the time since the API confirmed a token.
+func (g *gate) age(token string, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.good.IsZero() {
+	if g.good.IsZero() || g.token != token {
 		return graceFor
 	}
 	return now.Sub(g.good)
@@ -64,39 +64,39 @@ func (g *gate) age(now time.Time) time.Duration {
 
 // confirm verifies the token unless another call has done so since its caller looked: a call may be
 // too late for the collapsed request of the others, and must not make another one.
-func (g *gate) confirm(ctx context.Context) error {
-	if g.age(time.Now()) < goodFor {
+func (g *gate) confirm(ctx context.Context, token string) error {
+	if g.age(token, time.Now()) < goodFor {
 		return nil
 	}
-	return g.verify(ctx)
+	return g.verify(ctx, token)
 }
 
 // verify asks the API about the token. If the API cannot answer, a token that was valid within the
 // last day, and not rejected since, stays valid.
-func (g *gate) verify(ctx context.Context) error {
-	answer, err := g.client.Verify(ctx)
+func (g *gate) verify(ctx context.Context, token string) error {
+	answer, err := g.client.Verify(ctx, token)
 	now := time.Now()
 	switch {
-	case err != nil && g.age(now) < graceFor:
+	case err != nil && g.age(token, now) < graceFor:
 		return nil
 	case err != nil:
 		return unsure(err)
 	case !answer.Valid:
-		g.remember(time.Time{})
-		return refusef("The license token in ICONEDGE_LICENSE_TOKEN is not valid.")
+		g.remember(token, time.Time{})
+		return refusef("The license token is not valid; check ICONEDGE_LICENSE_TOKEN or ICONEDGE_LICENSE_TOKEN_FILE.")
 	case answer.Plan != plan:
-		g.remember(time.Time{})
+		g.remember(token, time.Time{})
 		return refusef("The license token is not of the lifetime plan, which this server needs.")
 	}
-	g.remember(now)
+	g.remember(token, now)
 	return nil
 }
 
-// remember stores the time of a positive answer, or the zero time after a rejection.
-func (g *gate) remember(good time.Time) {
+// remember stores the time of a positive answer about a token, or the zero time after a rejection.
+func (g *gate) remember(token string, good time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.good = good
+	g.token, g.good = token, good
 }
 
 // unsure returns the error of a token that the API gave no verdict about.

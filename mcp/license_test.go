@@ -4,6 +4,9 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -105,15 +108,40 @@ func TestGood(t *testing.T) {
 	})
 }
 
+// TestReplacedToken: a token that replaces another is verified, because the positive answer was about
+// the other.
+func TestReplacedToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	var asked []string
+	cfg := with(roundTrip(func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		asked = append(asked, string(body))
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"valid":true,"plan":"lifetime"}`))}, err
+	}))
+	cfg.Token, cfg.TokenFile = "", path
+	g := newLibrary(cfg).gate
+	for _, token := range []string{"iel_first", "iel_first", "iel_second", "iel_second"} {
+		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.open(t.Context()); err != nil {
+			t.Errorf("%s: %v", token, err)
+		}
+	}
+	if want := []string{`{"token":"iel_first"}`, `{"token":"iel_second"}`}; !slices.Equal(asked, want) {
+		t.Errorf("verify was asked about %q, want %q", asked, want)
+	}
+}
+
 // TestConfirmedMeanwhile: a call that is too late for the collapsed request of the others does not
 // verify the token again.
 func TestConfirmedMeanwhile(t *testing.T) {
 	asked := &silent{}
 	l := newLibrary(with(asked))
-	l.gate.good = time.Now()
+	l.gate.remember(goodToken, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // a request would fail at once
-	if err := l.gate.confirm(ctx); err != nil || asked.asked.Load() != 0 {
+	if err := l.gate.confirm(ctx, goodToken); err != nil || asked.asked.Load() != 0 {
 		t.Errorf("%v, after %d requests", err, asked.asked.Load())
 	}
 }

@@ -32,7 +32,7 @@ type library struct {
 
 func newLibrary(cfg Config) *library {
 	c := client.New(cfg.Config)
-	return &library{client: c, gate: &gate{client: c, token: cfg.Token}, log: cfg.Log}
+	return &library{client: c, gate: &gate{client: c}, log: cfg.Log}
 }
 
 // A result is the result of a tool, structured and as text.

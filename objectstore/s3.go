@@ -47,7 +47,7 @@ func openS3(a s3Address) (Bucket, error) {
 	if err := s3utils.CheckValidBucketName(a.bucket); err != nil || strings.Contains(a.bucket, ":") {
 		return nil, fmt.Errorf("%w: the bucket's name is invalid", ErrAddress)
 	}
-	creds := credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}})
+	creds := credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, newAWSFiles()})
 	client, err := minio.New(a.endpoint, &minio.Options{
 		Creds: creds, Secure: a.tls, Region: a.region, Transport: transport(), MaxRetries: attempts,
 	})

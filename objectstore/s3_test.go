@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -124,13 +125,47 @@ func TestS3CredentialsFile(t *testing.T) {
 	}
 }
 
+// TestS3CredentialsAreReadAgain checks that a store which runs uses the credentials of the AWS files
+// as they are at each request, and the previous ones while the files have none.
+func TestS3CredentialsAreReadAgain(t *testing.T) {
+	var auth string
+	address := endpoint(t, func(w http.ResponseWriter, r *http.Request) { auth = r.Header.Get("Authorization") })
+	path := write(t, "[default]\naws_access_key_id = FIRST\naws_secret_access_key = hush\n")
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": path} {
+		t.Setenv(name, value)
+	}
+	b := open(t, address)
+	for _, step := range []struct{ text, want string }{
+		{"", "FIRST"},
+		{"[default]\naws_access_key_id = SECOND\naws_secret_access_key = hush2\n", "SECOND"},
+		{"[default]\naws_access_key_id = HALF", "SECOND"},
+		{"not an INI file\n", "SECOND"},
+		{"[default]\naws_access_key_id = LAST\naws_secret_access_key = hush3\n", "LAST"},
+	} {
+		if step.text != "" {
+			if err := os.WriteFile(path, []byte(step.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		store(t, b, "a", "x")
+		if !strings.Contains(auth, "Credential="+step.want+"/") {
+			t.Errorf("after %q the Authorization is %s, want the key %s", step.text, auth, step.want)
+		}
+	}
+}
+
 // fake opens a store whose endpoint is h, for behaviour that a real service does not show.
 func fake(t *testing.T, h http.HandlerFunc) objectstore.Bucket {
 	t.Setenv("AWS_ACCESS_KEY_ID", storetest.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", storetest.SecretKey)
+	return open(t, endpoint(t, h))
+}
+
+// endpoint returns the address of a store whose endpoint is h.
+func endpoint(t *testing.T, h http.HandlerFunc) string {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	return open(t, "s3://icons?tls=false&region=us-east-1&endpoint="+srv.Listener.Addr().String())
+	return "s3://icons?tls=false&region=us-east-1&endpoint=" + srv.Listener.Addr().String()
 }
 
 // TestS3SendsPlainBodies checks that bodies are sent as they are, with a signature, and not as

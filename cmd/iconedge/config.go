@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
@@ -270,11 +271,11 @@ func configReload(ctx context.Context, std cli.Streams, args []string) error {
 		return err
 	}
 	if *tokenFile != "" {
-		token, err := os.ReadFile(*tokenFile)
+		tokens, err := admin.ReadTokens(*tokenFile)
 		if err != nil {
 			return cli.Usage("--admin-token-file: " + err.Error())
 		}
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		req.Header.Set("Authorization", "Bearer "+tokens[0])
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -59,8 +59,12 @@ func ParseURL(s string) (*redis.Options, error) {
 // redacted returns an error without the password, which a server repeats in its reply to an unknown
 // command.
 func (f *Fleet) redacted(err error) error {
-	if p := f.server.Password; p != "" && strings.Contains(err.Error(), p) {
-		return errors.New(strings.ReplaceAll(err.Error(), p, "*"))
+	password := f.server.Password
+	if f.Password != nil {
+		password = f.Password.secret()
+	}
+	if password != "" && strings.Contains(err.Error(), password) {
+		return errors.New(strings.ReplaceAll(err.Error(), password, "*"))
 	}
 	return err
 }

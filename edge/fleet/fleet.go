@@ -37,11 +37,12 @@ const DefaultTimeout = 250 * time.Millisecond
 
 // Options configure a Fleet.
 type Options struct {
-	URL     string        // see ParseURL
-	Region  string        // the edges of a region share their windows
-	Timeout time.Duration // for a check; 0: DefaultTimeout
-	Log     *slog.Logger
-	Checked func(time.Duration) // called with the duration of each check that Redis decided
+	URL      string        // see ParseURL
+	Password *Password     // for new connections; nil: the URL's
+	Region   string        // the edges of a region share their windows
+	Timeout  time.Duration // for a check; 0: DefaultTimeout
+	Log      *slog.Logger
+	Checked  func(time.Duration) // called with the duration of each check that Redis decided
 }
 
 // A Fleet is the connection of this edge to the shared state. It is safe for concurrent use.
@@ -71,6 +72,9 @@ func Open(o Options) (*Fleet, error) {
 		o.Timeout = DefaultTimeout
 	}
 	server.DialTimeout = max(server.DialTimeout, o.Timeout)
+	if o.Password != nil {
+		server.CredentialsProvider = func() (user, password string) { return server.Username, o.Password.secret() }
+	}
 	f := &Fleet{Options: o, node: rand.Text(), server: server}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	client := f.connect()

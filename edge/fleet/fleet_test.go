@@ -5,7 +5,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,6 +38,86 @@ func eventually(t *testing.T, what string, is func() bool) {
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("still not true: %s", what)
+		}
+	}
+}
+
+// A password is replaced without a restart: Redis accepts both, then the file has the new one, then
+// Redis accepts that one alone. New connections use it at once. A file that can't be used changes
+// nothing, and no message has a password.
+func TestPasswordIsReadAgain(t *testing.T) {
+	t.Parallel()
+	s, log := fleettest.Start(t), &logtest.Log{}
+	run := func(args ...any) {
+		t.Helper()
+		if err := s.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("ACL", "SETUSER", "edge", "on", ">old-secret", "~*", "+@all")
+	path := filepath.Join(t.TempDir(), "password")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old-secret\n")
+	signals := make(chan os.Signal)
+	cfg := Sharing{Redis: strings.Replace(s.URL, "unix://", "unix://edge@", 1), PasswordFile: path, Region: "here", RedisTimeout: time.Minute}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := cfg.Connect(t.Context(), signals, log.Logger(), func(time.Duration) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	w := f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 3, Window: time.Hour}, ratelimit.Options{}))
+	calls(t, w, true)
+	for _, step := range []struct{ file, logged string }{
+		{"new-secret\n", "file read again"},
+		{"\n", "invalid file"},
+	} {
+		run("ACL", "SETUSER", "edge", ">new-secret")
+		write(step.file)
+		signals <- syscall.SIGHUP
+		eventually(t, "the log says "+step.logged, func() bool { return strings.Contains(log.String(), step.logged) })
+		run("ACL", "SETUSER", "edge", "<old-secret")
+		client := f.connect()
+		if err := client.Ping(t.Context()).Err(); err != nil {
+			t.Errorf("a new connection after %q: %v", step.file, err)
+		}
+		client.Close()
+		calls(t, w, true)
+		run("ACL", "SETUSER", "edge", ">old-secret")
+	}
+	if got := f.Stats(); !got.Up || got.Local != 0 {
+		t.Errorf("%+v, want it up, and all checks in Redis", got)
+	}
+	if strings.Contains(log.String(), "secret") {
+		t.Errorf("a password is in the log: %s", log)
+	}
+}
+
+// The password is in the file or in the URL.
+func TestPasswordFileIsChecked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "password")
+	for _, row := range []struct{ url, text, want string }{
+		{"redis://a", "pass word", ""},
+		{"", "password", "--redis-password-file requires --redis"},
+		{"redis://:other@a", "password", "--redis must have no password beside --redis-password-file"},
+		{"redis://a", "\n", "--redis-password-file: " + path + ": it must have the password on one line"},
+		{"redis://a", "secret\nsecret", "on one line"},
+		{"redis://a", strings.Repeat("secret", 2000), "of at most 8 kB"},
+	} {
+		if err := os.WriteFile(path, []byte(row.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cfg := Sharing{Redis: row.url, PasswordFile: path}
+		err := cfg.Validate()
+		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%s with %.20q: %v, want %q", row.url, row.text, err, row.want)
 		}
 	}
 }
