@@ -47,8 +47,8 @@ var rooms = map[string]string{
 	"cachepolicy": "github.com/dunglas/httpsfv", // other projects can use it alone
 	"certs":       "files",                      // certificates of edge and origin
 	"files":       "",
-	"tier":        "files problem",                // edges and origins authenticate each other
-	"objectstore": "github.com/minio/minio-go/v7", // in s3.go alone
+	"tier":        "files problem",                      // edges and origins authenticate each other
+	"objectstore": "files github.com/minio/minio-go/v7", // in s3.go and s3credentials.go alone
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
@@ -75,7 +75,7 @@ var rooms = map[string]string{
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
 	// The state that edges share.
-	"edge/fleet":  "edge/ratelimit github.com/redis/go-redis",
+	"edge/fleet":  "edge/ratelimit files github.com/redis/go-redis",
 	"edge/bodies": "",
 	// The event loop for connections: it knows no protocol, and origins could use it.
 	"netloop": "golang.org/x/sys",
@@ -143,7 +143,7 @@ var rooms = map[string]string{
 	// A client of the public API: it imports nothing of edge or origin.
 	"mcp": "client hostport icon github.com/modelcontextprotocol/go-sdk golang.org/x/sync",
 	// The client of the API for programs on a user's machine.
-	"client":           "hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 golang.org/x/sync",
+	"client":           "files hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 golang.org/x/sync",
 	"client/output":    "client client/react icon",
 	"client/pace":      "",
 	"client/react":     "", // other projects can use it alone
@@ -166,7 +166,7 @@ var testPackages = []string{"certs/certstest", "edge/cache/entrytest", "test/par
 // restricted lists modules that only some files of a room may import: by path, or by a prefix that
 // ends in / or _.
 var restricted = map[string]string{
-	"github.com/minio/minio-go/v7":        "objectstore/s3.go",
+	"github.com/minio/minio-go/v7":        "objectstore/s3.go objectstore/s3credentials.go",
 	"github.com/prometheus/client_golang": "edge/observe/ origin/metrics.go",
 	"github.com/prometheus/client_model":  "edge/observe/",
 	"github.com/dgraph-io/ristretto/v2":   "edge/cache/cache.go",
