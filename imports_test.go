@@ -47,8 +47,8 @@ var rooms = map[string]string{
 	"cachepolicy": "github.com/dunglas/httpsfv", // other projects can use it alone
 	"certs":       "files",                      // certificates of edge and origin
 	"files":       "",
-	"tier":        "files problem",                      // edges and origins authenticate each other
-	"objectstore": "files github.com/minio/minio-go/v7", // in s3.go and s3credentials.go alone
+	"tier":        "files problem",                      // authenticates edges and origins
+	"objectstore": "files github.com/minio/minio-go/v7", // see restricted
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.

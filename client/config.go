@@ -16,7 +16,8 @@ type Config struct {
 	API   string // base URL of the API, before /api/v1
 	CDN   string // base URL of the CDN
 	Token string // the licence token; empty: no Authorization field is sent
-	// TokenFile holds the licence token, and is read again when it has changed; empty: Token is used.
+	// TokenFile holds the licence token, and is read again when it has changed; empty: Token is
+	// used.
 	TokenFile string
 	Agent     string // the User-Agent, name/version
 

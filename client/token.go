@@ -10,8 +10,8 @@ import (
 	"github.com/iconedge/iconedge/files"
 )
 
-// A tokenSource provides the licence token of a client: a setting, or the content of a file, which is read again
-// when it has changed. If the file can't be used, the previous token stays.
+// A tokenSource provides the licence token of a client: a setting, or the content of a file, which
+// is read again when it has changed. If the file can't be used, the previous token stays.
 type tokenSource struct {
 	mark *files.Mark // nil: there is no file
 	path string

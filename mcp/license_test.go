@@ -108,8 +108,8 @@ func TestGood(t *testing.T) {
 	})
 }
 
-// TestReplacedToken: a token that replaces another is verified, because the positive answer was about
-// the other.
+// TestReplacedToken: a token that replaces another is verified, because the positive answer was
+// about the other.
 func TestReplacedToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	var asked []string

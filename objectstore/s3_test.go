@@ -125,8 +125,8 @@ func TestS3CredentialsFile(t *testing.T) {
 	}
 }
 
-// TestS3CredentialsAreReadAgain checks that a store which runs uses the credentials of the AWS files
-// as they are at each request, and the previous ones while the files have none.
+// TestS3CredentialsAreReadAgain checks that an open store uses the credentials that the AWS files
+// have at each request, and the previous ones while the files have none.
 func TestS3CredentialsAreReadAgain(t *testing.T) {
 	var auth string
 	address := endpoint(t, func(w http.ResponseWriter, r *http.Request) { auth = r.Header.Get("Authorization") })
