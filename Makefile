@@ -164,8 +164,9 @@ plugins: clients/node_modules ## build the packages of the plugins into clients/
 	go run -C tools ./plugins -version $(VERSION) ..
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o clients/plugins/dist/iconedge-client ./cmd/iconedge-client
 
-plugins-test: build tools/node_modules clients/node_modules ## run the plugins in their real hosts: Chromium, Firefox, fzf, Neovim, rofi, a session bus, Inkscape; SKIPPED where they are not installed
-	@if command -v chromium chromium-browser google-chrome >/dev/null; then cd clients && ICONEDGE=$(CURDIR)/iconedge npm run --silent hosts; else echo 'SKIPPED: the browser extension, because chromium is not installed'; fi
+plugins-test: build tools/node_modules clients/node_modules ## run the plugins in their real hosts: VS Code's server, Chromium, Firefox, fzf, Neovim, rofi, a session bus, Inkscape; SKIPPED where they are not installed
+	@clients/vscode/host/install.sh
+	@if command -v chromium chromium-browser google-chrome >/dev/null; then cd clients && ICONEDGE=$(CURDIR)/iconedge npm run --silent hosts; else echo 'SKIPPED: the extensions for browsers and VS Code, because chromium is not installed'; fi
 	@go test -count=1 -v -timeout 15m -run '^TestPlugin' ./cmd/iconedge | grep -v '^=== RUN'; exit $${PIPESTATUS[0]}
 
 help: ## list the targets

@@ -1,4 +1,5 @@
 // Builds the plugins in TypeScript into build folders, from which tools/plugins makes the packages. VERSION: v1.2.3.
+import { execFileSync } from 'node:child_process';
 import { build } from 'esbuild';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 
@@ -34,5 +35,32 @@ async function browser(name, more) {
   await writeFile(out + 'manifest.json', JSON.stringify({ ...manifest, ...more, version }, null, 2) + '\n');
 }
 
+async function vscode() {
+  const out = here('vscode/build/');
+  await rm(out, { recursive: true, force: true });
+  await mkdir(out, { recursive: true });
+  await build({
+    entryPoints: [here('vscode/extension.ts')],
+    outfile: out + 'extension.js',
+    external: ['vscode'],
+    bundle: true,
+    minify: true,
+    format: 'cjs', // for Node and for the worker of the browser
+    target: 'es2022',
+    charset: 'utf8',
+  });
+  for (const file of ['icon.png', 'window.png']) await cp(here('vscode/' + file), out + file);
+  await cp(here('../LICENSE'), out + 'LICENSE');
+  const readme = await readFile(here('vscode/README.md'), 'utf8');
+  await writeFile(out + 'README.md', readme.replaceAll('0.0.0', version));
+  const manifest = JSON.parse(await readFile(here('vscode/package.json'), 'utf8'));
+  await writeFile(out + 'package.json', JSON.stringify({ ...manifest, version }, null, 2) + '\n');
+  // With a fixed time the package has the same bytes each time (https://reproducible-builds.org/specs/source-date-epoch/).
+  const pack = ['package', '--no-dependencies', '--no-rewrite-relative-links', '--out', 'iconedge-vscode.vsix'];
+  const env = { ...process.env, SOURCE_DATE_EPOCH: '315532800' };
+  execFileSync(here('node_modules/.bin/vsce'), pack, { cwd: out, env, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+await vscode();
 await browser('chromium', chromium);
 await browser('firefox', firefox);

@@ -1,10 +1,6 @@
 // The settings and the token in the browser's storage, which pages can't read.
 import { Client, readSettings, type Settings } from '../core';
-
-interface Secret {
-  token: string;
-  origin: string; // for which it was entered
-}
+import { secretFor, tokenFor, type Secret } from '../core/secret';
 
 /** Reads the settings. Complaints are sentences about wrong ones. */
 export async function load(): Promise<{ settings: Settings; complaints: string[] }> {
@@ -14,10 +10,9 @@ export async function load(): Promise<{ settings: Settings; complaints: string[]
 
 /** Stores settings, and a new token if it is not empty. A change to another origin deletes the token. */
 export async function save(settings: Settings, token: string): Promise<void> {
-  const { origin } = new URL(settings.baseUrl);
   const { secret } = await chrome.storage.local.get<{ secret?: Secret }>('secret');
-  if (secret && secret.origin !== origin) await forget();
-  if (token) await chrome.storage.local.set({ secret: { token, origin } satisfies Secret });
+  if (secret && !tokenFor(secret, settings.baseUrl)) await forget();
+  if (token) await chrome.storage.local.set({ secret: secretFor(token, settings.baseUrl) });
   await chrome.storage.local.set({ settings });
 }
 
@@ -28,6 +23,5 @@ export const forget = (): Promise<void> => chrome.storage.local.remove('secret')
 export async function open(): Promise<Client> {
   const { settings } = await load();
   const { secret } = await chrome.storage.local.get<{ secret?: Secret }>('secret');
-  const token = secret?.origin === new URL(settings.baseUrl).origin ? secret.token : undefined;
-  return new Client({ settings, token });
+  return new Client({ settings, token: tokenFor(secret, settings.baseUrl) });
 }

@@ -87,14 +87,14 @@ export class Client {
     return iconOf(pack, name, a);
   }
 
-  /** Returns the keys of all packs. */
-  async packs(): Promise<Set<string>> {
+  /** Returns what the API says about each pack, by their keys. */
+  async packs(): Promise<Map<string, { [name: string]: unknown }>> {
     const a = await this.#api('/packs', 'The list of packs', (d) => Array.isArray(d.packs));
-    return new Set((a.packs as unknown[]).filter(isData).flatMap((p) => (validKey(p.pack) ? [p.pack] : [])));
+    return new Map((a.packs as unknown[]).filter(isData).flatMap((p) => (validKey(p.pack) ? [[p.pack, p]] : [])));
   }
 
   /** Returns the SVG of a hit from the CDN, for a preview; throws if it is unsafe. */
-  async preview(h: Hit): Promise<string> {
+  async preview(h: Pick<Hit, 'pack' | 'name' | 'cdn'>): Promise<string> {
     const svg = await this.#text(`${h.cdn}/${h.pack}/${h.name}.svg`, 'cdn', `Icon ${h.pack}/${h.name}`);
     return safe(svg, `${h.pack}/${h.name}`);
   }
@@ -185,18 +185,27 @@ export class Client {
 function hit(r: Data): Hit | undefined {
   const { pack, name } = r;
   if (!validKey(pack) || !validKey(name)) return;
-  const end = `/${pack}/${name}.svg`;
-  if (typeof r.url !== 'string' || !/^https?:\/\/[^?#\s"\\()]+$/.test(r.url) || !r.url.endsWith(end)) return;
+  const cdn = baseOf(r.url, `/${pack}/${name}.svg`);
+  if (cdn === undefined) return;
   const credit = creditOf(r.license, r.attribution, r.commercial_use);
-  return { pack, name, ...credit, monochrome: r.monochrome === true, cdn: r.url.slice(0, -end.length) };
+  return { pack, name, ...credit, monochrome: r.monochrome === true, cdn };
 }
+
+/** Returns the base of an address that ends with a path; undefined if it is no such address. */
+const baseOf = (url: unknown, path: string): string | undefined =>
+  typeof url === 'string' && /^https?:\/\/[^?#\s"\\()]+$/.test(url) && url.endsWith(path)
+    ? url.slice(0, -path.length)
+    : undefined;
 
 function iconOf(pack: string, name: string, a: Data): Icon {
   const m = a.metadata as Data;
   const credit = creditOf(a.license, m.attribution, m.commercial_use);
   const svg = safe(String(a.svg), `${pack}/${name}`);
   const [width, height] = [Number(m.width) || 0, Number(m.height) || 0];
-  return { pack, name, svg, credit, width, height, monochrome: m.monochrome === true, recolored: m.recolored === true };
+  const cdn = baseOf(m.url, `/${pack}/${name}.svg`);
+  const more = { ...(cdn !== undefined && { cdn }), ...(validKey(m.alias_of) && { alias: m.alias_of }) };
+  const [monochrome, recolored] = [m.monochrome === true, m.recolored === true];
+  return { pack, name, svg, credit, width, height, monochrome, recolored, ...more };
 }
 
 function safe(svg: string, name: string): string {

@@ -12,6 +12,8 @@ export interface Icon {
   recolored: boolean; // the service has applied the requested colour
   width: number; // of the requested variant
   height: number;
+  cdn?: string; // base address
+  alias?: string; // the name that it is an alias of
 }
 
 /** The choices of a user. */

@@ -23,8 +23,10 @@ import (
 
 // A plugin is one package: files by their names in it, and its largest size in bytes.
 type plugin struct {
-	name  string
-	files map[string]string // from the name in the package to the path in the repository
+	name string
+	// files leads from the name in the package to the path in the repository. An empty name is that of
+	// a whole package, which clients/build.mjs has made.
+	files map[string]string
 	most  int
 }
 
@@ -35,6 +37,7 @@ var plugins = []plugin{
 	}, 20 << 10},
 	{"iconedge-chromium.zip", browser("chromium"), 80 << 10},
 	{"iconedge-firefox.xpi", browser("firefox"), 80 << 10},
+	{"iconedge-vscode.vsix", map[string]string{"": "clients/vscode/build/iconedge-vscode.vsix"}, 120 << 10},
 	{"iconedge-desktop.tar.gz", map[string]string{
 		"share/dbus-1/services/org.iconedge.Icons.service":                          "clients/desktop/org.iconedge.Icons.service",
 		"share/applications/org.iconedge.Icons.desktop":                             "clients/desktop/org.iconedge.Icons.desktop",
@@ -97,6 +100,9 @@ func (p plugin) build(root, version string) ([]byte, error) {
 	}
 	slices.Sort(names)
 	write := writeZip
+	if contents[""] != nil {
+		write = func([]string, map[string][]byte) ([]byte, error) { return contents[""], nil }
+	}
 	if strings.HasSuffix(p.name, ".tar.gz") {
 		write = writeTar
 	}

@@ -1,11 +1,10 @@
 // The extension in a real Chromium, with real keys, and the service of the program in ICONEDGE.
 import { execFileSync } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import axe from 'axe-core';
 import { launch, type Browser, type Page } from 'puppeteer-core';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { Relay } from '../../core/test/relay';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -20,25 +19,11 @@ const find = () =>
 let browser: Browser;
 let id: string;
 let popup: Page;
-let answer: ((url: string) => { status: number; body: string; retry?: string } | undefined) | undefined;
-const asked: { url: string; token: string | undefined }[] = [];
-
-// Between the extension and the real service: it records requests, and answers some itself.
-const relay = createServer((request, response) => {
-  asked.push({ url: request.url!, token: request.headers.authorization });
-  const fault = answer?.(request.url!);
-  response.setHeader('Access-Control-Allow-Origin', '*');
-  response.setHeader('Access-Control-Allow-Headers', 'Authorization');
-  response.setHeader('Access-Control-Expose-Headers', 'Retry-After');
-  if (fault?.retry) response.setHeader('Retry-After', fault.retry);
-  if (fault) return void response.writeHead(fault.status).end(fault.body);
-  void fetch(inject('edge') + request.url!).then(async (r) => {
-    response.writeHead(r.status, { 'Content-Type': r.headers.get('Content-Type') ?? '' }).end(await r.text());
-  });
-});
+let relay: Relay;
 
 beforeAll(async () => {
-  await new Promise<void>((ready) => relay.listen(0, '127.0.0.1', ready));
+  relay = new Relay(inject('edge'));
+  await relay.start();
   browser = await launch({
     executablePath: find(),
     pipe: true,
@@ -50,36 +35,33 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   await browser?.close();
-  relay.closeAllConnections();
-  relay.close();
+  relay.stop();
 });
 
 beforeEach(async () => {
-  answer = undefined;
+  relay.answer = undefined;
   await popup?.close().catch(() => undefined);
   popup = await browser.newPage();
   await popup.setViewport({ width: 400, height: 520 });
   await popup.goto(`chrome-extension://${id}/options.html`);
-  const base = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
-  await popup.evaluate((baseUrl) => chrome.storage.local.set({ settings: { baseUrl, insertAs: 'svg' } }), base);
+  await popup.evaluate((baseUrl) => chrome.storage.local.set({ settings: { baseUrl, insertAs: 'svg' } }), relay.url);
   await popup.goto(`chrome-extension://${id}/popup.html`);
   await popup.waitForSelector('#q:focus');
-  asked.length = 0;
+  relay.asked.length = 0;
 });
 
 const status = (words: string) =>
   popup.waitForFunction((w) => document.getElementById('status')!.textContent!.includes(w), {}, words);
-const searches = () => asked.filter((a) => a.url.includes('/search'));
 
 test('typing searches once, shows licences and pictures, and Enter copies with the credit', async () => {
   await browser
     .defaultBrowserContext()
     .setPermission(`chrome-extension://${id}`, { permission: { name: 'clipboard-read' }, state: 'granted' });
-  expect(asked).toEqual([]);
+  expect(relay.asked).toEqual([]);
   await popup.type('#q', 'home', { delay: 60 });
   await status('found');
-  expect(searches()).toHaveLength(1);
-  expect(searches()[0]!.url).toContain('q=home&limit=50');
+  expect(relay.searches).toHaveLength(1);
+  expect(relay.searches[0]!.url).toContain('q=home&limit=50');
   await popup.waitForFunction(
     () =>
       [...document.images].length > 0 &&
@@ -143,7 +125,7 @@ test.each([
   await popup.type('#q', 'home');
   await status('found');
   const before = await popup.$$eval('[role=option]', (o) => o.length);
-  answer = (url) => (url.includes('/search') ? fault : undefined);
+  relay.answer = (url) => (url.includes('/search') ? fault : undefined);
   await popup.type('#q', 's');
   await status(words);
   expect(await popup.$$eval('[role=option]', (o) => o.length)).toBe(before);
@@ -162,8 +144,8 @@ test('the token goes to its origin alone, and a change of origin deletes it', as
   await popup.reload();
   await popup.type('#q', 'home');
   await status('found');
-  expect(searches().at(-1)!.token).toBe('Bearer iel_secret');
-  expect(asked.filter((a) => a.url.endsWith('.svg')).every((a) => !a.token)).toBe(true);
+  expect(relay.searches.at(-1)!.token).toBe('Bearer iel_secret');
+  expect(relay.asked.filter((a) => a.url.endsWith('.svg')).every((a) => !a.token)).toBe(true);
   await options.bringToFront();
   await options.$eval('#baseUrl', (e) => ((e as HTMLInputElement).value = 'http://localhost:1'));
   await options.click('[type=submit]');

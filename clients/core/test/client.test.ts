@@ -55,7 +55,7 @@ test('requests have the form of the contract, and are made once', async () => {
 
 test('the CDN gets no token', async () => {
   const { client, requests } = service(() => new Response(svg), { token: 'iel_x' });
-  await client.preview({ ...result, commercialUse: true, monochrome: true, cdn: 'https://cdn.example' });
+  await client.preview({ pack: 'mdi', name: 'home', cdn: 'https://cdn.example' });
   expect(requests[0]![0]).toBe('https://cdn.example/mdi/home.svg');
   expect(requests[0]![1].headers).toEqual({});
 });
