@@ -1,4 +1,4 @@
-// The service as the editor uses it: settings and token, and what the user is told about failures.
+// The service as the editor uses it: settings, the token, and the messages about failures.
 import * as vscode from 'vscode';
 import { Client, Fault, readSettings, type Settings } from '../core';
 import { Library } from '../core/library';

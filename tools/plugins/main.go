@@ -24,8 +24,8 @@ import (
 // A plugin is one package: files by their names in it, and its largest size in bytes.
 type plugin struct {
 	name string
-	// files leads from the name in the package to the path in the repository. An empty name is that of
-	// a whole package, which clients/build.mjs has made.
+	// files leads from the name in the package to the path in the repository. An empty name is that
+	// of a whole package, which clients/build.mjs has made.
 	files map[string]string
 	most  int
 }
