@@ -282,9 +282,9 @@ func TestPasswordIsHidden(t *testing.T) {
 	}
 }
 
-// The account that docs/how-to/operations.md recommends has enough rights.
+// The account that docs/how-to/redis.md recommends has enough rights.
 func TestLeastAccount(t *testing.T) {
-	page, err := os.ReadFile("../../docs/how-to/operations.md")
+	page, err := os.ReadFile("../../docs/how-to/redis.md")
 	must(t, err)
 	_, line, _ := strings.Cut(string(page), "ACL SETUSER edge on ")
 	line, _, _ = strings.Cut(line, "\n")
