@@ -148,6 +148,7 @@ image: ## build the program for amd64 and arm64 into dist/, and with docker or p
 golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
 	go test ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./client/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
+	go run -C tools ./chart ..
 	go test -C tools/deploy -run "Copies|Readme" -update .
 
 react: build clients/react/node_modules chromium ## build, lint and test the React package, in Node and a browser
