@@ -397,6 +397,7 @@ const (
 
 	leastAnswered = 0.999
 	mostFactor    = 2
+	slice         = 5 * time.Millisecond // below it the kernel's scheduler decides, not the edge
 	mostMemory    = 1 << 30 // bytes
 )
 
@@ -428,7 +429,9 @@ func (a attack) full(t *testing.T, e, other *harness.Server) string {
 	quiet.took = append(quiet.took, during(quietFor).took...)
 	under.calls, under.failed, under.example = under.calls+early.calls, under.failed+early.failed, cmp.Or(under.example, early.example)
 	answered := 1 - float64(under.failed)/float64(max(under.calls, 1))
-	if answered < leastAnswered || under.p99() > mostFactor*quiet.p99() || most.memory > mostMemory {
+	// The attackers have the same two cores as the edge, so their own load is part of the baseline.
+	allowed := max(mostFactor*max(quiet.p99(), beside.p99()), slice)
+	if answered < leastAnswered || under.p99() > allowed || most.memory > mostMemory {
 		t.Errorf("%d of %d calls got no response (%v); p99 %v without an attack, %v beside one, %v under attack; %d MB", under.failed, under.calls, under.example, quiet.p99(), beside.p99(), under.p99(), most.memory>>20)
 	}
 	round := func(b clientResult) time.Duration { return b.p99().Round(10 * time.Microsecond) }

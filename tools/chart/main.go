@@ -99,8 +99,8 @@ func cacheTests(root string) (p panel, err error) {
 	return p, nil
 }
 
-// costs returns the CPU time of a hit in the mix that follows a Zipf distribution, at saturation: of
-// each server the cheapest round.
+// costs returns the CPU time of a hit in the mix with a Zipf distribution, at saturation: of each
+// server the cheapest round.
 func costs(root string) (p panel, err error) {
 	var bench struct {
 		Cells []struct {
