@@ -398,7 +398,7 @@ const (
 	leastAnswered = 0.999
 	mostFactor    = 2
 	slice         = 5 * time.Millisecond // below it the kernel's scheduler decides, not the edge
-	mostMemory    = 1 << 30 // bytes
+	mostMemory    = 1 << 30              // bytes
 )
 
 // full carries out the full form, and returns a row of the table. It also measures the client
