@@ -165,7 +165,7 @@ func (c *lingeringConn) linger(slow bool) {
 	defer c.end()
 	if !slow {
 		if c.raw().SetReadDeadline(time.Now().Add(lingerFor)) == nil {
-			io.CopyN(io.Discard, c.raw(), c.lingers())
+			dropped.drop(c.raw(), c.lingers())
 		}
 		return
 	}
@@ -174,6 +174,35 @@ func (c *lingeringConn) linger(slow bool) {
 		if !time.Now().Before(h.Due()) {
 			h.Abort()
 			return
+		}
+	}
+}
+
+// dropped reads the bytes that all lingering clients still send.
+var dropped dropper
+
+// A dropper drops bytes of many connections at a rate that leaves the processors to others: hundreds
+// of clients that go on sending refused uploads would occupy one, and delay all hits.
+type dropper struct{ active atomic.Int64 }
+
+const (
+	fewDropping = 8         // connections whose bytes are dropped as fast as they arrive
+	dropPiece   = 64 << 10  // bytes between two pauses
+	dropRate    = 512 << 20 // bytes a second, of all connections, if they are more
+)
+
+// drop drops at most n bytes of a client, until the deadline of its connection.
+func (d *dropper) drop(from io.Reader, n int64) {
+	d.active.Add(1)
+	defer d.active.Add(-1)
+	for n > 0 {
+		got, err := io.CopyN(io.Discard, from, min(n, dropPiece))
+		if err != nil {
+			return
+		}
+		n -= got
+		if active := d.active.Load(); active > fewDropping {
+			time.Sleep(time.Duration(active) * time.Second * dropPiece / dropRate)
 		}
 	}
 }
