@@ -181,8 +181,8 @@ func (c *lingeringConn) linger(slow bool) {
 // dropped reads the bytes that all lingering clients still send.
 var dropped dropper
 
-// A dropper drops bytes of many connections at a rate that leaves the processors to others: hundreds
-// of clients that go on sending refused uploads would occupy one, and delay all hits.
+// A dropper drops bytes of many connections at a rate that leaves the processors to others.
+// Hundreds of clients that go on sending refused uploads would occupy one, and delay all hits.
 type dropper struct{ active atomic.Int64 }
 
 const (
