@@ -38,6 +38,9 @@ var plugins = []plugin{
 	{"iconedge-chromium.zip", browser("chromium"), 80 << 10},
 	{"iconedge-firefox.xpi", browser("firefox"), 80 << 10},
 	{"iconedge-vscode.vsix", map[string]string{"": "clients/vscode/build/iconedge-vscode.vsix"}, 120 << 10},
+	{"iconedge.alfredworkflow", map[string]string{
+		"info.plist": "clients/alfred/info.plist", "icon.png": "clients/alfred/icon.png", "README.md": "clients/alfred/README.md", "LICENSE": "LICENSE",
+	}, 80 << 10},
 	{"iconedge-desktop.tar.gz", map[string]string{
 		"share/dbus-1/services/org.iconedge.Icons.service":                          "clients/desktop/org.iconedge.Icons.service",
 		"share/applications/org.iconedge.Icons.desktop":                             "clients/desktop/org.iconedge.Icons.desktop",
@@ -93,7 +96,7 @@ func (p plugin) build(root, version string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if path.Ext(name) == ".py" || path.Ext(name) == ".md" {
+		if slices.Contains([]string{".py", ".md", ".plist"}, path.Ext(name)) {
 			data = bytes.ReplaceAll(data, []byte("0.0.0"), []byte(version))
 		}
 		names, contents[name] = append(names, name), data
