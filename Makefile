@@ -10,7 +10,7 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # are left may still meet. That second is most of the time of a small package's tests.
 export GORACE := atexit_sleep_ms=100 $(GORACE)
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image dist golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -144,6 +144,9 @@ image: ## build the program for amd64 and arm64 into dist/, and with docker or p
 	for engine in docker podman; do if $$engine info >/dev/null 2>&1; then exec $$engine $$build; fi; done; \
 	echo "neither docker nor podman runs here; with one of them: docker $$build"; \
 	echo "to push both architectures to a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
+
+dist: ## build archives for Linux and macOS, deb and rpm, a bill of materials and checksums into dist/, reproducibly (VERSION)
+	VERSION=$(VERSION) deploy/dist.sh
 
 golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
 	go test ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./client/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
