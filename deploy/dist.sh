@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what is released into dist/: archives for Linux and macOS, packages for Debian and Red Hat,
+# Builds the files of a release into dist/: archives for Linux and macOS, packages for Debian and Red Hat,
 # a bill of materials, and checksums. The same commit and version give the same bytes.
 #
 #     VERSION=v1.2.3 deploy/dist.sh
