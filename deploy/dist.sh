@@ -22,6 +22,11 @@ archive() { # of a folder in $work
   tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode='u=rwX,go=rX' -cf - "$1" | gzip -n -9 >"dist/$1.tar.gz"
 }
 
+go build -ldflags "-s -w -X main.version=$VERSION" -o "$work/native" ./cmd/iconedge
+mkdir -p "$work/words"
+for shell in bash zsh fish; do "$work/native" completion $shell >"$work/words/iconedge.$shell"; done
+"$work/native" man >"$work/words/iconedge.1"
+
 for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do
   os=${target%/*} arch=${target#*/}
   echo "building for $target"
@@ -30,7 +35,7 @@ for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do
   for program in iconedge iconedge-client; do
     GOOS=$os GOARCH=$arch go build -ldflags "-s -w -X main.version=$VERSION" -o "$work/$folder/$program" ./cmd/$program
   done
-  cp README.md LICENSE NOTICE CHANGELOG.md "$work/$folder/"
+  cp README.md LICENSE NOTICE CHANGELOG.md "$work"/words/* "$work/$folder/"
   archive "$folder"
   [ "$os" = linux ] || continue
   # What nfpm packs lies in one folder, because its file can't name the architecture's.

@@ -29,7 +29,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	set := commands.Set{Program: program, Version: cli.BuildVersion(version)}
 	all := append(set.All(), cli.Command{Name: "version", Does: "print the version", Run: printVersion})
-	os.Exit(program.Run(ctx, all, cli.Streams{Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
+	os.Exit(program.Run(ctx, program.Documented(all), cli.Streams{Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
 }
 
 func printVersion(_ context.Context, std cli.Streams, _ []string) error {

@@ -58,7 +58,7 @@ func allCommands() []cli.Command {
 		c.Run = prompt(c.Run)
 		all = append(all, c)
 	}
-	return all
+	return iconedge.Documented(all)
 }
 
 func main() {
