@@ -17,7 +17,7 @@ type described struct{ Name, Does string }
 // flagLine is a flag in the help of a command; the next line describes it.
 var flagLine = regexp.MustCompile(`(?m)^  --([a-z0-9-]+) .*\n        (.*)$`)
 
-// helpOf returns the help of a command; empty for one without flags.
+// helpOf returns the help of a command; empty for a command without flags.
 func helpOf(c Command) string {
 	var help bytes.Buffer
 	if err := c.Run(context.Background(), Streams{&help, io.Discard}, []string{"--help"}); !errors.Is(err, ErrHelp) {

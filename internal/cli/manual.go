@@ -48,7 +48,7 @@ func body(c Command) string {
 	return strings.TrimSpace(before)
 }
 
-// roff escapes what is not text in roff(7): backslashes, and a dot or an apostrophe that begins a
+// roff escapes the signs of roff(7): backslashes, and a dot or an apostrophe at the beginning of a
 // line.
 func roff(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, `\`, `\e`), "\n")
