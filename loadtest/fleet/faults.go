@@ -35,12 +35,20 @@ func (r *run) killEdge(ctx context.Context, p *Phase) error {
 
 // killShields kills the shields, so that edges use the origin directly.
 func (r *run) killShields(ctx context.Context, _ *Phase) error {
-	for _, n := range r.shields {
-		n.kill()
-	}
+	r.stopShields()
 	if err := load.Pause(ctx, r.half()); err != nil {
 		return err
 	}
+	return r.startShields(ctx)
+}
+
+func (r *run) stopShields() {
+	for _, n := range r.shields {
+		n.kill()
+	}
+}
+
+func (r *run) startShields(ctx context.Context) error {
 	for _, n := range r.shields {
 		if err := n.start(ctx); err != nil {
 			return err

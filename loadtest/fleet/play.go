@@ -28,6 +28,7 @@ var phases = []phase{
 	{"Redis is killed, and comes back", (*run).killRedis},
 	{"a region is cut off", (*run).cutRegion},
 	{"purges", (*run).purges},
+	{"takedowns", (*run).takedown},
 	{"a new release", (*run).newRelease},
 	{"a rollback", (*run).rollback},
 	{"a new program on every edge", (*run).newProgram},
