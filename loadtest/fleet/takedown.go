@@ -18,7 +18,8 @@ import (
 const withdrawnWithin = 10 * time.Second
 
 // takedown withdraws icons, and measures when every edge refuses all of their addresses: with all
-// nodes up, without the shields, without Redis, and after the store was gone. In the end it undoes the withdrawals, for the next run over the same store.
+// nodes up, without the shields, without Redis, and after the store was gone. In the end it undoes
+// the withdrawals, for the next run over the same store.
 func (r *run) takedown(ctx context.Context, p *Phase) error {
 	targets := r.judge.reserved[4:8]
 	for _, target := range targets {
