@@ -42,9 +42,11 @@ func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
 		cfg.Reload = reloads()
 		defer endBy(ctx, drained(cfg.Drain), exit(std))()
-		if err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener, &cfg.TLSListener); err != nil {
+		ended, err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener, &cfg.TLSListener)
+		if err != nil {
 			return err
 		}
+		defer ended()
 		return edge.Run(ctx, cfg)
 	})
 }

@@ -39,9 +39,11 @@ func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 	cfg.Listener, cfg.AdminListener = sockets.streams[publicSocket], sockets.streams[adminSocket]
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
 		defer endBy(ctx, drained(cfg.Drain), exit(std))()
-		if err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener); err != nil {
+		ended, err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener)
+		if err != nil {
 			return err
 		}
+		defer ended()
 		cfg.Reload = reloads()
 		return origin.Run(ctx, cfg)
 	})

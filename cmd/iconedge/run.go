@@ -56,10 +56,11 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 // requests that are under way while the edge drains.
 func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 	e.Reload, o.Reload = reloads(), reloads()
-	err := supervised(ctx, e.Log, e.AdminListen, &e.AdminListener, &e.Listener, &e.TLSListener)
+	ended, err := supervised(ctx, e.Log, e.AdminListen, &e.AdminListener, &e.Listener, &e.TLSListener)
 	if err != nil {
 		return err
 	}
+	defer ended()
 	if e.Listener == nil {
 		if e.Listener, err = hostport.Listen(ctx, "--listen", e.Listen); err != nil {
 			return err

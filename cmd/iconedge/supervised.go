@@ -34,15 +34,16 @@ type supervisor struct {
 // supervised notifies the service manager, if there is one, of the server's state until the process
 // ends. Sockets that were passed in accept nothing before the server is ready: the clients in their
 // queue have connected during a restart, and must not notice it. supervised learns the state from
-// the admin listener, and opens it if systemd did not pass it in.
-func supervised(ctx context.Context, log *slog.Logger, address string, admin *net.Listener, passed ...*net.Listener) (err error) {
+// the admin listener, and opens it if systemd did not pass it in. The server calls ended when it
+// returns, which waits until the manager has been notified that it stops.
+func supervised(ctx context.Context, log *slog.Logger, address string, admin *net.Listener, passed ...*net.Listener) (ended func(), err error) {
 	passed = slices.DeleteFunc(passed, func(l *net.Listener) bool { return *l == nil })
 	if os.Getenv("NOTIFY_SOCKET") == "" && len(passed) == 0 {
-		return nil
+		return func() {}, nil
 	}
 	if *admin == nil && address != noAdmin {
 		if *admin, err = hostport.Listen(ctx, "--admin-listen", address); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	s := supervisor{log: log, ready: make(chan struct{})}
@@ -52,10 +53,18 @@ func supervised(ctx context.Context, log *slog.Logger, address string, admin *ne
 	for _, l := range passed {
 		*l = &patient{Listener: *l, ready: s.ready, closed: make(chan struct{})}
 	}
-	context.AfterFunc(ctx, func() { s.notify(daemon.SdNotifyStopping) })
+	notified := make(chan struct{})
+	unused := context.AfterFunc(ctx, func() {
+		s.notify(daemon.SdNotifyStopping)
+		close(notified)
+	})
 	go s.await(ctx)
 	go s.alive(context.WithoutCancel(ctx))
-	return nil
+	return func() {
+		if !unused() {
+			<-notified // an idle server ends faster than its goroutines
+		}
+	}, nil
 }
 
 // A patient listener accepts nothing before the server is ready.

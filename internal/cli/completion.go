@@ -44,7 +44,7 @@ func (p *Program) Documented(commands []Command) []Command {
 		return p.manual(std.Out, all)
 	}
 	script := func(_ context.Context, std Streams, args []string) error {
-		fs := p.Flags("completion", strings.Join(shells, "|"), "Prints a script that makes a shell complete commands and flags.\n\n  source <("+p.Name+" completion bash)")
+		fs := p.Flags("completion", strings.Join(shells, "|"), "Prints a script that makes a shell complete commands and flags.\n\n  "+p.Name+" completion bash >~/.local/share/bash-completion/completions/"+p.Name)
 		if err := fs.Parse(std, args); err != nil {
 			return err
 		}
