@@ -157,8 +157,10 @@ var rooms = map[string]string{
 	"client/lsp":       "client icon",
 	"logtest":          "", // collects log messages for tests
 	// The tests of real processes import nothing of the program's inside.
-	"test":         "test/golden test/harness edge/fleet/fleettest",
-	"test/harness": "test/listening",
+	"test": "test/golden test/harness edge/fleet/fleettest",
+	// The commands of the documents.
+	"test/documents": "test/harness github.com/yuin/goldmark",
+	"test/harness":   "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.
 	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
 		"github.com/andybalholm/brotli github.com/prometheus/common golang.org/x/sys",
@@ -185,7 +187,7 @@ var restricted = map[string]string{
 	"github.com/oschwald":                 "config/rules/geo.go",
 	"github.com/HdrHistogram":             "loadtest/", // a module of its own
 	"github.com/godbus/dbus/v5":           "client/launcher/",
-	"github.com/yuin/goldmark":            "origin/manual/",
+	"github.com/yuin/goldmark":            "origin/manual/ test/documents/",
 }
 
 // private lists packages that only their room may import, although rows allow the room.

@@ -96,7 +96,7 @@ describe('documents', () => {
   });
   test('without a site there are none; a proxy forwards them', async () => {
     const off = await start(['edge', '--origin', site.base, '--site', 'off'], /listening/);
-    for (const path of ['/docs', '/docs/', '/docs/search?q=a', '/docs/start/first-steps', '/docs/how-to/runbooks/EdgeDown']) assert.equal((await fetch(off.base + path)).status, 404, path);
+    for (const path of ['/docs', '/docs/', '/docs/search?q=a', '/docs/start/edge', '/docs/how-to/runbooks/EdgeDown']) assert.equal((await fetch(off.base + path)).status, 404, path);
     await off.end();
     const proxy = await start(['edge', '--origin', site.base, '--proxy-all'], /listening/);
     for (const path of ['/docs', '/docs/', '/docs/search?q=a']) {
