@@ -81,7 +81,7 @@ func (d *document) write(words string) {
 	}
 }
 
-// link returns the address of a link: of a page, an image, or a file that is in the repository only.
+// link returns the address of a link: of a page, an image, or a file that only the repository has.
 func (d *document) link(to string) string {
 	file, fragment, marked := strings.Cut(to, "#")
 	if file == "" || strings.Contains(file, ":") {
@@ -142,7 +142,8 @@ func size(name string, content []byte) (width, height int, err error) {
 // plain returns the text of a node without markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
-	ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the visitor returns no error
+	// The visitor returns no error.
+	ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}

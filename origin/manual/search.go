@@ -69,10 +69,11 @@ type index struct {
 	lengths  []int   // of each section, in words
 	average  float64 // of the lengths
 	places   map[string][]place
-	stems    []string // all, sorted
+	stems    []string          // all, sorted
+	stemOf   map[string]string // of each word, while the index is made
 }
 
-func newIndex() *index { return &index{places: map[string][]place{}} }
+func newIndex() *index { return &index{places: map[string][]place{}, stemOf: map[string]string{}} }
 
 // add puts the sections of a page into the index. The list of all pages is left out, because it has
 // the words of all of them.
@@ -85,7 +86,12 @@ func (x *index) add(page *Page, sections []section) {
 		weights := map[string]float64{}
 		note := func(text string, weight float64) {
 			for _, word := range wordsOf(text) {
-				weights[stem(word.lower)] += weight
+				s, known := x.stemOf[word.lower]
+				if !known {
+					s = stem(word.lower)
+					x.stemOf[word.lower] = s
+				}
+				weights[s] += weight
 			}
 		}
 		note(s.text, inText)
@@ -122,6 +128,7 @@ func (x *index) finish() {
 		x.stems = append(x.stems, word)
 	}
 	slices.Sort(x.stems)
+	x.stemOf = nil
 	total := 0
 	for _, n := range x.lengths {
 		total += n

@@ -10,8 +10,8 @@ import (
 	"github.com/iconedge/iconedge/problem"
 )
 
-// robots keeps crawlers out of the pages whose number has no end. It names the sitemaps of icons and
-// of documents; a pack could be called docs, so the latter is not among those of packs.
+// robots keeps crawlers out of the pages whose number has no end. It names the sitemap of packs,
+// and that of the documents, which is not part of the former because a pack may be called docs.
 func (s *Site) robots(context.Context, *Request) (*Page, error) {
 	return s.text("text/plain; charset=utf-8", "User-agent: *\nDisallow: /search\nDisallow: /bag\nDisallow: /-/bag\n\nSitemap: "+s.site+"/sitemap.xml\nSitemap: "+s.site+"/docs/sitemap.xml\n"), nil
 }

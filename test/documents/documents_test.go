@@ -121,7 +121,7 @@ func newReader(t *testing.T, blocks []Block) *reader {
 			t.Fatal(err)
 		}
 	}
-	for _, port := range []string{"8080", "8081", "8082", "8083"} { // defaults, which commands need not name
+	for _, port := range []string{"8080", "8081", "8082", "8083"} { // defaults of the program
 		r.port(port)
 	}
 	for _, b := range blocks {
@@ -180,7 +180,7 @@ func (r *reader) follow(page string, b Block) {
 				if strings.HasPrefix(command, "iconedge run") {
 					ready = "msg=ready open="
 				}
-				if strings.HasPrefix(command, "iconedge edge") { // which is ready once its origin answers
+				if strings.HasPrefix(command, "iconedge edge") { // it logs no readiness
 					ready = "for=admin"
 				}
 				r.serve(at, Command{Text: command, Output: gap + "\n" + gap + ready + gap + "\n"})

@@ -16,7 +16,7 @@ import (
 type Block struct {
 	Line     int
 	Language string
-	Info     string // what follows the language
+	Info     string // the words after the language
 	Text     string
 }
 
