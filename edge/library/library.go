@@ -104,7 +104,7 @@ type Library struct {
 
 var (
 	ErrNoReleases  = errors.New("the origin has no releases")
-	errUnpublished = errors.New("the origin has published no release yet")
+	errUnpublished = errors.New("the origin has no release yet, or is still reading it")
 )
 
 // newLibrary returns a library that knows the release of the entries on disk, if there are any.
