@@ -10,6 +10,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/logtest"
 	"github.com/iconedge/iconedge/problem"
 	"github.com/iconedge/iconedge/tier"
 )
@@ -61,6 +62,24 @@ func TestOriginWithoutRelease(t *testing.T) {
 	foreign := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }))
 	if a := foreign.get(t, "/mdi/home.svg"); a.StatusCode != 502 || a.Header.Get("Retry-After") != "1" {
 		t.Errorf("a 503 of a foreign origin: %d %v", a.StatusCode, a.Header)
+	}
+}
+
+// An origin that still copies its first release from the store is no reason for a warning, unless
+// that takes more than a minute.
+func TestNoWarningWhileTheOriginStarts(t *testing.T) {
+	log := new(logtest.Log)
+	e := newEdgeTest(t, &emptyOrigin{ourOrigin: newOurOrigin()}, func(c *Config) { c.Log = log.Logger() })
+	for _, tt := range []struct {
+		waited   time.Duration
+		warnings int
+	}{{0, 0}, {30 * time.Second, 0}, {2 * time.Minute, 1}} {
+		e.library.Poll()
+		e.library.Since = time.Now().Add(-tt.waited)
+		e.library.Poll()
+		if got := strings.Count(log.String(), "level=WARN"); got != tt.warnings {
+			t.Errorf("after %s: %d warnings, want %d:\n%s", tt.waited, got, tt.warnings, log)
+		}
 	}
 }
 

@@ -40,7 +40,8 @@ const (
 	// wrong. The clocks of machines that are synchronised differ by less.
 	MaxSkew = time.Minute
 
-	UnreachedFor = 5 * time.Second // from the first failure to a warning, if no origin was reached
+	UnreachedFor   = 5 * time.Second // from the first failure to a warning, if no origin was reached
+	unpublishedFor = time.Minute     // the same, if an origin was reached that has no release yet: its first start copies one from the store
 )
 
 // An Observer records what a Library learns.
@@ -104,7 +105,7 @@ type Library struct {
 
 var (
 	ErrNoReleases  = errors.New("the origin has no releases")
-	errUnpublished = errors.New("the origin has published no release yet")
+	errUnpublished = errors.New("the origin has no release yet, or is still reading it")
 )
 
 // newLibrary returns a library that knows the release of the entries on disk, if there are any.
@@ -197,6 +198,7 @@ func (l *Library) try(ask func() error) error {
 	case failing && !l.failing && !l.State.Reached():
 		l.Since = time.Now()
 		l.Log.Info("waiting for the origin", "err", err)
+	case failing && errors.Is(err, errUnpublished) && time.Since(l.Since) < unpublishedFor:
 	case failing && !l.State.Reached() && !l.unreachedLogged && time.Since(l.Since) >= UnreachedFor:
 		l.unreachedLogged = true
 		l.Log.Warn("no origin reached yet; serving only stored responses, and not ready unless the cache was restored from disk", "err", err)

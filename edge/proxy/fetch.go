@@ -345,7 +345,7 @@ var (
 // help.
 func failed(a *upstream.Response) error {
 	if a.Status == http.StatusServiceUnavailable && library.WithoutRelease(a) {
-		return problem.New(http.StatusServiceUnavailable, "not ready: the origin has published no release yet; trying again later may help").
+		return problem.New(http.StatusServiceUnavailable, "not ready: the origin has no release yet, or is still reading it; trying again later may help").
 			With("Retry-After", "5").Because(errUnready)
 	}
 	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").

@@ -93,7 +93,7 @@ func page(rows []row) []byte {
 	for _, r := range rows {
 		if r.Client != differClient {
 			fmt.Fprintf(&b, "| %s %s | %s | %s | %s | %s | %s | %s | %s |\n", r.Name, r.Version, strings.TrimSpace(r.Client+" "+r.ClientVersion), r.Did,
-				map[bool]string{true: "yes", false: "no"}[r.TLS], thousands(r.Requests), thousands(r.Hits), thousands(r.Bytes), r.Date)
+				map[bool]string{true: "yes", false: "no"}[r.TLS], counted(r.Requests), thousands(r.Hits), counted(r.Bytes), r.Date)
 		}
 	}
 	if missing := notRun(rows); len(missing) > 0 {
@@ -107,6 +107,14 @@ func page(rows []row) []byte {
 		}
 	}
 	return []byte(b.String())
+}
+
+// counted writes a number with commas, or a dash if nothing was counted.
+func counted(n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return thousands(n)
 }
 
 // thousands writes a number with commas.

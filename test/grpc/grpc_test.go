@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/interop"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/tap"
 )
 
 // start starts an edge before an h2c origin, and returns its address.
@@ -67,17 +69,21 @@ func program(t *testing.T) string {
 
 var listening = regexp.MustCompile(`"?address"?[=:]"?([0-9.]+:[0-9]+)"?,? ?"?for"?[=:]"?public`)
 
-// serve runs grpc-go's interoperability server.
+// serve runs grpc-go's interoperability server. At the end it logs how many requests the server got.
 func serve(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer()
+	var requests atomic.Int64
+	s := grpc.NewServer(grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+		requests.Add(1)
+		return ctx, nil
+	}))
 	testgrpc.RegisterTestServiceServer(s, interop.NewTestServer())
 	go s.Serve(l)
-	t.Cleanup(s.Stop)
+	t.Cleanup(func() { s.Stop(); t.Logf("requests: %d", requests.Load()) })
 	return l.Addr().String()
 }
 
