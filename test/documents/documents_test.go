@@ -185,7 +185,7 @@ func (r *reader) follow(page string, b Block) {
 				}
 				r.serve(at, Command{Text: command, Output: gap + "\n" + gap + ready + gap + "\n"})
 			} else if command != "" {
-				r.run(at, Command{Text: command, Output: gap})
+				r.run(at, Command{Text: command, Output: gap}, false)
 			}
 		}
 	case b.Language == console:
@@ -193,7 +193,7 @@ func (r *reader) follow(page string, b Block) {
 			if b.Info == "server" {
 				r.serve(at, c)
 			} else {
-				r.run(at, c)
+				r.run(at, c, b.Info == "numbers")
 			}
 		}
 	case strings.Contains(name, ".") && b.Language != sh: // a file
@@ -244,7 +244,7 @@ func (r *reader) command(ctx context.Context, text string) *exec.Cmd {
 const deadline = time.Minute
 
 // run runs a command, and compares its output.
-func (r *reader) run(at string, c Command) {
+func (r *reader) run(at string, c Command, numbers bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), deadline)
 	defer cancel()
@@ -252,7 +252,7 @@ func (r *reader) run(at string, c Command) {
 	if len(output) > 0 && !bytes.HasSuffix(output, []byte("\n")) {
 		output = append(output, '\n')
 	}
-	if got := r.asOnPage(string(output)); err != nil || !c.Pattern(false).MatchString(got) {
+	if got := r.asOnPage(string(output)); err != nil || !c.Pattern(false, numbers).MatchString(got) {
 		r.t.Fatalf("%s: %s printed (%v)\n%s\nand the page says\n%s", at, strings.TrimSpace(c.Text), err, got, c.Output)
 	}
 }
@@ -270,7 +270,7 @@ func (r *reader) serve(at string, c Command) {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 		cmd.Wait() // its status is that of a shell that was ended
 	})
-	pattern := c.Pattern(true)
+	pattern := c.Pattern(true, false)
 	if !harness.WaitFor(func() bool { return pattern.MatchString(r.asOnPage(log.String())) }) {
 		r.t.Fatalf("%s: %s printed\n%s\nand the page says\n%s", at, strings.TrimSpace(c.Text), r.asOnPage(log.String()), c.Output)
 	}
@@ -299,24 +299,29 @@ func (o *output) String() string {
 func TestPatterns(t *testing.T) {
 	tests := []struct {
 		name, promised, got string
-		server, match       bool
+		server, numbers     bool
+		match               bool
 	}{
-		{"equal", "a\nb\n", "a\nb\n", false, true},
-		{"another line", "a\n", "a\nb\n", false, false},
-		{"a missing line", "a\nb\n", "a\n", false, false},
-		{"a gap in a line", "a … c\n", "a b c\n", false, true},
-		{"a gap ends with its line", "a … c\n", "a b\nc\n", false, false},
-		{"lines", "…\nb\n", "a\na\nb\n", false, true},
-		{"no line", "…\nb\n", "b\n", false, true},
-		{"lines, then another", "…\nb\n", "a\nc\n", false, false},
-		{"nothing", "", "", false, true},
-		{"something", "", "a\n", false, false},
-		{"special characters", "a.*\n", "abc\n", false, false},
-		{"a server continues", "a\n", "a\nb\n", true, true},
-		{"a server began otherwise", "a\n", "b\na\n", true, false},
+		{"equal", "a\nb\n", "a\nb\n", false, false, true},
+		{"another line", "a\n", "a\nb\n", false, false, false},
+		{"a missing line", "a\nb\n", "a\n", false, false, false},
+		{"a gap in a line", "a … c\n", "a b c\n", false, false, true},
+		{"a gap ends with its line", "a … c\n", "a b\nc\n", false, false, false},
+		{"lines", "…\nb\n", "a\na\nb\n", false, false, true},
+		{"no line", "…\nb\n", "b\n", false, false, true},
+		{"lines, then another", "…\nb\n", "a\nc\n", false, false, false},
+		{"nothing", "", "", false, false, true},
+		{"something", "", "a\n", false, false, false},
+		{"special characters", "a.*\n", "abc\n", false, false, false},
+		{"a server continues", "a\n", "a\nb\n", true, false, true},
+		{"a server began otherwise", "a\n", "b\na\n", true, false, false},
+		{"other numbers", "a 1,000 b 0.3 MB\n", "a 2 b 17 MB\n", false, true, false},
+		{"other numbers", "a 10 b 0.3 MB\n", "a 2 b 17 MB\n", false, true, true},
+		{"a word for a number", "a 10\n", "a x\n", false, true, false},
+		{"numbers that must be equal", "a 10\n", "a 11\n", false, false, false},
 	}
 	for _, test := range tests {
-		if got := (Command{Output: test.promised}).Pattern(test.server).MatchString(test.got); got != test.match {
+		if got := (Command{Output: test.promised}).Pattern(test.server, test.numbers).MatchString(test.got); got != test.match {
 			t.Errorf("%s: %t", test.name, got)
 		}
 	}

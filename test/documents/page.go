@@ -91,8 +91,14 @@ func (b Block) Commands() (commands []Command) {
 // number of lines.
 const gap = "…"
 
-// Pattern returns the pattern of the promised output. A server continues to write after it.
-func (c Command) Pattern(server bool) *regexp.Regexp {
+// A number, and one in the text of a pattern.
+const number = `[0-9]+(?:\.[0-9]+)?`
+
+var quotedNumber = regexp.MustCompile(`[0-9]+(?:\\\.[0-9]+)?`)
+
+// Pattern returns the pattern of the promised output, in which numbers may differ if the block says
+// so. A server continues to write after it.
+func (c Command) Pattern(server, numbers bool) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`^`)
 	for line := range strings.Lines(c.Output) {
@@ -102,7 +108,9 @@ func (c Command) Pattern(server bool) *regexp.Regexp {
 		}
 		parts := strings.Split(line, gap)
 		for i := range parts {
-			parts[i] = regexp.QuoteMeta(parts[i])
+			if parts[i] = regexp.QuoteMeta(parts[i]); numbers {
+				parts[i] = quotedNumber.ReplaceAllLiteralString(parts[i], number)
+			}
 		}
 		b.WriteString(strings.Join(parts, `[^\n]*`) + ` *\n`)
 	}
