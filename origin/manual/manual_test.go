@@ -60,8 +60,8 @@ func TestMissingImage(t *testing.T) {
 	}
 }
 
-// The documents of the repository: one first heading, no level left out, all links to parts lead to
-// one, and every image is used.
+// The documents of the repository: one first heading, no level left out, titles and descriptions of
+// their own, all links to parts lead to one, and every image is used.
 func TestDocuments(t *testing.T) {
 	m := whole(t)
 	heading := regexp.MustCompile(`<h([1-6]) id="([^"]*)"`)
@@ -75,6 +75,16 @@ func TestDocuments(t *testing.T) {
 			}
 			level = next
 			ids[path+"#"+h[2]] = true
+		}
+	}
+	seen := map[string]string{}
+	for _, path := range m.Paths() {
+		p := m.Page(path)
+		for _, text := range []string{"title " + p.Title, "description " + p.Description} {
+			if other := seen[text]; other != "" || strings.HasSuffix(text, " ") {
+				t.Errorf("%s has the %q of %s", path, text, other)
+			}
+			seen[text] = path
 		}
 	}
 	link := regexp.MustCompile(`(?:href|src)="(/docs/[^"#]*)?(#[^"]*)?"`)

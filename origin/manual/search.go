@@ -169,6 +169,9 @@ func (x *index) match(word string) map[int]float64 {
 	return found
 }
 
+// mostWords is the number of different words of a query that count.
+const mostWords = 16
+
 // enough is the number of results from which parts without a word of the query are left out.
 const enough = 4
 
@@ -183,7 +186,7 @@ func (m *Manual) Search(query string) []Result {
 	ranks := map[int]*rank{}
 	asked := map[string]bool{}
 	for _, word := range wordsOf(query) {
-		if asked[word.lower] || ignored[word.lower] {
+		if asked[word.lower] || ignored[word.lower] || len(asked) == mostWords {
 			continue
 		}
 		asked[word.lower] = true
