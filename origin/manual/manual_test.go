@@ -73,6 +73,9 @@ func TestDocuments(t *testing.T) {
 			if next > level+1 || next == 1 && i > 0 {
 				t.Errorf("%s: heading %q has level %d after %d", path, h[2], next, level)
 			}
+			if c := h[2][0]; c < 'a' || c > 'z' {
+				t.Errorf("%s: the id %q does not begin with a letter: word the heading differently", path, h[2])
+			}
 			level = next
 			ids[path+"#"+h[2]] = true
 		}
