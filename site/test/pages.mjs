@@ -155,7 +155,8 @@ describe('responses', () => {
 describe('every page', () => {
   for (const colorScheme of ['light', 'dark']) test('axe finds nothing, ' + colorScheme, async () => {
     const page = await open('/', { colorScheme, bypassCSP: true });
-    for (const [name, path] of Object.entries(pages)) {
+    for (const [name, path] of [...Object.entries(pages), ['phone', '/docs/']]) {
+      if (name === 'phone') await page.setViewportSize({ width: 320, height: 640 });
       await page.goto(site.base + path);
       if (name === 'home') {
         await page.getByRole('searchbox', { name: 'Search icons' }).pressSequentially('home');
