@@ -124,7 +124,7 @@ function credits(): string[] {
 /** Reads what was stored; nothing, if it is no JSON. */
 function stored(key: string): never | undefined {
   try {
-    return JSON.parse(penpot.localStorage.getItem(key)) as never;
+    return (JSON.parse(penpot.localStorage.getItem(key)) ?? undefined) as never;
   } catch {
     return;
   }
