@@ -1,6 +1,6 @@
 // Builds a plugin for Figma or Penpot: its code, and ui.html in one file, for the service at api.
 import { build } from 'esbuild';
-import { readFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 
 const here = (path) => new URL('../' + path, import.meta.url).pathname;
 const options = { bundle: true, minify: true, write: false, format: 'iife', target: 'es2020', charset: 'utf8' };
@@ -22,6 +22,7 @@ export async function design(host, { out, version, api, cdn }) {
   const js = await script('design/ui.ts', { HOST: JSON.stringify(host), BASE: JSON.stringify(api) });
   const css = await build({ entryPoints: [here('picker/style.css')], minify: true, write: false });
   const page = (await readFile(here('design/ui.html'), 'utf8'))
+    .replace('0.0.0', version)
     .replace('<!-- baseUrl -->', host === 'figma' ? '' : base)
     .replace('/* style.css */', () => css.outputFiles[0].text.trim())
     .replace('/* ui.js */', () => js.replaceAll('</', '<\\/'));
@@ -30,8 +31,5 @@ export async function design(host, { out, version, api, cdn }) {
   if (host === 'figma')
     manifest.networkAccess.allowedDomains = [...new Set([api, cdn].map((url) => new URL(url).origin))];
   await writeFile(`${out}/manifest.json`, JSON.stringify(manifest, null, 2) + '\n');
-  for (const file of ['README.md', 'LICENSE']) {
-    const text = await readFile(here(file === 'LICENSE' ? '../LICENSE' : `${host}/README.md`), 'utf8');
-    await writeFile(`${out}/${file}`, text.replaceAll('0.0.0', version));
-  }
+  if (host === 'penpot') await cp(here('browser/icon.png'), `${out}/icon.png`);
 }

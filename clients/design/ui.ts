@@ -121,6 +121,10 @@ window.addEventListener('message', (event) => {
   if (m && Object.hasOwn(handlers, m.type)) (handlers[m.type] as (m: ToUI) => void)(m);
 });
 
+for (const id of ['color', 'size'])
+  get(id).addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && !event.isComposing) void picker.use({ how: 'enter' });
+  });
 get('insert').addEventListener('click', () => void picker.use({ how: 'enter' }));
 get('copy').addEventListener('click', () => picker.askForm());
 get('credits').addEventListener('click', () => post({ type: 'credits' }));

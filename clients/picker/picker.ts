@@ -41,6 +41,9 @@ export class Picker {
       event.preventDefault();
       void run(event);
     });
+    document.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape' && !event.isComposing && !document.querySelector('dialog[open]')) host.close();
+    });
     get('yes').addEventListener('click', () => this.#question.close('yes'));
     get('no').addEventListener('click', () => this.#question.close('no'));
   }
@@ -106,7 +109,6 @@ export class Picker {
     PageUp: () => this.#select(this.#at - 8),
     Enter: (event) =>
       event.shiftKey ? this.askForm() : this.use({ how: event.ctrlKey || event.metaKey ? 'other' : 'enter' }),
-    Escape: () => this.host.close(),
   };
 
   #rows = () => [...this.#results.children] as HTMLElement[];

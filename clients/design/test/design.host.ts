@@ -90,7 +90,11 @@ beforeAll(async () => {
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  browser = await launch({ executablePath: program.toString().trim(), pipe: true, args: ['--no-sandbox', '--lang=en'] });
+  browser = await launch({
+    executablePath: program.toString().trim(),
+    pipe: true,
+    args: ['--no-sandbox', '--lang=en'],
+  });
 }, 60_000);
 afterAll(async () => {
   await browser?.close();
@@ -142,7 +146,8 @@ describe.each(['figma', 'penpot'] as const)('%s', (name) => {
     await search('home');
     expect(relay.searches.map((s) => s.url)).toEqual(['/api/v1/search?q=home&limit=50']);
     await ui.waitForFunction(
-      () => [...document.images].every((i) => i.src.startsWith('data:') && i.naturalWidth > 0) && document.images.length,
+      () =>
+        [...document.images].every((i) => i.src.startsWith('data:') && i.naturalWidth > 0) && document.images.length,
     );
     const [icon, words] = await ui.$eval('[role=option][aria-selected=true]', (o) => [
       (o as HTMLElement).dataset.icon!,
@@ -150,7 +155,10 @@ describe.each(['figma', 'penpot'] as const)('%s', (name) => {
     ]);
     expect(words).toMatch(/MIT|Apache|ISC|CC/);
     if (process.env.ICONEDGE_PICTURES)
-      await page.screenshot({ path: new URL(`../../${name}/window.png`, import.meta.url).pathname as `${string}.png` });
+      await page.screenshot({
+        path: new URL(`../../${name}/window.png`, import.meta.url).pathname as `${string}.png`,
+        clip: { x: 0, y: 0, width: 400, height: 330 },
+      });
     await press('Enter');
     await status('Inserted ' + icon);
     expect(await ui.$eval('#status', (s) => s.textContent)).toMatch(/, (MIT|Apache-2.0|ISC): ./);
@@ -164,16 +172,16 @@ describe.each(['figma', 'penpot'] as const)('%s', (name) => {
       ['#credits', '#list[open]'],
       ['#options', '#settings[open]'],
     ];
-    await search('home');
+    await search('bar'); // more than fit
+    await ui.evaluate(axe.source);
     for (const value of ['light', 'dark']) {
       // Figma marks its theme with a class; Penpot sends it.
-      await ui.evaluate((theme) => document.documentElement.classList.replace('figma-light', 'figma-' + theme) || document.documentElement.classList.add('figma-' + theme), value);
+      await ui.evaluate((theme) => (document.documentElement.className = 'figma-' + theme), value);
       await page.evaluate((theme) => frames[0]!.postMessage({ type: 'theme', theme }, '*'), value);
       await ui.waitForFunction((v) => getComputedStyle(document.documentElement).colorScheme === v, {}, value);
       for (const [button, open] of dialogs) {
         await ui.click(button);
         await ui.waitForSelector(open);
-        await ui.evaluate(axe.source);
         const found = await ui.evaluate(async () =>
           (await (globalThis as unknown as { axe: typeof axe }).axe.run()).violations.map(
             (v) => v.id + ': ' + v.nodes.map((n) => n.html).join(),
@@ -188,7 +196,10 @@ describe.each(['figma', 'penpot'] as const)('%s', (name) => {
   test('the keyboard alone chooses icon, colour, style and form, reads the credits, and closes', async () => {
     await search('bar');
     await press('ArrowDown');
-    const chosen = await ui.$eval('#q', (q) => document.getElementById(q.getAttribute('aria-activedescendant')!)!.dataset.icon);
+    const chosen = await ui.$eval(
+      '#q',
+      (q) => document.getElementById(q.getAttribute('aria-activedescendant')!)!.dataset.icon,
+    );
     expect(chosen).toBe(await ui.$eval('[role=option]:nth-child(2)', (o) => (o as HTMLElement).dataset.icon));
     await press('Enter', true);
     await ui.waitForSelector('#forms[open] button:focus');
@@ -200,17 +211,20 @@ describe.each(['figma', 'penpot'] as const)('%s', (name) => {
     await page.keyboard.type('#0000ff');
     await press('Tab');
     await page.keyboard.type('40');
+    await press('Enter');
+    await status('Inserted ' + chosen);
     await press('Tab');
-    await press('ArrowDown');
+    await press('ArrowDown'); // style Brand
     for (let i = 0; i < 2; i++) await press('Tab');
     await press('Enter'); // Insert
-    await status('Inserted ' + chosen);
+    await expect.poll(insertion).toBe(2);
     for (let i = 0; i < 2; i++) await press('Tab');
     await press('Enter'); // Credits
     await ui.waitForSelector('#list[open] textarea:focus');
     expect(await ui.$eval('#list-text', (t) => (t as HTMLTextAreaElement).value)).toMatch(`${chosen}: license `);
     await press('Escape');
-    await ui.focus('#q');
+    await ui.waitForFunction(() => !document.querySelector('dialog[open]'));
+    expect(host.closed).toBe(false);
     await press('Escape');
     await expect.poll(() => host.closed).toBe(true);
   });

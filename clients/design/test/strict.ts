@@ -33,7 +33,10 @@ export async function run(entry: string, globals: object): Promise<string> {
   const { text } = outputFiles[0]!;
   const context = createContext({ ...globals });
   // Penpot's sandbox hardens the language: https://docs.endojs.org/modules/ses.html
-  runInContext(`for (const c of [Object, Array, Error, Map, Set, Promise, RegExp]) Object.freeze(c.prototype)`, context);
+  runInContext(
+    `for (const c of [Object, Array, Error, Map, Set, Promise, RegExp]) Object.freeze(c.prototype)`,
+    context,
+  );
   runInContext(text, context);
   return text;
 }

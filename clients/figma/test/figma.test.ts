@@ -21,7 +21,7 @@ test('inserts at the middle of the view: name, size, colour, credit, selection a
   expect(frame()).toMatchObject({ type: 'FRAME', name: 'mdi/home', width: 48, height: 48, x: 976, y: 476 });
   expect(frame().getSharedPluginData('iconedge', 'credit')).toBe('license Apache-2.0; attribution: Pictogrammers');
   const [whole, half, line] = frame().nodes;
-  expect(whole!.fills).toMatchObject([solid('#ff0000')].map(({ visible: _, ...paint }) => paint));
+  expect(whole!.fills).toMatchObject([{ type: 'SOLID', opacity: 1, color: { r: 1, g: 0, b: 0 } }]);
   expect(half!.fills).toMatchObject([{ opacity: 0.5, color: { r: 1, g: 0, b: 0 } }]);
   expect(line).toMatchObject({ fills: [], strokes: [{ color: { r: 1, g: 0, b: 0 } }] });
   expect(figma.selection).toEqual([frame()]);

@@ -93,7 +93,8 @@ export class Host {
   send: (m: unknown) => void = () => undefined;
   #blocks = 0;
 
-  state = (): string => JSON.stringify(this.root.every(), ['id', 'name', 'x', 'y', 'width', 'height', 'fills', 'fillColor']);
+  state = (): string =>
+    JSON.stringify(this.root.every(), ['id', 'name', 'x', 'y', 'width', 'height', 'fills', 'fillColor']);
 
   readonly api: Penpot;
 
