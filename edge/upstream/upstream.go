@@ -105,6 +105,7 @@ type Client struct {
 	dial           dial            // of lean exchanges
 	ours           string
 	leanAlways     bool
+	quickFields    atomic.Pointer[quickFields]
 	choosing
 	stats struct{ requests, failures, timeouts, broken, retries, open atomic.Int64 }
 }
