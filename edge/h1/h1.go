@@ -68,6 +68,15 @@ type Answerer interface {
 	Answer(dst []byte, r *eligible.Request) (out []byte, ok bool)
 }
 
+// A Fetcher is an Answerer that can also make a response ready.
+type Fetcher interface {
+	Answerer
+	// Fetch begins to make the response to a request that Answer has left to the server. ready is
+	// called once, on any goroutine, with a function that appends the whole response; with nil the
+	// server must answer. If Fetch returns false, the server must answer at once.
+	Fetch(r *eligible.Request, client interface{ ClientGone() bool }, ready func(append func(dst []byte) []byte)) bool
+}
+
 // Limits holds the limits of a connection. Request and Answer apply to each MiB of a whole request
 // or response.
 type Limits struct {

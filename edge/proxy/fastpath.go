@@ -330,11 +330,16 @@ func serialise(e *cache.Entry) {
 		return
 	}
 	part := func(p storedPart) []byte { return appendPart(nil, p, e, e.Date, false) }
-	head := &cache.Head{Type: part(partType), Always: part(partAlways), WithBody: part(partWithBody), Own: part(partOwn), OwnBody: part(partOwnBody), ColourUses: -1}
-	if e.Monochrome == "?1" {
-		head.ColourUses = icon.Paints(e.Identity().Body)
-	}
+	head := &cache.Head{Type: part(partType), Always: part(partAlways), WithBody: part(partWithBody), Own: part(partOwn), OwnBody: part(partOwnBody), ColourUses: colourUses(e)}
 	e.Head = head
+}
+
+// colourUses returns the value of Head.ColourUses.
+func colourUses(e *cache.Entry) int {
+	if e.Monochrome == "?1" {
+		return icon.Paints(e.Identity().Body)
+	}
+	return -1
 }
 
 // AnswerH2 does for HTTP/2 what Answer does for HTTP/1.1. It appends the same head, as a

@@ -24,7 +24,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	times, began := c.patience(r), time.Now()
 	first := c.quick(ctx, r, began)
 	if first != nil && first.resp != nil && !failing(first.resp) {
-		return c.newResponse(first.resp, began), nil
+		return c.quickResponse(first, began), nil
 	}
 	stop := func() {}
 	if times.Whole > 0 {

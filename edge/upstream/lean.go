@@ -54,6 +54,12 @@ type leanTry struct {
 	conn        *wire.Conn
 	stop        func() bool // ends the watch over the context
 	sent, begun bool        // bytes were written, bytes of a response were read
+
+	takesKnown bool   // see Request
+	received   []byte // the head of the response, until the next read
+	known      *Known // that head; nil: another one
+	values     Values // of that
+	unknown    string // the shared lines of a head that may become known
 }
 
 // tryLean is the part of try that sends the request. With fresh it uses a new connection.
@@ -123,8 +129,8 @@ func (x *leanTry) exchange(request []byte) (wire.Head, wire.Form, error) {
 	for {
 		n, err := x.conn.Fill()
 		x.begun = x.begun || n > 0
-		if h, size, form := wire.Parse(x.conn.Received); n > 0 && form != wire.Incomplete {
-			x.conn.Received = x.conn.Received[size:]
+		if h, size, form := x.parse(x.conn.Received); n > 0 && form != wire.Incomplete {
+			x.received, x.conn.Received = x.conn.Received, x.conn.Received[size:]
 			return h, form, nil
 		}
 		if err != nil {

@@ -21,6 +21,7 @@ type firstTry struct {
 	resp   *http.Response // with its whole body; nil: err, or rest
 	err    error
 	rest   *leanRest
+	try    *leanTry
 }
 
 // A leanRest is a response that is unusual, or whose body has not arrived yet.
@@ -47,7 +48,7 @@ func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTr
 		o.record(probe, inconclusive, nil, began)
 		return nil
 	}
-	x := &leanTry{client: c, origin: o, conn: conn, attempt: &attempt{head: head{exact: r.StrictLength}}}
+	x := &leanTry{client: c, origin: o, conn: conn, takesKnown: r.TakesKnown, attempt: &attempt{head: head{exact: r.StrictLength}}}
 	x.atLeast = min(c.firstByte/4, checkTimeout/2)
 	due, late := began.Add(c.firstByte), errNoHead
 	if half := (&route{safe: true}).headTimeout(c, o, c.firstByte); half > 0 {
@@ -61,8 +62,12 @@ func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTr
 	conn.Begin(due)
 	h, form, err := x.exchange(request)
 	inTime := conn.End()
-	t := &firstTry{origin: o}
+	t := &firstTry{origin: o, try: x}
 	if err == nil && inTime && (form != wire.Plain || h.Length > int64(len(conn.Received))) {
+		if x.known != nil {
+			h, _, form = wire.Parse(x.received)
+			x.known = nil
+		}
 		t.rest = &leanRest{x, h, form} // with its slot
 		return t
 	}
@@ -82,12 +87,27 @@ func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTr
 	if err != nil {
 		x.drop()
 		v, t.err = x.fail(cause, err)
-	} else {
+	} else if x.known == nil {
 		c.learn(o, r, t.resp)
 	}
 	o.record(false, v, t.err, time.Now())
 	return t
 }
+
+// quickResponse returns the response of a quick exchange.
+func (c *Client) quickResponse(t *firstTry, requestTime time.Time) *Response {
+	if k := t.try.known; k != nil {
+		return &Response{Host: t.origin.name(), Status: t.resp.StatusCode, Header: k.Header, Length: t.resp.ContentLength, Body: t.resp.Body,
+			RequestTime: requestTime, ResponseTime: time.Now(), Known: k, Values: t.try.values, Trailer: noTrailer}
+	}
+	a := c.newResponse(t.resp, requestTime)
+	if t.try.unknown != "" {
+		c.known.add(t.try.unknown, a.Header)
+	}
+	return a
+}
+
+func noTrailer() http.Header { return http.Header{} }
 
 // takeQuick takes an idle connection and a slot; nil: one of them is not there.
 func (o *origin) takeQuick(ctx context.Context) *wire.Conn {

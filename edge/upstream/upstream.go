@@ -106,6 +106,7 @@ type Client struct {
 	ours           string
 	leanAlways     bool
 	quickFields    atomic.Pointer[quickFields]
+	known          knownHeads
 	choosing
 	stats struct{ requests, failures, timeouts, broken, retries, open atomic.Int64 }
 }
