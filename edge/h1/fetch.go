@@ -13,6 +13,7 @@ type fetch struct {
 	fresh  bool                            // it is the first of its connection
 	more   bool                            // something may have arrived meanwhile
 	append func(dst []byte) (whole []byte) // the response; nil: the server must answer
+	result any                             // for the server
 	ready  atomic.Bool
 }
 
@@ -23,8 +24,8 @@ func (c *Conn) fetch(s *Scratch, early []byte, now time.Time, f *fetch) bool {
 		return false
 	}
 	f.size = s.size
-	ready := func(append func(dst []byte) []byte) {
-		f.append = append
+	ready := func(append func(dst []byte) []byte, result any) {
+		f.append, f.result = append, result
 		f.ready.Store(true)
 		c.socket.Wake()
 	}
@@ -47,7 +48,7 @@ func (c *Conn) fetched(s *Scratch) Next {
 	now := time.Now()
 	if f.append == nil {
 		c.toServer(early, now)
-		c.fresh, c.declined, c.sampled = f.fresh, true, false
+		c.fresh, c.declined, c.sampled, c.prepared = f.fresh, true, false, f.result
 		return ForServer
 	}
 	s.out = f.append(s.out[:0])

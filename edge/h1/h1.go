@@ -72,9 +72,10 @@ type Answerer interface {
 type Fetcher interface {
 	Answerer
 	// Fetch begins to make the response to a request that Answer has left to the server. ready is
-	// called once, on any goroutine, with a function that appends the whole response; with nil the
-	// server must answer. If Fetch returns false, the server must answer at once.
-	Fetch(r *eligible.Request, client interface{ ClientGone() bool }, ready func(append func(dst []byte) []byte)) bool
+	// called once, on any goroutine, with a function that appends the whole response. If it is nil,
+	// the server must answer, by the result. If Fetch returns false, the server must answer at
+	// once.
+	Fetch(r *eligible.Request, client interface{ ClientGone() bool }, ready func(append func(dst []byte) []byte, result any)) bool
 }
 
 // Limits holds the limits of a connection. Request and Answer apply to each MiB of a whole request
@@ -124,6 +125,7 @@ type serving struct {
 	rests    bool // the connection can return to its loop
 	declined bool // the Answerer has left the first request to the server
 	sampled  bool // because it is sampled
+	prepared any  // the result of Fetch for the first request
 }
 
 // NewConn returns a connection that answers requests with the ready responses of a.
@@ -299,6 +301,16 @@ func (c *Conn) readCurrent(p []byte) (n int, err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// Fetched returns the result of Fetch for the server's current request, once; nil: there is none.
+func (c *Conn) Fetched() any {
+	if c.serving == nil {
+		return nil
+	}
+	result := c.prepared
+	c.prepared = nil
+	return result
 }
 
 // Strict reports whether the lines of the server's current request are well-formed, as far as the

@@ -176,18 +176,18 @@ type fetches struct {
 	waiting func()
 }
 
-func (f *fetches) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte)) bool {
+func (f *fetches) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) bool {
 	if f.random == nil || f.random.IntN(4) == 0 || !bytes.HasPrefix(r.Target, []byte("/miss")) {
 		return false
 	}
 	response := func(dst []byte) []byte { return append(dst, hitHead+"GET"...) }
 	switch f.random.IntN(4) {
 	case 0:
-		ready(response)
+		ready(response, nil)
 	case 1:
-		f.waiting = func() { ready(nil) }
+		f.waiting = func() { ready(nil, f) }
 	default:
-		f.waiting = func() { ready(response) }
+		f.waiting = func() { ready(response, nil) }
 	}
 	return true
 }

@@ -23,11 +23,16 @@ type fastMiss struct {
 	accept  string
 	secure  bool
 	arrived time.Time
+
+	fetch  *collapse.Fetch
+	began  bool // the request began it
+	came   cache.Generation
+	result collapse.Result
 }
 
 // Fetch begins to fetch the icon that a request asks for; see h1.Fetcher. It reports false if the
 // pipeline has to answer.
-func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte)) bool {
+func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) bool {
 	sites := h.current.Load()
 	if h.draining.Load() || h.Options.Redirect != "" && !q.Secure || q.Tier || q.IfNoneMatch != nil || sites.Icons == nil || sites.Icons.Name != "" || h.Options.Reports.Tracer != nil || h.Options.Reports.Lines != nil {
 		return false
@@ -52,9 +57,11 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 		return false
 	}
 	f, began := h.join(m.q, nil, key, came, q.Now, h.fetchAndStore, false)
+	m.fetch, m.began, m.came = f, began, came
 	waits := h.Options.Cache.Then(f, key, func(l collapse.Result) {
 		h.Options.Origin.limiter.release(slot)
-		ready(h.fastMissed(m, f, &l, began, came))
+		m.result = l
+		ready(h.appendMiss(m), m)
 	})
 	if !waits {
 		h.Options.Origin.limiter.release(slot)
@@ -62,15 +69,32 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 	return waits
 }
 
-// fastMissed returns the function that appends the response; nil: the pipeline has to answer.
-func (h *Proxy) fastMissed(m *fastMiss, f *collapse.Fetch, l *collapse.Result, began bool, came cache.Generation) func([]byte) []byte {
-	e, now := l.Entry, time.Now()
+// take makes the result of a fetch on the fast path that of the request, and returns the state that
+// follows it.
+func (x *finding) take(h *Proxy, m *fastMiss) state {
+	x.forward, x.key, x.came, x.result, x.arrived = cachepolicy.ForwardURIMiss, m.q.key, m.came, m.result, time.Now()
+	if m.result.Found {
+		x.stored.entry = m.result.Entry
+	}
+	return afterJoin(nil, m.waited(h), x.q, x.now, x.arrived)
+}
+
+func (m *fastMiss) waited(h *Proxy) waited {
+	return waited{Result: &m.result, began: m.began, invalidated: h.Options.Cache.InvalidatedSince(m.fetch, m.result.ForOthers(), m.came)}
+}
+
+// appendMiss returns the function that appends the response; nil: the pipeline has to answer.
+func (h *Proxy) appendMiss(m *fastMiss) func([]byte) []byte {
+	l, now := &m.result, time.Now()
+	e := l.Entry
 	if l.Err != nil || l.Stream != nil || !l.Stored || e.Status != http.StatusOK || e.Head == nil || h.draining.Load() {
 		return nil
 	}
-	if began {
+	switch afterJoin(nil, m.waited(h), m.q, m.arrived, now) {
+	case stateFetch:
 		now = m.arrived
-	} else if h.Options.Cache.InvalidatedSince(f, e, came) || !cachepolicy.MayShare(l.Collapsed(), m.q.policy, nil, now) {
+	case stateCollapsed:
+	default:
 		return nil
 	}
 	v, coding := e.Choose(m.accept)
@@ -78,13 +102,13 @@ func (h *Proxy) fastMissed(m *fastMiss, f *collapse.Fetch, l *collapse.Result, b
 		return nil
 	}
 	t := head{coding: coding, length: len(v.Body), etag: []byte(v.ETag), ranges: coding == entry.Identity, count: &access.Count{}}
-	t.status = cachepolicy.CacheStatus{Forward: cachepolicy.ForwardURIMiss, Collapsed: !began}
+	t.status = cachepolicy.CacheStatus{Forward: cachepolicy.ForwardURIMiss, Collapsed: !m.began}
 	outcome := exchange.Collapsed
-	if began {
+	if m.began {
 		outcome = exchange.Miss
 		t.status.Stored, t.status.HasTTL, t.status.TTL = true, true, e.Freshness().TTL(now)
 	}
-	if t.aged = !began || e.Policy.AgeAt(now) >= time.Second || e.Freshness().SoftPurged; t.aged {
+	if t.aged = !m.began || e.Policy.AgeAt(now) >= time.Second || e.Freshness().SoftPurged; t.aged {
 		t.age = ageToSend(e, now)
 	}
 	if m.secure {
