@@ -49,6 +49,9 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 	name := strings.TrimSuffix(key[1:], ".svg")
 	m.q = &fetchRequest{key: key, target: key, own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: name, header: h.fieldsFor(key), policy: cachepolicy.Request{Method: http.MethodGet, Target: key}}
 	came := h.Options.Cache.Generation()
+	if h.Options.Cache.Reads(key) {
+		return false // an event loop must not block
+	}
 	if s := h.lookup(m.q); s.entry != nil || h.Options.Library.Absent(name, q.Now) != nil || h.Options.Cache.IsHitForPass(key, q.Now) {
 		return false
 	}
