@@ -20,6 +20,7 @@ const module = "github.com/iconedge/iconedge/"
 var rooms = map[string]string{
 	"internal/cli":      "",                  // the command line, for cmd/iconedge and loadtest
 	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
+	"internal/inflate":  "",                  // short deflate streams, for edge and origin
 	"internal/units":    "",                  // sizes in bytes, for flags and files
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
@@ -60,7 +61,7 @@ var rooms = map[string]string{
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
 	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
-	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation github.com/klauspost/compress github.com/molecule-man/go-brrr",
+	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation internal/inflate github.com/klauspost/compress github.com/molecule-man/go-brrr",
 	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/slabs",
 	"edge/cache/disk":         "cachepolicy edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
 	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation",
@@ -132,7 +133,7 @@ var rooms = map[string]string{
 	"origin/svg":                    "icon",
 	// The forms of Iconify's API, for clients of Iconify.
 	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",
-	"origin/release": "icon github.com/klauspost/compress",
+	"origin/release": "icon internal/inflate github.com/klauspost/compress",
 	// What icons look like, for the search; its input is the output of origin/svg.
 	"origin/shape":      "",
 	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync golang.org/x/sys",

@@ -36,6 +36,7 @@ const maxTaken = 256 << 10
 type fastHit struct {
 	view   cache.View
 	target parsedTarget
+	hex    [len("#rrggbb")]byte // the colour, if parsedTarget has read it; 0: that of target
 	age    time.Duration
 	ttl    time.Duration // remaining freshness lifetime
 	status int
@@ -56,7 +57,7 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil {
 		return false
 	}
-	if m.target, ok = h.parsedTarget(q.Target); !ok || !sites.seenHosts.has(q.Host) || m.target.route == routes.Page && !sites.Icons.Pages {
+	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route == routes.Page && !sites.Icons.Pages {
 		return false
 	}
 	if !h.Options.Cache.View(m.target.key, &m.view) {
@@ -75,7 +76,7 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 // choose selects the status, coding and body that the client gets from a fresh entry. It reports
 // false where the pipeline has to decide.
 func (h *Proxy) choose(m *fastHit, q *eligible.Request) bool {
-	v, color := &m.view, m.target.color
+	v, color := &m.view, m.color()
 	var fresh bool
 	if m.age, m.ttl, fresh = v.Fresh(q.Now); !fresh {
 		return false
@@ -142,7 +143,7 @@ func (h *Proxy) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.Re
 	var t head
 	t.bodyless = m.status != http.StatusOK
 	t.coding, t.ranges = m.coding, m.coding == entry.Identity
-	t.etag, t.color = m.view.ETag(m.coding), m.target.color
+	t.etag, t.color = m.view.ETag(m.coding), m.color()
 	t.aged, t.age = true, m.age
 	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, m.ttl
 	t.count = &m.count
@@ -160,10 +161,18 @@ var gzipTagEnd = []byte("-" + cachepolicy.Gzip + `"`)
 
 // length returns the length of the body after any colouring.
 func (m *fastHit) length() int {
-	if m.target.color != "" {
-		return icon.RecolouredLen(len(m.body), m.view.Head().ColourUses, m.target.color)
+	if c := m.color(); c != "" {
+		return icon.RecolouredLen(len(m.body), m.view.Head().ColourUses, c)
 	}
 	return len(m.body)
+}
+
+// color returns the colour of the response; empty: that of the icon. It is valid as long as m.
+func (m *fastHit) color() icon.Color {
+	if m.hex[0] != 0 {
+		return icon.Color(unsafe.String(&m.hex[0], len(m.hex)))
+	}
+	return m.target.color
 }
 
 // appendBody appends the body, if the response has one.
@@ -171,8 +180,8 @@ func (m *fastHit) appendBody(dst []byte) []byte {
 	switch {
 	case m.status != http.StatusOK:
 		return dst
-	case m.target.color != "":
-		return icon.AppendRecoloured(dst, m.body, m.target.color)
+	case m.color() != "":
+		return icon.AppendRecoloured(dst, m.body, m.view.Head().ColourUses, m.color())
 	}
 	return append(dst, m.body...)
 }
@@ -204,18 +213,34 @@ type parsedTarget struct {
 type parsedTargets [1 << 14]atomic.Pointer[parsedTarget]
 
 // parsedTarget returns the parsed form of a target; it is not ok if the pipeline has to parse it. A
-// path without a query is its own cache key: if it is malformed, no entry is stored under it.
-func (h *Proxy) parsedTarget(target []byte) (t parsedTarget, ok bool) {
-	if bytes.IndexByte(target, '?') < 0 {
+// path without a query is its own cache key: if it is malformed, no entry is stored under it. So is
+// the path of an icon in a colour of hexadecimal digits, which is then in hex.
+func (h *Proxy) parsedTarget(target []byte, hex *[7]byte) (t parsedTarget, ok bool) {
+	at := bytes.IndexByte(target, '?')
+	if at < 0 {
 		key := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the request only
 		route, ok := routes.FastRoute(key)
 		return parsedTarget{key: key, route: route}, ok
+	}
+	if digits, given := bytes.CutPrefix(target[at:], colourQuery); given {
+		if _, ok = icon.AppendHexColor(hex[:0], bytes.TrimPrefix(digits, escapedHash)); ok {
+			key := unsafe.String(unsafe.SliceData(target), at) // as above
+			if isPlainIcon(key) {
+				return parsedTarget{key: key, route: routes.CDN}, true
+			}
+		}
+		*hex = [7]byte{}
 	}
 	if known := recent.Slot(h.targets[:], target).Load(); known != nil && known.raw == string(target) {
 		return *known, true
 	}
 	return t, false
 }
+
+var (
+	colourQuery = []byte("?color=")
+	escapedHash = []byte("%23")
+)
 
 // rememberTarget stores the parsed form of a target for the fast path.
 func (h *Proxy) rememberTarget(r *request) {
@@ -330,11 +355,16 @@ func serialise(e *cache.Entry) {
 		return
 	}
 	part := func(p storedPart) []byte { return appendPart(nil, p, e, e.Date, false) }
-	head := &cache.Head{Type: part(partType), Always: part(partAlways), WithBody: part(partWithBody), Own: part(partOwn), OwnBody: part(partOwnBody), ColourUses: -1}
-	if e.Monochrome == "?1" {
-		head.ColourUses = icon.Paints(e.Identity().Body)
-	}
+	head := &cache.Head{Type: part(partType), Always: part(partAlways), WithBody: part(partWithBody), Own: part(partOwn), OwnBody: part(partOwnBody), ColourUses: colourUses(e)}
 	e.Head = head
+}
+
+// colourUses returns the value of Head.ColourUses.
+func colourUses(e *cache.Entry) int {
+	if e.Monochrome == "?1" {
+		return icon.Paints(e.Identity().Body)
+	}
+	return -1
 }
 
 // AnswerH2 does for HTTP/2 what Answer does for HTTP/1.1. It appends the same head, as a

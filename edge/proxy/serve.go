@@ -75,6 +75,7 @@ type Proxy struct {
 	current atomic.Pointer[current]
 	codings codings
 	blocks  blocks
+	dates   recentDates // of origins' responses
 
 	objects    *objects.Store       // large objects in transfer
 	joined     *cache.Share         // responses joined from pieces of icon data
