@@ -57,7 +57,7 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil {
 		return false
 	}
-	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route == routes.Page && !sites.Icons.Pages {
+	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route.OfSite() && !sites.Icons.Pages {
 		return false
 	}
 	if !h.Options.Cache.View(m.target.key, &m.view) {

@@ -306,7 +306,7 @@ func (h *Proxy) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
 	r := recordOf(ctx)
 	route := ep.RouteOf(path, query)
 	switch {
-	case route == routes.Page && !r.site.Pages:
+	case route.OfSite() && !r.site.Pages:
 		h.serveUnknown(ctx)
 		return
 	case r.site.ProxyAll && ep.Foreign(path, query):

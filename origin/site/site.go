@@ -168,6 +168,7 @@ var Addresses = []*Address{
 	{"/-/bag/sprite.svg", []string{"icons", Invalid}, (*Site).bagSprite},
 	{"/-/card/{pack}/{file}", nil, (*Site).iconCard},
 	{"/-/card/{file}", nil, (*Site).packCard},
+	{"/-/samples/{file}", nil, (*Site).samples},
 	{"/-/site/{file}", nil, (*Site).asset},
 	{"/sitemap/{file}", nil, (*Site).packSitemap},
 	{"/sitemap.xml", nil, (*Site).sitemap},
