@@ -52,6 +52,7 @@ require (
 	github.com/godbus/dbus/v5 v5.2.4
 	github.com/maxmind/mmdbwriter v1.2.0
 	github.com/oschwald/maxminddb-golang/v2 v2.9.0
+	github.com/yuin/goldmark v1.8.7
 	golang.org/x/image v0.47.0
 )
 

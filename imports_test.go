@@ -124,8 +124,12 @@ var rooms = map[string]string{
 	// The pages, and the small files beside them.
 	// Imports nothing of ours: its handler is the server's own.
 	"origin/fastpath": "golang.org/x/net/http/httpguts",
-	"origin/site":     "icon problem origin/bag origin/card origin/catalog origin/release origin/search origin/svg",
-	"origin/catalog":  "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
+	"origin/site":     "docs icon problem origin/bag origin/card origin/catalog origin/manual origin/release origin/search origin/svg",
+	// The documents of the repository, embedded.
+	"docs": "",
+	// Pages of the documentation, and the search in them.
+	"origin/manual":  "docs github.com/yuin/goldmark github.com/blevesearch/snowballstem golang.org/x/image",
+	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
@@ -154,8 +158,10 @@ var rooms = map[string]string{
 	"client/lsp":       "client icon",
 	"logtest":          "", // collects log messages for tests
 	// The tests of real processes import nothing of the program's inside.
-	"test":         "test/golden test/harness edge/fleet/fleettest",
-	"test/harness": "test/listening",
+	"test": "test/golden test/harness edge/fleet/fleettest",
+	// The commands of the documents.
+	"test/documents": "test/harness github.com/yuin/goldmark",
+	"test/harness":   "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.
 	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
 		"github.com/andybalholm/brotli github.com/prometheus/common golang.org/x/sys",
@@ -176,12 +182,13 @@ var restricted = map[string]string{
 	"github.com/valyala/fasthttp":         "edge/ loadtest/", // bare fasthttp is its upper bound
 	"github.com/blevesearch/vellum":       "origin/search/",
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
-	"github.com/blevesearch/snowballstem": "origin/search/lexicon/",
+	"github.com/blevesearch/snowballstem": "origin/search/lexicon/ origin/manual/",
 	"github.com/modelcontextprotocol":     "mcp/",
 	"cel.dev/cel-go":                      "config/rules/",
 	"github.com/oschwald":                 "config/rules/geo.go",
 	"github.com/HdrHistogram":             "loadtest/", // a module of its own
 	"github.com/godbus/dbus/v5":           "client/launcher/",
+	"github.com/yuin/goldmark":            "origin/manual/ test/documents/",
 }
 
 // private lists packages that only their room may import, although rows allow the room.

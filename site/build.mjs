@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const out = new URL('../origin/site/assets/', import.meta.url);
-const files = { 'theme.js': 'src/theme.ts', 'app.js': 'src/app.ts', 'sw.js': 'src/sw.ts', 'style.css': 'src/style.css' };
+const files = { 'theme.js': 'src/theme.ts', 'app.js': 'src/app.ts', 'sw.js': 'src/sw.ts', 'style.css': 'src/style.css', 'docs.css': 'src/docs.css' };
 let stale = 0;
 for (const [name, source] of Object.entries(files)) {
   const result = await build({

@@ -10,6 +10,9 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
+// unslashed is the address of the documentation without the slash at its end, as people type it.
+const unslashed = "/docs"
+
 // pageEndpoints are the addresses of the site. The origin renders the pages.
 var pageEndpoints = []Endpoint{
 	page("/", nil),
@@ -18,6 +21,12 @@ var pageEndpoints = []Endpoint{
 	page("/bag", bagPage, "icons"),
 	page("/icon/{pack}/{name}", iconPage, "color", "size", "rotate", "flip"),
 	page("/pack/{pack}", packPage, "category", "page"),
+	page(unslashed, nil),
+	page(unslashed+"/", nil),
+	page("/docs/search", documentsPage, "q"),
+	page("/docs/sitemap.xml", nil),
+	page("/docs/{folder}/{page}", nil),
+	page("/docs/{folder}/{page}/{part}", nil),
 	page("/-/bag/icons.zip", bagPage, "icons"),
 	page("/-/bag/sprite.svg", bagPage, "icons"),
 	page("/-/card/{pack}/{file}", nil),
@@ -122,6 +131,16 @@ func searchPage(p icon.Params, b *address) error {
 	}
 	b.add("q", icon.CanonicalQuery(text))
 	b.add("style", p["style"])
+	return nil
+}
+
+// documentsPage adds the words of a search of the documentation.
+func documentsPage(p icon.Params, b *address) error {
+	text := strings.TrimSpace(p["q"])
+	if utf8.RuneCountInString(text) > icon.MaxText {
+		return &icon.ParamError{Parameter: "q"}
+	}
+	b.add("q", icon.CanonicalQuery(text))
 	return nil
 }
 

@@ -60,6 +60,14 @@ func TestTargets(t *testing.T) {
 		{"/api/v1/openapi.json?x", OpenAPI, Target{Key: "/api/v1/openapi.json"}},
 		{"/-/release?since=" + releaseA, Release, Target{Key: "/-/release?since=" + releaseA}},
 		{"/-/names?x=y&release=" + releaseA, Names, Target{Key: "/-/names?release=" + releaseA}},
+		{"/docs", Page, Target{Key: "/docs"}},
+		{"/docs/?x=y", Page, Target{Key: "/docs/"}},
+		{"/docs/search?x=y&q=Edge%20%20down+", Page, Target{Key: "/docs/search?q=edge+down"}},
+		{"/docs/search?q=", Page, Target{Key: "/docs/search"}},
+		{"/docs/search?q=a&q=b", Page, Target{Key: "/docs/search?invalid=q"}},
+		{"/docs/how-to/takedown", Page, Target{Key: "/docs/how-to/takedown"}},
+		{"/docs/how-to/runbooks/EdgeDown", Page, Target{Key: "/docs/how-to/runbooks/EdgeDown"}},
+		{"/docs/home.svg", CDN, Target{Key: "/docs/home.svg", Form: FormSVG, Name: "docs/home"}},
 		{"/-/release?since=x", Release, Target{Key: "/-/release"}},
 		{"/api/v1/auth/verify", Verify, Target{Key: "/api/v1/auth/verify"}},
 		// A pack may have the name of an endpoint.
@@ -152,7 +160,7 @@ func sameMeaning(t *testing.T, uri string, got Target, ep *Endpoint) {
 // find agrees with the router about every path, so that a purge and the fast path use the endpoint
 // that serves the path.
 func TestFindIsTheRouter(t *testing.T) {
-	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg", "pack", "bag", "site", "sitemap", "sw.js", "app.js", "favicon.svg"}
+	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg", "pack", "bag", "site", "sitemap", "docs", "sw.js", "app.js", "favicon.svg"}
 	r := rand.New(rand.NewPCG(1, 2))
 	paths := []string{"/", "/api/v1/icon/a", "/api/v1/packs/", "/api/v1/icon/a/b/c", "/-/x.svg"}
 	for _, e := range endpoints {

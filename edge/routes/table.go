@@ -170,6 +170,16 @@ func New(answer func(*fasthttp.RequestCtx, *Endpoint), nothing fasthttp.RequestH
 	r.NotFound = nothing
 	for i := range endpoints {
 		ep := &endpoints[i]
+		if ep.Pattern == unslashed { // the router can't hold it beside the one with the slash
+			r.NotFound = func(ctx *fasthttp.RequestCtx) {
+				if string(ctx.URI().PathOriginal()) == unslashed {
+					answer(ctx, ep)
+				} else {
+					nothing(ctx)
+				}
+			}
+			continue
+		}
 		r.ANY(ep.Pattern, func(ctx *fasthttp.RequestCtx) {
 			path := string(ctx.URI().PathOriginal())
 			ep := ep

@@ -11,7 +11,7 @@ import (
 var pages = func() map[*site.Address]*endpoint {
 	all := map[*site.Address]*endpoint{}
 	for _, a := range site.Addresses {
-		all[a] = &endpoint{"page", a.Pattern, get, a.Params, true, (*API).sitePage, a}
+		all[a] = &endpoint{"page", a.Pattern, get, a.Params, !a.Always, (*API).sitePage, a}
 	}
 	return all
 }()
@@ -28,7 +28,7 @@ func findPage(path string) (route, bool) {
 // sitePage answers with a page of the site.
 func (a *API) sitePage(_ http.ResponseWriter, c *call) (*answer, error) {
 	p, err := c.route.page.Render(c.Context(), a.Site, &site.Request{
-		Params: c.params, Ref: c.route.ref, File: c.route.file, Release: c.release, Index: preparedOf(c.release).index,
+		Params: c.params, Ref: c.route.ref, File: c.route.file, Path: c.URL.Path, Release: c.release, Index: indexOf(c.release),
 	})
 	if err != nil {
 		return nil, err

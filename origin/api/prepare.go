@@ -36,4 +36,12 @@ func Prepare(r *catalog.Release) (any, error) {
 	return p, nil
 }
 
+// indexOf returns the search index of a release; nil without a release.
+func indexOf(r *catalog.Release) *search.Index {
+	if r == nil {
+		return nil
+	}
+	return preparedOf(r).index
+}
+
 func preparedOf(r *catalog.Release) *prepared { return r.Prepared().(*prepared) }

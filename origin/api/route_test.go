@@ -28,6 +28,9 @@ func TestRoutes(t *testing.T) {
 		{"/icon/mdi/home", "page", "/icon/{pack}/{name}"},
 		{"/pack/mdi", "page", "/pack/{pack}"},
 		{"/sitemap/mdi.xml", "page", "/sitemap/{file}"},
+		{"/docs/", "page", "/docs/"},
+		{"/docs/how-to/takedown", "page", "/docs/{folder}/{page}"},
+		{"/docs/home.svg", "cdn", "/{pack}/{file}"},
 		{"/-/site/app.0.js", "page", "/-/site/{file}"},
 		// A pack may have the name of a page.
 		{"/pack/home.svg", "cdn", "/{pack}/{file}"},

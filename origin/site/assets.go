@@ -28,9 +28,9 @@ type embedded struct {
 
 // assets are the files that pages load.
 type assets struct {
-	Style, Theme, Script, Card *embedded
-	worker                     []byte
-	byName                     map[string]*embedded // by the name without its hash
+	Style, Docs, Theme, Script, Card *embedded
+	worker                           []byte
+	byName                           map[string]*embedded // by the name without its hash
 }
 
 var theAssets = loadAssets()
@@ -38,6 +38,7 @@ var theAssets = loadAssets()
 func loadAssets() *assets {
 	a := &assets{byName: map[string]*embedded{}, worker: file("sw.js")}
 	a.Style = a.add("style.css", "text/css; charset=utf-8")
+	a.Docs = a.add("docs.css", "text/css; charset=utf-8")
 	a.Theme = a.add("theme.js", "text/javascript; charset=utf-8")
 	a.Script = a.add("app.js", "text/javascript; charset=utf-8")
 	a.Card = a.add("card.png", "image/png")

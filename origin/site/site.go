@@ -54,7 +54,7 @@ const typeHTML = "text/html; charset=utf-8"
 var templates embed.FS
 
 // kinds lists the templates of pages. Each defines "main", and base.html the rest of the page.
-var kinds = []string{"home", "search", "icon", "packs", "pack", "bag", "error"}
+var kinds = []string{"home", "search", "icon", "packs", "pack", "bag", "document", "documents", "error"}
 
 // New returns a Site.
 func New(o Options) *Site {
@@ -74,6 +74,7 @@ type Request struct {
 	Params  icon.Params
 	Ref     icon.Ref // the pack, and the name, in the path; not validated
 	File    string   // the last segment of the path, for files
+	Path    string   // the whole path
 	Release *catalog.Release
 	Index   *search.Index
 }
@@ -139,6 +140,7 @@ type renderer func(*Site, context.Context, *Request) (*Page, error)
 type Address struct {
 	Pattern string   // with the variable parts in braces
 	Params  []string // the parameters that it knows
+	Always  bool     // it needs no release
 	render  renderer
 }
 
@@ -158,25 +160,31 @@ func (a *Address) Render(ctx context.Context, s *Site, q *Request) (*Page, error
 // Addresses lists all addresses of the site. No address that is an icon's on the CDN is among them,
 // because those end in .svg.
 var Addresses = []*Address{
-	{"/", nil, (*Site).home},
-	{"/search", []string{"q", "pack", "license", "commercial", "style", "category", "page", Invalid}, (*Site).search},
-	{"/packs", []string{"license", "category", "commercial", Invalid}, (*Site).packs},
-	{"/bag", []string{"icons", Invalid}, (*Site).bag},
-	{"/icon/{pack}/{name}", []string{"color", "size", "rotate", "flip", Invalid}, (*Site).icon},
-	{"/pack/{pack}", []string{"category", "page", Invalid}, (*Site).pack},
-	{"/-/bag/icons.zip", []string{"icons", Invalid}, (*Site).bagArchive},
-	{"/-/bag/sprite.svg", []string{"icons", Invalid}, (*Site).bagSprite},
-	{"/-/card/{pack}/{file}", nil, (*Site).iconCard},
-	{"/-/card/{file}", nil, (*Site).packCard},
-	{"/-/samples/{file}", nil, (*Site).samples},
-	{"/-/site/{file}", nil, (*Site).asset},
-	{"/sitemap/{file}", nil, (*Site).packSitemap},
-	{"/sitemap.xml", nil, (*Site).sitemap},
-	{"/robots.txt", nil, (*Site).robots},
-	{"/manifest.webmanifest", nil, (*Site).manifest},
-	{"/opensearch.xml", nil, (*Site).opensearch},
-	{"/sw.js", nil, (*Site).worker},
-	{"/favicon.svg", nil, (*Site).favicon},
+	{"/", nil, false, (*Site).home},
+	{"/search", []string{"q", "pack", "license", "commercial", "style", "category", "page", Invalid}, false, (*Site).search},
+	{"/packs", []string{"license", "category", "commercial", Invalid}, false, (*Site).packs},
+	{"/bag", []string{"icons", Invalid}, false, (*Site).bag},
+	{"/icon/{pack}/{name}", []string{"color", "size", "rotate", "flip", Invalid}, false, (*Site).icon},
+	{"/pack/{pack}", []string{"category", "page", Invalid}, false, (*Site).pack},
+	{"/docs", nil, true, (*Site).document},
+	{"/docs/", nil, true, (*Site).document},
+	{"/docs/search", []string{"q", Invalid}, true, (*Site).searchDocuments},
+	{"/docs/sitemap.xml", nil, true, (*Site).documentsSitemap},
+	{"/docs/{folder}/{page}", nil, true, (*Site).document},
+	{"/docs/{folder}/{page}/{part}", nil, true, (*Site).document},
+	{"/-/bag/icons.zip", []string{"icons", Invalid}, false, (*Site).bagArchive},
+	{"/-/bag/sprite.svg", []string{"icons", Invalid}, false, (*Site).bagSprite},
+	{"/-/card/{pack}/{file}", nil, false, (*Site).iconCard},
+	{"/-/card/{file}", nil, false, (*Site).packCard},
+	{"/-/samples/{file}", nil, false, (*Site).samples},
+	{"/-/site/{file}", nil, false, (*Site).asset},
+	{"/sitemap/{file}", nil, false, (*Site).packSitemap},
+	{"/sitemap.xml", nil, false, (*Site).sitemap},
+	{"/robots.txt", nil, false, (*Site).robots},
+	{"/manifest.webmanifest", nil, false, (*Site).manifest},
+	{"/opensearch.xml", nil, false, (*Site).opensearch},
+	{"/sw.js", nil, false, (*Site).worker},
+	{"/favicon.svg", nil, false, (*Site).favicon},
 }
 
 // Find finds the address of a well-formed path, and its variable parts.

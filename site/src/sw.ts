@@ -9,7 +9,7 @@ interface WorkerScope {
 
 const scope = self as unknown as WorkerScope;
 const most = 150; // stored pages and files
-const pages = /^\/($|search$|packs$|bag$|pack\/[^/.]+$|icon\/[^/.]+\/[^/.]+$)/;
+const pages = /^\/($|search$|packs$|bag$|pack\/[^/.]+$|icon\/[^/.]+\/[^/.]+$|docs\/)/;
 const others = /^\/(-|api|iconify)\/|\./; // no pages: icons, the API, files
 
 /** Stores a page with the files that it loads. */

@@ -40,7 +40,7 @@ export function writeLibrary(dir) {
   add('colors', 'Colours', 'MIT', {
     home: { body: '<path fill="#f60" d="M0 0h24v24H0z"/><path fill="#06f" d="M6 6h12v12H6z"/>' }, long: { body: '<path fill="#f60" d="M0 0h24v24H0z"/>' + Array.from({ length: 900 }, (_, i) => `<path fill="#${(i * 7919 % 4096).toString(16).padStart(3, '0')}" d="M${i % 24} ${i * 31 % 24}h1v1z"/>`).join('') }, black: { body: '<path fill="#000" d="M0 0h24v24H0z"/><path fill="#111" d="M2 2h3v3z"/>' },
   }, { palette: true });
-  for (const prefix of ['search', 'icon', 'api', 'pack', 'packs', 'bag', 'sitemap', 'site']) add(prefix, 'Pack ' + prefix, 'MIT', icons('home', 'mdi', 'star'));
+  for (const prefix of ['search', 'icon', 'api', 'pack', 'packs', 'bag', 'sitemap', 'site', 'docs']) add(prefix, 'Pack ' + prefix, 'MIT', icons('home', 'mdi', 'star'));
   add('one', 'One', 'MIT', icons('only'));
   add('big', 'Big', 'MIT', Object.fromEntries(Array.from({ length: big }, (_, i) => [`b-${i}`, { body: path(i) }])));
   hostile.forEach((text, i) => add(`hostile-${i}`, text, 'CC-BY-4.0', icons('home', 'bomb'), { author: text, category: text, categories: { [text]: ['bomb'] } }));

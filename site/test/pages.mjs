@@ -15,6 +15,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const pages = {
   home: '/', results: '/search?q=home', nothing: '/search?q=qqqzzz', search: '/search', packs: '/packs', pack: '/pack/mdi', icon: '/icon/mdi/home', noncommercial: '/icon/nc/home', colours: '/icon/colors/home',
   bag: '/bag?icons=mdi/home,nc/home', empty: '/bag', missing: '/icon/mdi/hom', bad: '/search?page=x', hostile: '/pack/hostile-0', hostileIcon: '/icon/hostile-2/bomb',
+  docs: '/docs/', document: '/docs/how-to/site', tables: '/docs/reference/performance', code: '/docs/how-to/sites', found: '/docs/search?q=certificate', notFound: '/docs/search?q=qqqzzz', noDocument: '/docs/how-to/nothing',
 };
 
 describe('responses', () => {
