@@ -10,6 +10,7 @@ import (
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
@@ -34,6 +35,7 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 	})
 	mux.Handle("GET /metrics", access.Metrics(s.metrics.Handler()))
 	mux.Handle("/purge", purge)
+	mux.Handle("GET "+top.Path, access.Protect(s.reports.Top.Handler()))
 	if s.sites != nil {
 		s.sites.Handle(mux, access)
 	}
