@@ -27,6 +27,8 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 			say(w, http.StatusOK, "ready\n")
 		case s.proxy.Draining():
 			say(w, http.StatusServiceUnavailable, "not ready: draining\n")
+		case s.life.leaving.Load():
+			say(w, http.StatusServiceUnavailable, "not ready: stopping\n")
 		case s.state.Unpublished():
 			say(w, http.StatusServiceUnavailable, "not ready: the origin has no release yet; "+s.cfg.Publish+" makes one\n")
 		default:

@@ -42,7 +42,7 @@ func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 	}
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
 		cfg.Reload = reloads()
-		defer endBy(ctx, drained(cfg.Drain), exit(std))()
+		defer endBy(ctx, cfg.ShutdownDelay+drained(cfg.Drain), exit(std))()
 		ended, err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener, &cfg.TLSListener)
 		if err != nil {
 			return err
