@@ -75,6 +75,7 @@ var rooms = map[string]string{
 	"edge/observe": "icon trace edge/cache edge/compress edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
+	"edge/observe/top":       "problem",
 	// The state that edges share.
 	"edge/fleet":  "edge/ratelimit files github.com/redis/go-redis",
 	"edge/bodies": "",

@@ -172,7 +172,7 @@ func (m *Metrics) NameAbsent() { m.absent.Inc() }
 
 // Handler returns a handler that serves the metrics in Prometheus' formats.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true}) // which has exemplars
 }
 
 // Answered counts a request. The caller adds the bytes of its body that were sent.
@@ -180,6 +180,11 @@ func (m *Metrics) Answered(p exchange.Protocol, r routes.Route, o exchange.Outco
 	t := m.answers.of(p, r, o, status)
 	t.answered(took)
 	return t
+}
+
+// Traced makes a traced request an exemplar of the durations of its route.
+func (m *Metrics) Traced(r routes.Route, took time.Duration, traceID string) {
+	m.answers.traced[r].add(took, traceID, time.Now())
 }
 
 // Hit counts a request that was received at now and answered on the fast path.

@@ -389,7 +389,11 @@ func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
 	if h.draining.Load() {
 		closeAfter(r)
 	}
-	t := h.Options.Metrics.Answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
+	took := time.Since(r.Arrived)
+	t := h.Options.Metrics.Answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), took)
+	if id := r.traced.span().Trace(); id != "" {
+		h.Options.Metrics.Traced(r.route, took, id)
+	}
 	if r.stream != nil {
 		r.stream.to = t // counts the bytes when the stream ends
 	}
