@@ -441,14 +441,14 @@ const joinedSample = 4 * pieceSample
 
 // noteJoined records that a response was joined, and, for some, that its pieces were used.
 func (h *Proxy) noteJoined(j *fastJoin, sum uint64) {
-	if sum != 0 && len(j.Pieces) <= maxWhole {
+	if sum != 0 && j.Len() <= maxWhole {
 		h.doors.record(sum)
 	}
 	if rand.Uint32N(joinedSample) > 0 {
 		return
 	}
-	for _, p := range append(j.Pieces, j.Head) {
-		if e := h.Options.Cache.Get(p.Key()); e != nil {
+	for key := range j.Keys {
+		if e := h.Options.Cache.Get(key); e != nil {
 			e.Hit()
 		}
 	}
