@@ -53,20 +53,27 @@ func (a *Answer) lengths() (plain, coded int) {
 	for _, n := range [...]int{len(a.appendStart(memory[:0])), len(between), len(a.appendEnd(memory[:0]))} {
 		plain, coded = plain+n, coded+storedLen(n)
 	}
-	first := [2]bool{true, true} // of icons and of aliases
-	for i := range a.Prepared {
-		p := &a.Prepared[i]
-		m := p.member(first[p.object()])
-		first[p.object()] = false
-		plain += m.length
-		if m.isDeflated {
-			coded += m.size - m.deflated
-		} else {
-			coded += storedLen(m.length)
-		}
-	}
-	return plain, coded
+	return plain + a.plain, coded + a.coded
 }
+
+// Add adds a piece to those that are joined. The pieces must be added in the order of their names.
+func (a *Answer) Add(p Prepared) {
+	m := p.member(!a.begun[p.object()])
+	a.begun[p.object()] = true
+	a.plain += m.length
+	if m.isDeflated {
+		a.coded += m.size - m.deflated
+	} else {
+		a.coded += storedLen(m.length)
+	}
+	a.prepared = append(a.prepared, p)
+}
+
+// Reset makes a an answer without pieces, which keeps its memory for them.
+func (a *Answer) Reset() { *a = Answer{prepared: a.prepared[:0]} }
+
+// Prepared returns the pieces that are joined.
+func (a *Answer) Prepared() []Prepared { return a.prepared }
 
 // A gzipJoin is a response in gzip that is being joined.
 type gzipJoin struct {
@@ -89,8 +96,8 @@ func (j *gzipJoin) text(content []byte) {
 // members appends the members of `aliases`, or those of `icons`.
 func (j *gzipJoin) members(a *Answer, aliases bool) {
 	first := true
-	for i := range a.Prepared {
-		p := &a.Prepared[i]
+	for i := range a.prepared {
+		p := &a.prepared[i]
 		if p.alias != aliases {
 			continue
 		}
@@ -184,8 +191,8 @@ func (a *Answer) appendEnd(dst []byte) []byte {
 // appendMembers appends the members of `aliases`, or those of `icons`.
 func (a *Answer) appendMembers(dst []byte, aliases bool) []byte {
 	comma := 1 // the first member has none
-	for i := range a.Prepared {
-		if p := &a.Prepared[i]; p.alias == aliases {
+	for i := range a.prepared {
+		if p := &a.prepared[i]; p.alias == aliases {
 			dst = append(dst, p.data[comma:p.plain]...)
 			comma = 0
 		}

@@ -183,7 +183,7 @@ func (r *Response) fill() bool {
 		if !bytes.Equal(p.Name(), l.of(one)) {
 			return false
 		}
-		r.answer.Prepared = append(r.answer.Prepared, p)
+		r.answer.Add(p)
 		r.tags = binary.LittleEndian.AppendUint64(r.tags, found.tag)
 		if found.expires < expires {
 			oldest, expires = i, found.expires
@@ -205,7 +205,7 @@ func (n *name) piece() *Piece { return n.segment.pieces[n.record] }
 
 // addParents adds the parents of aliases, and theirs, unless the response has them already.
 func (r *Response) addParents(e *epoch, now int64) bool {
-	l, all := &r.look, r.answer.Prepared
+	l, all := &r.look, r.answer.Prepared()
 	if !slices.ContainsFunc(all, func(p icondata.Prepared) bool { return p.IsAlias() }) {
 		return true
 	}
@@ -231,8 +231,8 @@ func (r *Response) addParents(e *epoch, now int64) bool {
 // Read reads the memory of all pieces in the form in which they will be joined, so that the join
 // need not wait for each of them.
 func (r *Response) Read(deflated bool) {
-	for i := range r.answer.Prepared {
-		r.look.read ^= r.answer.Prepared[i].Read(deflated, 1<<10)
+	for i := range r.answer.Prepared() {
+		r.look.read ^= r.answer.Prepared()[i].Read(deflated, 1<<10)
 	}
 }
 

@@ -103,7 +103,7 @@ func (r *Response) Arrange() {
 	slices.SortFunc(r.Pieces, func(a, b *Piece) int { return cmp.Compare(a.Name, b.Name) })
 	r.begin()
 	for _, p := range r.Pieces {
-		r.answer.Prepared = append(r.answer.Prepared, p.Prepared)
+		r.answer.Add(p.Prepared)
 		r.tags = binary.LittleEndian.AppendUint64(r.tags, p.tag)
 		if p.expires < r.oldest.expires {
 			r.oldest = p
@@ -116,7 +116,7 @@ func (r *Response) Arrange() {
 
 // begin begins a response that has no pieces yet.
 func (r *Response) begin() {
-	r.answer = icondata.Answer{Prepared: r.answer.Prepared[:0]}
+	r.answer.Reset()
 	r.oldest, r.newest = r.Head, r.Head
 	r.tags = binary.LittleEndian.AppendUint64(r.tags[:0], r.Head.tag)
 }
@@ -179,15 +179,15 @@ func (r *Response) Oldest() *Piece { return r.oldest }
 func (r *Response) Newest() *Piece { return r.newest }
 
 // Len returns the number of pieces besides the head.
-func (r *Response) Len() int { return len(r.answer.Prepared) }
+func (r *Response) Len() int { return len(r.answer.Prepared()) }
 
 // Keys yields the cache keys of the head and of all pieces.
 func (r *Response) Keys(yield func(string) bool) {
 	if !yield(r.Head.Key()) {
 		return
 	}
-	for i := range r.answer.Prepared {
-		if !yield(routes.PieceKey(r.Head.pack, string(r.answer.Prepared[i].Name()))) {
+	for i := range r.answer.Prepared() {
+		if !yield(routes.PieceKey(r.Head.pack, string(r.answer.Prepared()[i].Name()))) {
 			return
 		}
 	}
@@ -201,7 +201,7 @@ const maxIconKeys = 64
 // it.
 func (r *Response) AppendKeys(dst []byte) []byte {
 	dst = append(append(dst, "pack/"...), r.Head.pack...)
-	if pieces := r.answer.Prepared; len(pieces) <= maxIconKeys {
+	if pieces := r.answer.Prepared(); len(pieces) <= maxIconKeys {
 		r.prefix = append(append(append(r.prefix[:0], " icon/"...), r.Head.pack...), '/')
 		for i := range pieces {
 			dst = append(append(dst, r.prefix...), pieces[i].Name()...)

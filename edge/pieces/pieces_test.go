@@ -145,8 +145,8 @@ func full(t testing.TB) *Table {
 
 // names returns the names of the pieces of a response.
 func (r *Response) names() (names []string) {
-	for i := range r.answer.Prepared {
-		names = append(names, string(r.answer.Prepared[i].Name()))
+	for i := range r.answer.Prepared() {
+		names = append(names, string(r.answer.Prepared()[i].Name()))
 	}
 	return names
 }
