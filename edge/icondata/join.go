@@ -58,14 +58,16 @@ func (a *Answer) lengths() (plain, coded int) {
 
 // Add adds a piece to those that are joined. The pieces must be added in the order of their names.
 func (a *Answer) Add(p Prepared) {
-	m := p.member(!a.begun[p.object()])
-	a.begun[p.object()] = true
-	a.plain += m.length
-	if m.isDeflated {
-		a.coded += m.size - m.deflated
-	} else {
-		a.coded += storedLen(m.length)
+	n := p.object()
+	plain, coded := int(p.plain), int(p.size-p.plain)
+	if !a.begun[n] {
+		a.begun[n] = true
+		plain, coded = plain-1, coded-len(storedComma)
 	}
+	if !p.IsDeflated() {
+		coded = storedLen(plain)
+	}
+	a.plain, a.coded = a.plain+plain, a.coded+coded
 	a.prepared = append(a.prepared, p)
 }
 
@@ -101,19 +103,22 @@ func (j *gzipJoin) members(a *Answer, aliases bool) {
 		if p.alias != aliases {
 			continue
 		}
-		m := p.member(first)
+		plain, deflated := p.data[:p.plain], p.data[p.plain:]
 		if first {
-			j.sum = crc32.Update(j.sum, crc32.IEEETable, p.data[m.start:p.plain])
+			if plain = plain[1:]; p.IsDeflated() {
+				deflated = deflated[len(storedComma):]
+			}
+			first = false
+			j.sum = crc32.Update(j.sum, crc32.IEEETable, plain)
 		} else {
 			j.sum = p.sum.after(j.sum)
 		}
-		j.length += uint32(m.length)
-		if m.isDeflated {
-			j.dst = append(j.dst, p.data[m.deflated:]...)
+		j.length += uint32(len(plain))
+		if p.IsDeflated() {
+			j.dst = append(j.dst, deflated...)
 		} else {
-			j.dst = appendStored(j.dst, p.data[m.start:p.plain])
+			j.dst = appendStored(j.dst, plain)
 		}
-		first = false
 	}
 }
 

@@ -89,24 +89,6 @@ func (f *Form) object() int {
 	return 0
 }
 
-// A member describes the bytes of a piece in a response.
-type member struct {
-	start      int // of the member in the data
-	length     int
-	deflated   int // start of the deflated member in the data
-	size       int // length of the data
-	isDeflated bool
-}
-
-// member returns the bytes of the first member of an object, which has no comma, or of a later one.
-func (f *Form) member(first bool) member {
-	m := member{length: int(f.plain), deflated: int(f.plain), size: int(f.size), isDeflated: f.IsDeflated()}
-	if first {
-		m.start, m.length, m.deflated = 1, m.length-1, m.deflated+len(storedComma)
-	}
-	return m
-}
-
 // Stored reads a piece from the body of a cache entry, whose memory it shares.
 func Stored(name string, body []byte) (Piece, error) {
 	parent, member, ok := bytes.Cut(body, []byte{0})

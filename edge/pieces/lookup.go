@@ -32,6 +32,7 @@ type name struct {
 	from, to int32
 	sum      uint64
 	order    uint64 // the first bytes: names with another order are in this order
+	slot     uint64 // of the index, which probably has the place
 	segment  *segment
 	record   int
 }
@@ -63,18 +64,18 @@ func (t *Table) Lookup(r *Response, target []byte, mounted bool, at cache.Genera
 	}
 	l := &r.look
 	l.target = target
-	if !l.scan(start, r.Head.sum) || !l.find(e, r.Head.number, moment) {
+	if !l.scan(start, r.Head.sum, e.index.Load()) || !l.find(e) {
 		return false
 	}
 	r.begin()
-	return r.fill() && r.addParents(e, moment)
+	return r.fill(moment) && r.addParents(e, moment)
 }
 
 // scan finds the names of a list, which begins at an index of the target and ends with it, and their
 // hashes. It sorts them, and removes those that are there twice. It reports false for an empty name,
 // for too many and for too long ones. It does not check the bytes of names, because the table has no
 // malformed ones.
-func (l *lookup) scan(start int, seed uint64) bool {
+func (l *lookup) scan(start int, seed uint64, x *index) bool {
 	l.names = l.names[:0]
 	sorted := true
 	for at := start; ; {
@@ -85,6 +86,8 @@ func (l *lookup) scan(start int, seed uint64) bool {
 			before := &l.names[n-1]
 			sorted = before.order < one.order || before.order == one.order && bytes.Compare(l.of(before), l.of(&one)) < 0
 		}
+		bucket, first := x.bucket(one.sum)
+		one.slot = bucket[first].Load() // find needs it
 		l.names = append(l.names, one)
 		if next == len(l.target) && int(one.to) == next {
 			break
@@ -102,11 +105,25 @@ func (l *lookup) scan(start int, seed uint64) bool {
 // name returns the name at an index of the target, and the index after it and its comma; -1: it does
 // not end at a comma or at the end of the target.
 func (l *lookup) name(at int, seed uint64) (one name, next int) {
-	w, n := l.word(at)
-	one = name{from: int32(at), sum: mix(seed, w), order: bits.ReverseBytes64(w)}
-	for at += n; n == 8; at += n {
-		w, n = l.word(at)
+	one.from, one.sum = int32(at), seed
+	for begun := false; ; begun = true {
+		w, n := uint64(0), 8
+		if rest := len(l.target) - at; rest >= 8 {
+			w = binary.LittleEndian.Uint64(l.target[at:])
+		} else if n = rest; rest > 0 { // the target is longer than a word, because it has more than the list
+			w = binary.LittleEndian.Uint64(l.target[len(l.target)-8:]) >> (64 - 8*rest)
+		}
+		if end := zero(w^(ones*',')) | zero(w^(ones*'%')); end != 0 {
+			n = bits.TrailingZeros64(end) / 8
+			w &= 1<<(8*n) - 1
+		}
+		if !begun {
+			one.order = bits.ReverseBytes64(w)
+		}
 		one.sum = mix(one.sum, w)
+		if at += n; n < 8 {
+			break
+		}
 	}
 	one.to = int32(at)
 	switch rest := l.target[at:]; {
@@ -121,70 +138,46 @@ func (l *lookup) name(at int, seed uint64) (one name, next int) {
 	return one, at
 }
 
-// word returns up to eight bytes of a name at an index of the target, the first one lowest, and
-// their number. A name ends at a comma, a percent sign or the end of the target.
-func (l *lookup) word(at int) (w uint64, n int) {
-	n = 8
-	if rest := len(l.target) - at; rest >= 8 {
-		w = binary.LittleEndian.Uint64(l.target[at:])
-	} else if rest > 0 { // the target is longer than a word, because it has more than the list
-		w, n = binary.LittleEndian.Uint64(l.target[len(l.target)-8:])>>(64-8*rest), rest
-	} else {
-		return 0, 0
-	}
-	if end := zero(w^(ones*',')) | zero(w^(ones*'%')); end != 0 {
-		n = bits.TrailingZeros64(end) / 8
-		w &= 1<<(8*n) - 1
-	}
-	return w, n
-}
-
 const ones = 0x0101010101010101
 
 // zero has the highest bit of the first byte that is 0 set, and no lower bit.
 func zero(w uint64) uint64 { return (w - ones) &^ w & (0x80 * ones) }
 
-// find finds the records of all names. It reads the index first, then all records, and then the
-// beginnings of their data, because the processor waits for independent addresses at once.
-func (l *lookup) find(e *epoch, pack uint32, now int64) bool {
-	x, read := e.index.Load(), uint64(0)
-	for i := range l.names {
-		bucket, first := x.bucket(l.names[i].sum)
-		read ^= bucket[first].Load()
-	}
+// find finds the records of all names. Their slots were read before, and fill reads the records after
+// it, because the processor waits for independent addresses at once.
+func (l *lookup) find(e *epoch) bool {
+	segments, read := e.segments.Load(), uint64(0)
 	for i := range l.names {
 		one := &l.names[i]
-		if one.segment, one.record = e.find(one.sum); one.segment == nil {
+		if one.slot>>32 == one.sum>>32 {
+			one.segment, one.record = segments.of(uint32(one.slot))
+		} else {
+			one.segment, one.record = e.find(one.sum)
+		}
+		if one.segment == nil {
 			return false
 		}
-	}
-	for i := range l.names {
-		one := &l.names[i]
-		found := &one.segment.records[one.record]
-		if found.pack != pack || found.expires <= now {
-			return false
-		}
-		read ^= uint64(one.segment.data[found.data])
+		read ^= one.segment.records[one.record].sum
 	}
 	l.read = read
 	return true
 }
 
-// fill adds the pieces that were found to the response. It reports false if one of them has another
-// name with the same hash.
-func (r *Response) fill() bool {
-	l := &r.look
+// fill adds the pieces that were found to the response. It does not compare their names with those
+// of the target, because the hash of the latter depends on a secret number, and is long.
+func (r *Response) fill(now int64) bool {
+	l, pack := &r.look, r.Head.number
 	oldest, newest := -1, -1
 	expires, changed := r.oldest.expires, r.newest.changed
 	for i := range l.names {
 		one := &l.names[i]
 		found := &one.segment.records[one.record]
-		p := found.form.At(one.segment.data[found.data:])
-		if !bytes.Equal(p.Name(), l.of(one)) {
+		if found.sum != one.sum || found.pack != pack || found.expires <= now {
 			return false
 		}
-		r.answer.Add(p)
+		r.answer.Add(found.form.At(one.segment.data[found.data:]))
 		r.tags = binary.LittleEndian.AppendUint64(r.tags, found.tag)
+		r.names = append(r.names, l.of(one))
 		if found.expires < expires {
 			oldest, expires = i, found.expires
 		}

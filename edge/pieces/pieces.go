@@ -91,9 +91,12 @@ type Response struct {
 
 	answer         icondata.Answer
 	oldest, newest *Piece
-	prefix         []byte // of the surrogate keys of icons
-	tags           []byte // of the head and all pieces, in their order
+	names          [][]byte // of the pieces
+	prefix         []byte   // of the surrogate keys of icons
+	tags           []byte   // of the head and all pieces, in their order
 	lines          []byte
+	modified       []byte // the last Last-Modified
+	formatted      int64  // its time, in seconds since 1970
 	tag            []byte
 	look           lookup
 }
@@ -104,6 +107,7 @@ func (r *Response) Arrange() {
 	r.begin()
 	for _, p := range r.Pieces {
 		r.answer.Add(p.Prepared)
+		r.names = append(r.names, p.Prepared.Name())
 		r.tags = binary.LittleEndian.AppendUint64(r.tags, p.tag)
 		if p.expires < r.oldest.expires {
 			r.oldest = p
@@ -117,6 +121,7 @@ func (r *Response) Arrange() {
 // begin begins a response that has no pieces yet.
 func (r *Response) begin() {
 	r.answer.Reset()
+	r.names = r.names[:0]
 	r.oldest, r.newest = r.Head, r.Head
 	r.tags = binary.LittleEndian.AppendUint64(r.tags[:0], r.Head.tag)
 }
@@ -166,7 +171,11 @@ func (r *Response) Fields() cache.Head {
 	own := len(b)
 	if r.Head.Dated {
 		b = append(b, "Last-Modified: "...)
-		b = append(r.newest.Modified.UTC().AppendFormat(b, http.TimeFormat), "\r\n"...)
+		if r.newest.changed != r.formatted || len(r.modified) == 0 {
+			r.formatted = r.newest.changed
+			r.modified = r.newest.Modified.UTC().AppendFormat(r.modified[:0], http.TimeFormat)
+		}
+		b = append(append(b, r.modified...), "\r\n"...)
 	}
 	r.lines, fields.Own, fields.OwnBody = b, b[:own], b[own:]
 	return fields
@@ -179,15 +188,15 @@ func (r *Response) Oldest() *Piece { return r.oldest }
 func (r *Response) Newest() *Piece { return r.newest }
 
 // Len returns the number of pieces besides the head.
-func (r *Response) Len() int { return len(r.answer.Prepared()) }
+func (r *Response) Len() int { return len(r.names) }
 
 // Keys yields the cache keys of the head and of all pieces.
 func (r *Response) Keys(yield func(string) bool) {
 	if !yield(r.Head.Key()) {
 		return
 	}
-	for i := range r.answer.Prepared() {
-		if !yield(routes.PieceKey(r.Head.pack, string(r.answer.Prepared()[i].Name()))) {
+	for _, name := range r.names {
+		if !yield(routes.PieceKey(r.Head.pack, string(name))) {
 			return
 		}
 	}
@@ -201,10 +210,10 @@ const maxIconKeys = 64
 // it.
 func (r *Response) AppendKeys(dst []byte) []byte {
 	dst = append(append(dst, "pack/"...), r.Head.pack...)
-	if pieces := r.answer.Prepared(); len(pieces) <= maxIconKeys {
+	if len(r.names) <= maxIconKeys {
 		r.prefix = append(append(append(r.prefix[:0], " icon/"...), r.Head.pack...), '/')
-		for i := range pieces {
-			dst = append(append(dst, r.prefix...), pieces[i].Name()...)
+		for _, name := range r.names {
+			dst = append(append(dst, r.prefix...), name...)
 		}
 	}
 	return append(append(dst, " release/"...), r.Head.Release...)

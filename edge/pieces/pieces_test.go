@@ -122,7 +122,7 @@ func TestScan(t *testing.T) {
 		name := strings.Repeat("abcdefghijklm-", 3)[:length]
 		for _, end := range []string{"", ",x", "%2Cx", "%2cx"} {
 			l := lookup{target: []byte("/mdi.json?icons=" + name + end)}
-			ok := l.scan(len("/mdi.json?icons="), 7)
+			ok := l.scan(len("/mdi.json?icons="), 7, newIndex(minSlots))
 			if !ok || len(l.names) != 1+min(len(end), 1) || l.names[0].sum != hash(7, name) || string(l.of(&l.names[0])) != name {
 				t.Errorf("%s: %v %+v", l.target, ok, l.names)
 			}
@@ -143,10 +143,12 @@ func full(t testing.TB) *Table {
 	return table
 }
 
-// names returns the names of the pieces of a response.
-func (r *Response) names() (names []string) {
-	for i := range r.answer.Prepared() {
-		names = append(names, string(r.answer.Prepared()[i].Name()))
+// list returns the names of the pieces of a response.
+func (r *Response) list() (names []string) {
+	for i, p := range r.answer.Prepared() {
+		if names = append(names, string(p.Name())); names[i] != string(r.names[i]) {
+			return []string{"different names"}
+		}
 	}
 	return names
 }
@@ -181,7 +183,7 @@ func TestLookup(t *testing.T) {
 		ok := table.Lookup(&r, []byte(row.target), row.mounted, 1, now)
 		var names []string
 		if ok {
-			names = r.names()
+			names = r.list()
 		}
 		if got := strings.Join(names, " "); ok != (row.want != "") || ok && got != row.want {
 			t.Errorf("%s, mounted %v: %v %q, want %q", row.target, row.mounted, ok, got, row.want)
@@ -206,7 +208,7 @@ func FuzzLookup(f *testing.F) {
 		if !ok || err != nil || q.Kind != iconify.Data || q.Prefix != "mdi" || q.Info || q.Pretty || q.Callback != "" {
 			t.Fatalf("%q: %+v, %v, %v", target, q, ok, err)
 		}
-		names := r.names()
+		names := r.list()
 		for _, name := range q.Names {
 			if !slices.Contains(names, name) {
 				t.Fatalf("%q: %q, without %q", target, names, name)
@@ -232,7 +234,7 @@ func TestTag(t *testing.T) {
 		if !table.Lookup(&r, []byte(target), false, 1, now) {
 			t.Fatal(target)
 		}
-		content := r.names()
+		content := r.list()
 		for _, form := range []string{"", "x"} {
 			key, tag := strings.Join(content, ",")+"/"+form, string(r.Tag(form))
 			if other, known := tags[tag]; known && other != key {
