@@ -111,7 +111,7 @@ var rooms = map[string]string{
 	// The form of pieces of icon data, which are joined without being parsed.
 	"edge/icondata": "icon github.com/klauspost/compress",
 	// Those that were used lately, and the responses that consist of them.
-	"edge/pieces":   "cachepolicy icon edge/cache edge/icondata edge/routes",
+	"edge/pieces":   "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
 	"edge/slicing":  "cachepolicy",
 	"edge/objects":  "edge/slicing", // knows nothing of HTTP
 	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP

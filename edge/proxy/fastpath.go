@@ -112,7 +112,7 @@ func (h *Proxy) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 		return dst, false
 	}
 	if !h.lookupFast(&m, q) {
-		return h.answerJoined(dst, q)
+		return h.answerJoined(dst, q, m.target.raw != "")
 	}
 	defer h.release(&m)
 	dst, body := h.appendAnswer(dst, &m, q)
@@ -372,7 +372,7 @@ func colourUses(e *cache.Entry) int {
 func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
 	var m fastHit
 	if !h.lookupFast(&m, q) {
-		return h.answerJoinedH2(dst, q, known)
+		return h.answerJoinedH2(dst, q, known, m.target.raw != "")
 	}
 	defer h.release(&m)
 	start := len(dst)
@@ -404,8 +404,8 @@ type fastJoin struct {
 
 // joinFast finds the pieces of a response on the fast path. It is not ok if the request is another
 // one, or if one of them is missing, and the caller then uses the pipeline. If it is ok, the caller
-// must put the response back.
-func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request) (ok bool) {
+// must put the response back. parsed means that the pipeline has parsed the target lately.
+func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request, parsed bool) (ok bool) {
 	sites := h.current.Load()
 	if !pieces.MayBeData(q.Target) || h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || h.Options.Library.Known() == "" {
 		return false
@@ -414,7 +414,7 @@ func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request) (ok bool) {
 	if !mounted && !sites.seenHosts.has(q.Host) {
 		return false
 	}
-	sum, again := h.mayStoreWhole(q.Target)
+	sum, again := h.mayStoreWhole(q.Target, parsed)
 	if again {
 		return false
 	}
@@ -457,8 +457,8 @@ func (h *Proxy) chooseJoined(j *fastJoin, q *eligible.Request) bool {
 // mayStoreWhole reports whether the pipeline should answer a request, because it is a second one,
 // whose response it stores whole. If there was no room for that response, only some of the later
 // requests try again. It returns the hash of a first request for the doorkeeper; 0: it is not one.
-func (h *Proxy) mayStoreWhole(target []byte) (sum uint64, may bool) {
-	if known := recent.Slot(h.targets[:], target).Load(); known != nil && known.raw == string(target) {
+func (h *Proxy) mayStoreWhole(target []byte, parsed bool) (sum uint64, may bool) {
+	if parsed {
 		return 0, rand.Uint32N(retryWhole) == 0
 	}
 	return h.doors.knows(target)
@@ -471,14 +471,14 @@ const joinedSample = 4 * pieceSample
 
 // noteJoined records that a response was joined, and, for some, that its pieces were used.
 func (h *Proxy) noteJoined(j *fastJoin, sum uint64) {
-	if sum != 0 && len(j.Pieces) <= maxWhole {
+	if sum != 0 && j.Len() <= maxWhole {
 		h.doors.record(sum)
 	}
 	if rand.Uint32N(joinedSample) > 0 {
 		return
 	}
-	for _, p := range append(j.Pieces, j.Head) {
-		if e := h.Options.Cache.Get(p.Key()); e != nil {
+	for key := range j.Keys {
+		if e := h.Options.Cache.Get(key); e != nil {
 			e.Hit()
 		}
 	}
@@ -513,9 +513,9 @@ func (j *fastJoin) appendJoinedBody(dst []byte) []byte {
 }
 
 // answerJoined is Answer for a response that is joined from pieces.
-func (h *Proxy) answerJoined(dst []byte, q *eligible.Request) ([]byte, bool) {
+func (h *Proxy) answerJoined(dst []byte, q *eligible.Request, parsed bool) ([]byte, bool) {
 	var j fastJoin
-	if !h.joinFast(&j, q) {
+	if !h.joinFast(&j, q, parsed) {
 		return dst, false
 	}
 	status := "HTTP/1.1 200 OK\r\n"
@@ -533,9 +533,9 @@ func (h *Proxy) answerJoined(dst []byte, q *eligible.Request) ([]byte, bool) {
 }
 
 // answerJoinedH2 is AnswerH2 for such a response.
-func (h *Proxy) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
+func (h *Proxy) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientTable, parsed bool) (out []byte, block int, ok bool) {
 	var j fastJoin
-	if !h.joinFast(&j, q) {
+	if !h.joinFast(&j, q, parsed) {
 		return dst, 0, false
 	}
 	start, lines := len(dst), j.Fields()
