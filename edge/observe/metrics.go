@@ -3,7 +3,6 @@ package observe
 import (
 	"net/http"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
@@ -212,7 +211,7 @@ func index(ok bool) int {
 func (m *Metrics) ConfigReloaded(ok bool) {
 	m.config.Do(func() {
 		m.bySite = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_responses_total",
-			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status; without hits on the fast path of a site with icons."}, []string{"site", "cache", "status"})
+			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status."}, []string{"site", "cache", "status"})
 		m.Registry.MustRegister(m.bySite)
 		m.configOK = m.gauges("config_last_reload_successful", "Whether the configuration file could be used when it was last read, at the start or by a reload.")
 	})
@@ -226,5 +225,30 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 // SiteAnswered counts a response of the pipeline for a site of the configuration file, whose name
 // bounds the label.
 func (m *Metrics) SiteAnswered(site string, o exchange.Outcome, status int) {
-	m.bySite.WithLabelValues(site, exchange.OutcomeNames[o], strconv.Itoa(status/100)+"xx").Inc()
+	m.bySite.WithLabelValues(site, exchange.OutcomeNames[o], classes[status/100%len(classes)]).Inc()
+}
+
+// classes are the classes of statuses.
+var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// SiteHits counts hits of one site on the fast path. The zero value counts nothing.
+type SiteHits struct{ whole, unchanged prometheus.Counter }
+
+// SiteHits returns the counters of a site of the configuration file.
+func (m *Metrics) SiteHits(site string) SiteHits {
+	of := func(class string) prometheus.Counter {
+		return m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], class)
+	}
+	return SiteHits{of("2xx"), of("3xx")}
+}
+
+// Count counts a hit with a status of 200 or 304.
+func (s SiteHits) Count(status int) {
+	switch {
+	case s.whole == nil:
+	case status == http.StatusNotModified:
+		s.unchanged.Inc()
+	default:
+		s.whole.Inc()
+	}
 }

@@ -68,8 +68,8 @@ func (r Reports) Close() {
 }
 
 // LogHit logs a response of the fast path, with the number of bytes of its body, and counts it for
-// Top.
-func (r Reports) LogHit(p exchange.Protocol, route routes.Route, status int, q *eligible.Request, body int) {
+// Top. site is empty without a configuration file.
+func (r Reports) LogHit(site string, p exchange.Protocol, route routes.Route, status int, q *eligible.Request, body int) {
 	if stands := r.Top.Sample(); stands > 0 {
 		r.Top.Record(q.Now, top.Response{Client: r.clientOf(q), Host: q.Host, Path: pathOf(q.Target), Status: status, Bytes: body}, stands)
 	}
@@ -77,7 +77,7 @@ func (r Reports) LogHit(p exchange.Protocol, route routes.Route, status int, q *
 		return
 	}
 	r.Lines.Write(&accesslog.Line{
-		Time: q.Now, Client: r.clientOf(q), Method: methodGet, Target: q.Target, Host: q.Host, Status: status, Bytes: int64(body),
+		Time: q.Now, Client: r.clientOf(q), Site: site, Method: methodGet, Target: q.Target, Host: q.Host, Status: status, Bytes: int64(body),
 		Duration: time.Since(q.Now), Route: route.String(), Cache: exchange.OutcomeNames[exchange.Hit], Protocol: p.String(), TLS: q.Secure,
 		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0),
 	})

@@ -35,6 +35,7 @@ const maxTaken = 256 << 10
 // which is a 200 with the whole body or a 304.
 type fastHit struct {
 	view   cache.View
+	site   *current
 	target parsedTarget
 	hex    [len("#rrggbb")]byte // the colour, if parsedTarget has read it; 0: that of target
 	age    time.Duration
@@ -60,9 +61,10 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route.OfSite() && !sites.Icons.Pages {
 		return false
 	}
-	if !h.Options.Cache.View(m.target.key, &m.view) {
+	if !sites.spares(q.Target) || !h.Options.Cache.View(m.target.key, &m.view) {
 		return false
 	}
+	m.site = sites
 	if h.choose(m, q) && (h.Options.Reports.Tracer == nil || !h.sampleTrace(q)) {
 		if m.count, ok = h.Options.Admission.AdmitFast(q, m.target.route.Class()); ok {
 			m.lacksBrotli = mayGetBrotli(m.view.Hit()) && m.lacksBrotli
@@ -117,7 +119,8 @@ func (h *Proxy) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 	defer h.release(&m)
 	dst, body := h.appendAnswer(dst, &m, q)
 	h.Options.Metrics.Hit(exchange.H1, m.target.route, m.status, q.Now, body)
-	h.Options.Reports.LogHit(exchange.H1, m.target.route, m.status, q, body)
+	m.site.hit.Count(m.status)
+	h.Options.Reports.LogHit(m.site.Icons.Name, exchange.H1, m.target.route, m.status, q, body)
 	return dst, true
 }
 
@@ -385,7 +388,8 @@ func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable)
 	body := len(dst)
 	dst = m.appendBody(dst)
 	h.Options.Metrics.Hit(exchange.H2, m.target.route, m.status, q.Now, len(dst)-body)
-	h.Options.Reports.LogHit(exchange.H2, m.target.route, m.status, q, len(dst)-body)
+	m.site.hit.Count(m.status)
+	h.Options.Reports.LogHit(m.site.Icons.Name, exchange.H2, m.target.route, m.status, q, len(dst)-body)
 	return dst, block, true
 }
 
@@ -393,6 +397,7 @@ func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable)
 // pipeline in icondata.go does it.
 type fastJoin struct {
 	*pieces.Response
+	site   *current
 	answer *icondata.Answer
 	oldest *pieces.Piece
 	etag   []byte
@@ -411,9 +416,10 @@ func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request, parsed bool) (ok bool
 		return false
 	}
 	mounted := sites.seenMounts.has(q.Host)
-	if !mounted && !sites.seenHosts.has(q.Host) {
+	if !mounted && !sites.seenHosts.has(q.Host) || !sites.spares(q.Target) {
 		return false
 	}
+	j.site = sites
 	sum, again := h.mayStoreWhole(q.Target, parsed)
 	if again {
 		return false
@@ -528,7 +534,8 @@ func (h *Proxy) answerJoined(dst []byte, q *eligible.Request, parsed bool) ([]by
 	start := len(dst)
 	dst = j.appendJoinedBody(dst)
 	h.Options.Metrics.Hit(exchange.H1, routes.Iconify, j.status, q.Now, len(dst)-start)
-	h.Options.Reports.LogHit(exchange.H1, routes.Iconify, j.status, q, len(dst)-start)
+	j.site.hit.Count(j.status)
+	h.Options.Reports.LogHit(j.site.Icons.Name, exchange.H1, routes.Iconify, j.status, q, len(dst)-start)
 	return dst, true
 }
 
@@ -548,6 +555,7 @@ func (h *Proxy) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.Client
 	body := len(dst)
 	dst = j.appendJoinedBody(dst)
 	h.Options.Metrics.Hit(exchange.H2, routes.Iconify, j.status, q.Now, len(dst)-body)
-	h.Options.Reports.LogHit(exchange.H2, routes.Iconify, j.status, q, len(dst)-body)
+	j.site.hit.Count(j.status)
+	h.Options.Reports.LogHit(j.site.Icons.Name, exchange.H2, routes.Iconify, j.status, q, len(dst)-body)
 	return dst, block, true
 }

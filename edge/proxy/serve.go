@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
@@ -99,10 +100,22 @@ type current struct {
 	*vhosts.Set
 	seenHosts  knownHosts
 	seenMounts knownHosts // which are mounts of Iconify's API
+	hit        observe.SiteHits
 }
 
 // Use makes the sites of set those of all requests from now on.
-func (h *Proxy) Use(set *vhosts.Set) { h.current.Store(&current{Set: set}) }
+func (h *Proxy) Use(set *vhosts.Set) {
+	next := &current{Set: set}
+	if set.Icons != nil && set.Icons.Name != "" {
+		next.hit = h.Options.Metrics.SiteHits(set.Icons.Name)
+	}
+	h.current.Store(next)
+}
+
+// spares reports whether no rule of the site with icons can match the path of a target.
+func (c *current) spares(target []byte) bool {
+	return c.Icons.Spares(unsafe.String(unsafe.SliceData(target), len(target))) // valid during the call only
+}
 
 // Sites returns the sites in use.
 func (h *Proxy) Sites() *vhosts.Set { return h.current.Load().Set }
