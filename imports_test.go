@@ -20,6 +20,7 @@ const module = "github.com/iconedge/iconedge/"
 var rooms = map[string]string{
 	"internal/cli":      "",                  // the command line, for cmd/iconedge and loadtest
 	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
+	"internal/inflate":  "",                  // short deflate streams, for edge and origin
 	"internal/units":    "",                  // sizes in bytes, for flags and files
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
@@ -60,7 +61,7 @@ var rooms = map[string]string{
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
 	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
-	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation github.com/klauspost/compress github.com/molecule-man/go-brrr",
+	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation internal/inflate github.com/klauspost/compress github.com/molecule-man/go-brrr",
 	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/slabs",
 	"edge/cache/disk":         "cachepolicy edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
 	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation",
@@ -74,6 +75,7 @@ var rooms = map[string]string{
 	"edge/observe": "icon trace edge/cache edge/compress edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
+	"edge/observe/top":       "problem",
 	// The state that edges share.
 	"edge/fleet":  "edge/ratelimit files github.com/redis/go-redis",
 	"edge/bodies": "",
@@ -109,7 +111,7 @@ var rooms = map[string]string{
 	// The form of pieces of icon data, which are joined without being parsed.
 	"edge/icondata": "icon github.com/klauspost/compress",
 	// Those that were used lately, and the responses that consist of them.
-	"edge/pieces":   "cachepolicy icon edge/cache edge/icondata edge/routes",
+	"edge/pieces":   "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
 	"edge/slicing":  "cachepolicy",
 	"edge/objects":  "edge/slicing", // knows nothing of HTTP
 	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP
@@ -136,7 +138,7 @@ var rooms = map[string]string{
 	"origin/svg":                    "icon",
 	// The forms of Iconify's API, for clients of Iconify.
 	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",
-	"origin/release": "icon github.com/klauspost/compress",
+	"origin/release": "icon internal/inflate github.com/klauspost/compress",
 	// What icons look like, for the search; its input is the output of origin/svg.
 	"origin/shape":      "",
 	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync golang.org/x/sys",

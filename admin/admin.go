@@ -89,8 +89,16 @@ func Unauthorized() *problem.Problem {
 
 // Metrics wraps next, the handler of GET /metrics. It requires the token if ProtectMetrics is set.
 func (a *Access) Metrics(next http.Handler) http.Handler {
+	if a.protects {
+		return a.Protect(next)
+	}
+	return next
+}
+
+// Protect wraps a handler that requires the token, if the listener has one.
+func (a *Access) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.protects && !a.Bears(r.Header["Authorization"]...) {
+		if !a.Bears(r.Header["Authorization"]...) {
 			Unauthorized().Write(w)
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -43,6 +44,7 @@ type Client struct {
 	cache   *cache
 	limits  limits
 	fetches singleflight.Group
+	named   atomic.Pointer[string] // the CDN that the API names, if none is configured
 	log     *slog.Logger
 }
 
@@ -68,8 +70,25 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// CDN returns the base address of the CDN, without a slash at its end.
-func (c *Client) CDN() string { return c.cfg.CDN }
+// CDN returns the base address of the CDN, without a slash at its end: the configured one, else
+// the one that the API has named, else the API's.
+func (c *Client) CDN() string {
+	if c.cfg.CDN != "" {
+		return c.cfg.CDN
+	}
+	if named := c.named.Load(); named != nil {
+		return *named
+	}
+	return c.cfg.API
+}
+
+// Note notes the CDN in the address of an icon that the API has named.
+func (c *Client) Note(ref icon.Ref, address string) {
+	base, ok := strings.CutSuffix(address, "/"+ref.String()+".svg")
+	if ok && isBase(base) && !strings.ContainsAny(base, " \"'()<>\\") {
+		c.named.Store(&base)
+	}
+}
 
 // Token returns the licence token, or "" if there is none.
 func (c *Client) Token() string { return c.token.current() }
@@ -95,13 +114,27 @@ func (q Query) target() string {
 
 // Search returns the API's response to a search.
 func (c *Client) Search(ctx context.Context, q Query) (*icon.SearchAnswer, error) {
-	a, err := call(ctx, c, q.target(), "Pack "+q.Pack, func(a *icon.SearchAnswer) bool { return a.Results != nil })
-	return value(a), err
+	a, err := c.search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if results := a.answer.Results; len(results) > 0 {
+		c.Note(icon.Ref{Pack: results[0].Pack, Name: results[0].Name}, results[0].URL)
+	}
+	return a.answer, nil
+}
+
+func (c *Client) search(ctx context.Context, q Query) (*received[icon.SearchAnswer], error) {
+	what := "The icon API"
+	if q.Pack != "" {
+		what = "Pack " + q.Pack
+	}
+	return call(ctx, c, q.target(), what, func(a *icon.SearchAnswer) bool { return a.Results != nil })
 }
 
 // SearchJSON is Search, and returns the response as it was received.
 func (c *Client) SearchJSON(ctx context.Context, q Query) ([]byte, error) {
-	a, err := call(ctx, c, q.target(), "Pack "+q.Pack, func(a *icon.SearchAnswer) bool { return a.Results != nil })
+	a, err := c.search(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +161,11 @@ func (c *Client) Icon(ctx context.Context, ref icon.Ref, v Variant) (*icon.Answe
 		target += "?" + values.Encode()
 	}
 	a, err := call(ctx, c, target, "Icon "+ref.String(), func(a *icon.Answer) bool { return a.SVG != "" && a.License != "" })
-	return value(a), err
+	if err != nil {
+		return nil, err
+	}
+	c.Note(ref, a.answer.Metadata.URL)
+	return a.answer, nil
 }
 
 // Packs returns the API's list of packs.
@@ -311,7 +348,7 @@ func (c *Client) SVG(ctx context.Context, ref icon.Ref, size int) (string, error
 func (c *Client) cdn(ctx context.Context, method, target string) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, c.cfg.CDN+target, nil)
+	req, err := http.NewRequestWithContext(ctx, method, c.CDN()+target, nil)
 	if err != nil {
 		return nil, nil, unreachable(err)
 	}

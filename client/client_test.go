@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,35 @@ func response(status int, body string, fields ...string) *http.Response {
 		h.Set(fields[i], fields[i+1])
 	}
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// TestNamedCDN: without a configured CDN a plugin uses that of the API's responses, if it is an
+// address, and before them the API's. A configured one counts more.
+func TestNamedCDN(t *testing.T) {
+	for _, row := range []struct {
+		cfg  Config
+		url  string
+		want string
+	}{
+		{Config{Plugin: true, API: "http://a.example/"}, "https://cdn.example/x/mdi/home.svg", "https://cdn.example/x"},
+		{Config{Plugin: true, API: "http://a.example/"}, "https://cdn.example/lucide/home.svg", "http://a.example"},
+		{Config{Plugin: true, API: "http://a.example/"}, "javascript://x/mdi/home.svg", "http://a.example"},
+		{Config{Plugin: true, API: "http://a.example/"}, `https://x.example/")/mdi/home.svg`, "http://a.example"},
+		{Config{Plugin: true, CDN: "https://mine.example/"}, "https://cdn.example/mdi/home.svg", "https://mine.example"},
+		{Config{}, "https://cdn.example/mdi/home.svg", DefaultBase},
+	} {
+		row.cfg.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+			body, err := json.Marshal(icon.SearchAnswer{Results: []icon.Result{{Pack: "mdi", Name: "home", URL: row.url}}})
+			return response(200, string(body)), err
+		})
+		c := New(row.cfg)
+		if _, err := c.Search(t.Context(), Query{Text: "home", Limit: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.CDN(); got != row.want {
+			t.Errorf("the CDN after %s: %s, want %s", row.url, got, row.want)
+		}
+	}
 }
 
 // TestCallerLeaves: a caller that gives up does not cancel the fetch that another caller waits for.

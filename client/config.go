@@ -14,7 +14,7 @@ import (
 // Config holds the settings of a client. New replaces empty fields by their defaults.
 type Config struct {
 	API   string // base URL of the API, before /api/v1
-	CDN   string // base URL of the CDN
+	CDN   string // base URL of the CDN; empty for a plugin: the one that the API names
 	Token string // the licence token; empty: no Authorization field is sent
 	// TokenFile holds the licence token, and is read again when it has changed; empty: Token is
 	// used.
@@ -38,7 +38,11 @@ const DefaultBase = "http://127.0.0.1:8080"
 // Flags adds the flags that all clients share to fs.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.API, "api", DefaultBase, "`URL` of the icon API, without /api/v1")
-	fs.StringVar(&c.CDN, "cdn", DefaultBase, "`URL` of the CDN for the addresses of icons")
+	if c.Plugin {
+		fs.StringVar(&c.CDN, "cdn", "", "`URL` of the CDN for the addresses of icons (default: the one that the API names)")
+	} else {
+		fs.StringVar(&c.CDN, "cdn", DefaultBase, "`URL` of the CDN for the addresses of icons")
+	}
 	fs.StringVar(&c.Token, "license-token", "", "licence `token`; prefer the variable, because other users of the machine can see flags")
 	fs.StringVar(&c.TokenFile, "license-token-file", "", "`file` of the licence token, instead of --license-token; read again when it changes (default none)")
 }
@@ -46,7 +50,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 // Filled returns c with defaults for empty fields, and with bases that paths can be appended to.
 func (c Config) Filled() Config {
 	for _, base := range []*string{&c.API, &c.CDN} {
-		if *base == "" {
+		if *base == "" && (base == &c.API || !c.Plugin) {
 			*base = DefaultBase
 		}
 		*base = strings.TrimRight(*base, "/")
@@ -68,7 +72,7 @@ func (c *Config) Validate() error {
 	if !isBase(f.API) {
 		errs = append(errs, errors.New("--api must be an http or https URL without a query"))
 	}
-	if !isBase(f.CDN) {
+	if f.CDN != "" && !isBase(f.CDN) {
 		errs = append(errs, errors.New("--cdn must be an http or https URL without a query"))
 	}
 	if c.TokenFile != "" {

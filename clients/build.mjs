@@ -1,7 +1,10 @@
 // Builds the plugins in TypeScript into build folders, from which tools/plugins makes the packages. VERSION: v1.2.3.
+// ICONEDGE_API, ICONEDGE_CDN: the addresses of the service for which the plugins of Figma and Penpot are built.
 import { execFileSync } from 'node:child_process';
 import { build } from 'esbuild';
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { design } from './design/build.mjs';
 
 const here = (path) => new URL(path, import.meta.url).pathname;
 // Browsers take only numbers.
@@ -29,8 +32,8 @@ async function browser(name, more) {
     target: 'es2022',
     charset: 'utf8',
   });
-  for (const file of ['popup.html', 'options.html', 'style.css', 'icon.png'])
-    await cp(here('browser/' + file), out + file);
+  for (const file of ['browser/popup.html', 'browser/options.html', 'picker/style.css', 'browser/icon.png'])
+    await cp(here(file), out + basename(file));
   const manifest = JSON.parse(await readFile(here('browser/manifest.json'), 'utf8'));
   await writeFile(out + 'manifest.json', JSON.stringify({ ...manifest, ...more, version }, null, 2) + '\n');
 }
@@ -61,6 +64,24 @@ async function vscode() {
   execFileSync(here('node_modules/.bin/vsce'), pack, { cwd: out, env, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
+/** Raycast's own compiler checks the types and the manifest. It wants its tools beside the manifest. */
+async function raycast() {
+  const out = here('raycast/build/');
+  await rm(out, { recursive: true, force: true });
+  await symlink('../node_modules', here('raycast/node_modules')).catch(() => {}); // it may be there
+  const flags = ['build', '--non-interactive', '--exit-on-error', '--environment', 'dist', '--output', out];
+  execFileSync(here('node_modules/.bin/ray'), flags, { cwd: here('raycast'), stdio: ['ignore', 'ignore', 'inherit'] });
+  await rm(out + 'search.js.map');
+  const script = await readFile(out + 'search.js', 'utf8');
+  await writeFile(out + 'search.js', script.replace('0.0.0', version));
+}
+
+// The service that the plugins for Figma and Penpot are for; Figma lets a plugin reach no other.
+const api = (process.env.ICONEDGE_API || 'http://127.0.0.1:8080').replace(/\/+$/, '');
+const cdn = (process.env.ICONEDGE_CDN || api).replace(/\/+$/, '');
+
 await vscode();
+for (const host of ['figma', 'penpot']) await design(host, { out: here(`${host}/build`), version, api, cdn });
+await raycast();
 await browser('chromium', chromium);
 await browser('firefox', firefox);

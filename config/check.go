@@ -47,10 +47,20 @@ func (d *decoder) check() {
 	}
 }
 
+// wrong adds a finding about a value, unless the value itself or a part of it has one already.
 func (d *decoder) wrong(path, text string) {
-	if !d.stopped {
-		d.findings = append(d.findings, d.file.Find(path, text))
+	if d.stopped || slices.ContainsFunc(d.findings, func(f Finding) bool {
+		rest, within := strings.CutPrefix(f.Field, path)
+		return within && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}) {
+		return
 	}
+	d.findings = append(d.findings, d.file.Find(path, text))
+}
+
+// noOrigin is the finding about a text that ParseOrigin does not read.
+func noOrigin(text string, err error) string {
+	return fmt.Sprintf("%q is no URL of an origin; %v", clip(text), err)
 }
 
 func isLabel(s string) bool {
@@ -137,13 +147,13 @@ func (d *decoder) origin(path, name string, o Origin) {
 	}
 	for i, raw := range o.URLs {
 		if _, err := ParseOrigin(raw); err != nil {
-			d.wrong(fmt.Sprintf("%s.urls[%d]", path, i), err.Error())
+			d.wrong(fmt.Sprintf("%s.urls[%d]", path, i), noOrigin(raw, err))
 		}
 	}
 	for i, group := range o.Backups {
 		for raw := range strings.SplitSeq(group, ",") {
 			if _, err := ParseOrigin(raw); err != nil {
-				d.wrong(fmt.Sprintf("%s.backups[%d]", path, i), err.Error())
+				d.wrong(fmt.Sprintf("%s.backups[%d]", path, i), noOrigin(raw, err))
 			}
 		}
 	}
@@ -226,10 +236,15 @@ func (d *decoder) split(s *Site, path string, split *Split) {
 	}
 }
 
+// NoNetwork is the finding about a text that is no address and no network.
+func NoNetwork(text string, err error) string {
+	return fmt.Sprintf("%q is no network; %v", clip(text), err)
+}
+
 func (d *decoder) networks(path string, all Strings) {
 	for i, one := range all {
 		if _, err := hostport.ParsePrefix(one); err != nil {
-			d.wrong(fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%q: %s", clip(one), err))
+			d.wrong(fmt.Sprintf("%s[%d]", path, i), NoNetwork(one, err))
 		}
 	}
 }
@@ -237,11 +252,11 @@ func (d *decoder) networks(path string, all Strings) {
 func (d *decoder) settings(path string, s *Settings) {
 	for status, ttl := range s.NegativeTTL {
 		if !isStatus(status) || status[0] < '4' || status[1] == 'x' || ttl == 0 {
-			d.wrong(path+".negative_ttl."+status, "must be a status from 400 to 599 and a time above 0, as in {\"404\": 1m}")
+			d.wrong(path+".negative_ttl."+status, "no time for a status of an error; must be a status from 400 to 599 and a time above 0, as in {\"404\": 1m}")
 		}
 	}
 	if s.HealthPath != "" && (!isPath(s.HealthPath) || strings.Contains(s.HealthPath, "?")) {
-		d.wrong(path+".health_path", "must be a path without a query, such as /up")
+		d.wrong(path+".health_path", fmt.Sprintf("%q is no path; must be one without a query, such as /up", clip(s.HealthPath)))
 	}
 	d.patterns(path+".ignore_query", s.IgnoreQuery)
 	d.patterns(path+".bypass_cookie", s.BypassCookie)
@@ -287,7 +302,7 @@ func (d *decoder) changes(path string, c *Changes) {
 	}
 	for i, value := range c.EarlyHints {
 		if !clean(value) || !strings.HasPrefix(value, "<") {
-			d.wrong(fmt.Sprintf("%s.early_hints[%d]", path, i), `must be the value of a Link field, such as "</app.css>; rel=preload; as=style"`)
+			d.wrong(fmt.Sprintf("%s.early_hints[%d]", path, i), fmt.Sprintf(`%q is no link; must be the value of a Link field, such as "</app.css>; rel=preload; as=style"`, clip(value)))
 		}
 	}
 	for i, tag := range c.Tags {
@@ -385,8 +400,12 @@ func (d *decoder) rule(s *Site, r *Rule) {
 	if r.Auth != nil && r.Auth.Basic == "" {
 		d.wrong(r.At+".auth.basic", "missing; must be a file of htpasswd with bcrypt")
 	}
-	d.networks(r.At+".allow", r.Allow)
-	d.networks(r.At+".deny", r.Deny)
+	for name, all := range map[string]Strings{"allow": r.Allow, "deny": r.Deny} {
+		if all != nil && len(all) == 0 {
+			d.wrong(r.At+"."+name, "names no network; must have one, such as 10.0.0.0/8, or be left out")
+		}
+		d.networks(r.At+"."+name, all)
+	}
 	if l := r.Limit; l != nil {
 		if l.Rate == "" {
 			d.wrong(r.At+".limit.rate", "missing; must be requests and a window, such as 10/1s")

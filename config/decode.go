@@ -45,6 +45,9 @@ func (d *decoder) find(path string, n *yaml.Node, text string) {
 		d.stopped = true
 		text = fmt.Sprintf("more than %d findings; correct the earlier ones first", maxFindings)
 	}
+	if path == "" {
+		path = "file"
+	}
 	d.findings = append(d.findings, Finding{File: d.file.Name, Line: line, Field: path, Text: text})
 }
 
@@ -204,7 +207,7 @@ func collect(v reflect.Value, fields map[string]reflect.Value) {
 // the key << an entry merges other mappings, whose entries count less.
 func (d *decoder) mapping(path string, n *yaml.Node, form string, each func(name, path string, key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		d.find(path, n, "must be "+form)
+		d.find(path, n, kind(n)+"; must be "+form)
 		return
 	}
 	seen := map[string]bool{}
@@ -260,7 +263,7 @@ func (d *decoder) merge(path string, n *yaml.Node, seen map[string]bool, each fu
 // list calls each for the elements of a list.
 func (d *decoder) list(path string, n *yaml.Node, form string, each func(path string, n *yaml.Node)) {
 	if n.Kind != yaml.SequenceNode {
-		d.find(path, n, "must be "+form)
+		d.find(path, n, kind(n)+"; must be "+form)
 		return
 	}
 	for i, one := range n.Content {
@@ -279,7 +282,7 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 		n = n.Alias
 	}
 	if n.Kind != yaml.ScalarNode {
-		d.find(path, n, "must be one value, and not a map or a list")
+		d.find(path, n, kind(n)+"; must be one value")
 		return "", false
 	}
 	if n.ShortTag() == "!!null" {
@@ -292,6 +295,19 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 		return "", false
 	}
 	return text, true
+}
+
+// kind describes a value whose form is wrong.
+func kind(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a map"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.ScalarNode:
+		return fmt.Sprintf("%q is one value", clip(n.Value))
+	}
+	return "another form"
 }
 
 func join(path, name string) string {

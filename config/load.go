@@ -90,7 +90,7 @@ func Parse(name string, text []byte, o Options) (*File, error) {
 		return fail(root.Line, "more than one document; must be one, without a line of ---")
 	}
 	d.value("", root, f)
-	if !d.stopped {
+	if !d.stopped && root.Kind == yaml.MappingNode {
 		d.check()
 	}
 	if len(d.findings) > 0 {

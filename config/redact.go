@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,10 +29,13 @@ func (f *File) Redacted() []byte {
 	return out.Bytes()
 }
 
+// external matches a value that is in a variable or a file as a whole.
+var external = regexp.MustCompile(`^\$\{(file:[^}]*|\w+)\}$`)
+
 // redact replaces the secrets in a node. key is the name of its field.
 func redact(n *yaml.Node, key string) {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
-	if n.Kind == yaml.ScalarNode && !strings.HasPrefix(n.Value, "${") {
+	if n.Kind == yaml.ScalarNode && !external.MatchString(n.Value) {
 		switch {
 		case isSecret(key):
 			n.Value, n.Style, n.Tag = hidden, 0, "!!str"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
@@ -26,6 +27,8 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 			say(w, http.StatusOK, "ready\n")
 		case s.proxy.Draining():
 			say(w, http.StatusServiceUnavailable, "not ready: draining\n")
+		case s.life.leaving.Load():
+			say(w, http.StatusServiceUnavailable, "not ready: stopping\n")
 		case s.state.Unpublished():
 			say(w, http.StatusServiceUnavailable, "not ready: the origin has no release yet; "+s.cfg.Publish+" makes one\n")
 		default:
@@ -34,6 +37,7 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 	})
 	mux.Handle("GET /metrics", access.Metrics(s.metrics.Handler()))
 	mux.Handle("/purge", purge)
+	mux.Handle("GET "+top.Path, access.Protect(s.reports.Top.Handler()))
 	if s.sites != nil {
 		s.sites.Handle(mux, access)
 	}

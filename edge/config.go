@@ -27,10 +27,10 @@ import (
 // embedded type is a group of settings, and knows its flags and its errors.
 type Config struct {
 	Addresses
+	Ending
 	Origins       Origins       // groups of base URLs, in order of preference
 	OriginTimeout time.Duration // for an origin's response to begin; 0: the default of each path
 	OriginConns   int           // requests to one origin at a time, without long ones; 0: 256
-	Drain         time.Duration // for requests in flight when the edge stops
 	Hosts         []string      // names that the edge answers for; none: any well-formed one
 	Admin         admin.Config  // which requests the admin listener answers
 	Caching
@@ -59,7 +59,6 @@ const (
 	defaultOriginTimeout = 10 * time.Second
 	forwardedTimeout     = time.Minute // of forwarded paths, for long polling
 	defaultOriginConns   = 256
-	defaultDrain         = 15 * time.Second
 	defaultOrigin        = "http://127.0.0.1:8081"
 )
 
@@ -70,7 +69,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them, each http://HOST[:PORT], https://HOST[:PORT], h2://HOST[:PORT] or h2c://HOST[:PORT] for HTTP/2 with and without TLS, or unix:/PATH; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
 	fs.DurationVar(&c.OriginTimeout, "origin-timeout", 0, "`time` that an origin has to begin a response, and on the edge's own paths for each further part of it; --idle is for those of forwarded paths (default 10s, and 1m0s for forwarded paths)")
 	fs.IntVar(&c.OriginConns, "origin-connections", defaultOriginConns, "`number` of requests that the edge sends to one origin at a time; more wait. Forwarded ones that last more than a second, such as uploads and streams of events, do not count, up to 16 times as many")
-	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
+	c.Ending.flags(fs)
 	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
 	c.Caching.Flags(fs)
 	c.Rules.Flags(fs)
@@ -87,10 +86,10 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 func (c *Config) Validate() error {
 	now := time.Now()
 	errs := []error{c.Addresses.Validate()}
-	if c.OriginTimeout < 0 || c.Drain < 0 || c.OriginConns < 0 {
-		errs = append(errs, errors.New("--origin-timeout, --origin-connections and --drain must not be negative"))
+	if c.OriginTimeout < 0 || c.OriginConns < 0 {
+		errs = append(errs, errors.New("--origin-timeout and --origin-connections must not be negative"))
 	}
-	errs = append(errs, c.Caching.Validate(), c.Forwarding.Validate(), c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(now),
+	errs = append(errs, c.Ending.validate(), c.Caching.Validate(), c.Forwarding.Validate(), c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(now),
 		c.Tiers.Validate(now, c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate(), c.Rules.Validate())
 	for flag, names := range map[string][]string{"--host": c.Hosts, "--iconify-host": c.IconifyHosts} {
 		for _, name := range names {
@@ -112,9 +111,7 @@ func (c *Config) served() []string {
 
 // filled returns c with the defaults in place of zero values.
 func (c Config) filled() Config {
-	if c.Drain == 0 {
-		c.Drain = defaultDrain
-	}
+	c.Drain = cmp.Or(c.Drain, defaultDrain)
 	if len(c.Origins) == 0 {
 		c.Origins.Set(defaultOrigin)
 	}

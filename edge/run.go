@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/access"
@@ -60,6 +61,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
 	}
+	s.leave()
 	s.proxy.Drain()
 	s.listeners.Drain(s.cfg.Drain)
 	return nil
@@ -71,12 +73,13 @@ func (s *Server) Close() { s.life.end() }
 // A lifecycle is a context that ends when end is called.
 type lifecycle struct {
 	context.Context
-	enders []func() // in the order of construction
+	enders  []func()    // in the order of construction
+	leaving atomic.Bool // the edge was told to stop
 }
 
 func newLifecycle() *lifecycle {
 	ctx, end := context.WithCancel(context.Background())
-	return &lifecycle{ctx, []func(){end}}
+	return &lifecycle{Context: ctx, enders: []func(){end}}
 }
 
 // onEnd adds a function that end calls, before those that were added earlier.
@@ -92,7 +95,7 @@ func (l *lifecycle) end() {
 
 // ready reports whether the edge can answer requests. A warm edge can serve some icons without an
 // origin, and may need to.
-func (s *Server) ready() bool { return (s.warm || s.state.Reached()) && !s.proxy.Draining() }
+func (s *Server) ready() bool { return (s.warm || s.state.Reached()) && !s.life.leaving.Load() }
 
 // checkToken asks the origin for its verdict on a licence token.
 func (s *Server) checkToken(token string) (plan string, valid bool, err error) {

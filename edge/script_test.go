@@ -356,7 +356,7 @@ func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Surrogate-Key", icon.LibraryKey)
 		h.Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"asked":%q}`, target)
-	case "/-/bag/icons.zip", "/-/bag/sprite.svg", "/-/card/mdi/home.png", "/-/card/mdi.png":
+	case "/-/bag/icons.zip", "/-/bag/sprite.svg", "/-/card/mdi/home.png", "/-/card/mdi.png", "/-/samples/mdi.svg":
 		h.Set("Cache-Control", "public, max-age=60")
 		h.Set("ETag", `"file"`)
 		h.Set("Content-Type", map[string]string{".zip": "application/zip", ".svg": "image/svg+xml", ".png": "image/png"}[path[len(path)-4:]])

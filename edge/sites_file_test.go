@@ -68,7 +68,7 @@ func echo(name string, asked *atomic.Int64) http.HandlerFunc {
 var originURL = regexp.MustCompile(`http://(10\.0\.0\.\d+:\d+|s3\.example\.net)`)
 
 // newFileEdge starts an edge with a file. Its origins are replaced by servers of the test.
-func newFileEdge(t *testing.T, text string) *fileEdge {
+func newFileEdge(t testing.TB, text string) *fileEdge {
 	t.Helper()
 	e := &fileEdge{file: filepath.Join(t.TempDir(), "edge.yaml"), origins: map[string]string{}}
 	e.write(t, text)
@@ -109,7 +109,7 @@ func newFileEdge(t *testing.T, text string) *fileEdge {
 }
 
 // write writes the file, with the servers of the test for its origins.
-func (e *fileEdge) write(t *testing.T, text string) {
+func (e *fileEdge) write(t testing.TB, text string) {
 	t.Helper()
 	text = originURL.ReplaceAllStringFunc(text, func(u string) string {
 		if e.origins[u] == "" {

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -143,6 +145,34 @@ func TestSpans(t *testing.T) {
 				t.Errorf("the log:\n%s", text())
 			}
 		})
+	}
+}
+
+// A traced request is an exemplar of the durations of its route, for a Prometheus that accepts
+// OpenMetrics. Others are not.
+func TestExemplars(t *testing.T) {
+	collector := tracetest.New(t)
+	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = collector.URL, 0 })
+	by := s.by(t, "h1")
+	metrics := func(accept string) string {
+		r := httptest.NewRequest("GET", "/metrics", nil)
+		r.Header.Set("Accept", accept)
+		w := httptest.NewRecorder()
+		s.metrics.Handler().ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	const open = "application/openmetrics-text; version=1.0.0"
+	by.do(t, "GET", "/mdi/home.svg", "Traceparent", unsampled)
+	if got := metrics(open); strings.Contains(got, "trace_id") || !strings.HasSuffix(got, "# EOF\n") {
+		t.Errorf("without a trace:\n%s", got)
+	}
+	by.do(t, "GET", "/mdi/home.svg", "Traceparent", sampled)
+	want := regexp.MustCompile(`iconedge_edge_request_duration_seconds_bucket\{route="cdn",le="[^"]+"\} \d+ # \{trace_id="` + clientTrace + `"\} [0-9.e-]+ \d+`)
+	if got := metrics(open); len(want.FindAllString(got, -1)) != 1 {
+		t.Errorf("not one exemplar:\n%s", got)
+	}
+	if got := metrics(""); strings.Contains(got, "trace_id") {
+		t.Error("the text format has exemplars, which its readers do not know")
 	}
 }
 

@@ -54,19 +54,39 @@ func Recolour(svg []byte, c Color) []byte {
 	if c == "" {
 		return svg
 	}
-	return AppendRecoloured(make([]byte, 0, RecolouredLen(len(svg), Paints(svg), c)), svg, c)
+	n := Paints(svg)
+	return AppendRecoloured(make([]byte, 0, RecolouredLen(len(svg), n, c)), svg, n, c)
 }
 
-// AppendRecoloured appends Recolour(svg, c) to dst. The colour must not be empty.
-func AppendRecoloured(dst, svg []byte, c Color) []byte {
-	for {
+// AppendRecoloured appends Recolour(svg, c) to dst, where paints is Paints(svg). The colour must
+// not be empty. Most icons have one paint, at the beginning, so that the rest need not be searched.
+func AppendRecoloured(dst, svg []byte, paints int, c Color) []byte {
+	for range paints {
 		i := bytes.Index(svg, currentColor)
-		if i < 0 {
-			return append(dst, svg...)
-		}
 		dst = append(append(dst, svg[:i]...), c...)
 		svg = svg[i+len(currentColor):]
 	}
+	return append(dst, svg...)
+}
+
+// AppendHexColor appends the canonical form of a colour of three or six hexadecimal digits to dst.
+func AppendHexColor(dst, digits []byte) (out []byte, ok bool) {
+	if len(digits) != 3 && len(digits) != 6 {
+		return dst, false
+	}
+	out = append(dst, '#')
+	for _, c := range digits {
+		if 'A' <= c && c <= 'F' {
+			c |= 0x20
+		}
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
+			return dst, false
+		}
+		if out = append(out, c); len(digits) == 3 {
+			out = append(out, c)
+		}
+	}
+	return out, true
 }
 
 // Paints counts the places in an SVG where Recolour inserts the colour.

@@ -198,3 +198,14 @@ func FuzzParseVariant(f *testing.F) {
 		}
 	})
 }
+
+// AppendHexColor gives the same colour as ParseColor, or none.
+func TestAppendHexColor(t *testing.T) {
+	for _, s := range []string{"", "f", "f0", "f00", "F0a", "ff0", "ff00", "ff000", "ff0000", "AbCdEf", "00000g", "#f00", "xyz", "12345678", "é0", "12345é"} {
+		got, ok := AppendHexColor([]byte("x"), []byte(s))
+		want, err := ParseColor(s)
+		if ok && (err != nil || string(got) != "x"+string(want)) || !ok && string(got) != "x" || !ok && err == nil && (len(s) == 3 || len(s) == 6) {
+			t.Errorf("%s: %q, %v; want %q, %v", s, got, ok, want, err)
+		}
+	}
+}

@@ -100,6 +100,9 @@ func (c *Conn) Attach() {
 	}
 }
 
+// Wake makes the loop call Ready, without an event. Any goroutine may call it.
+func (c *Conn) Wake() { c.loop.kick(c, 0) }
+
 // attached reports whether the loop serves c.
 func (c *Conn) attached() bool {
 	c.mu.Lock()

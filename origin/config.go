@@ -19,17 +19,18 @@ import (
 // Config holds the settings of an origin. Flags sets the defaults; Run also sets them for fields
 // that are zero.
 type Config struct {
-	Listen       string        // address of the listener for edges, HOST:PORT
-	AdminListen  string        // address for health, readiness and metrics; "none": no listener
-	Store        string        // address of the object store
-	Mirror       string        // folder in which the release is mirrored
-	CacheControl string        // of icons
-	CDNURL       string        // URL of the CDN in responses
-	SiteURL      string        // URL of the site in canonical addresses; empty: CDNURL
-	Poll         time.Duration // time between two checks of the store for a new release
-	Drain        time.Duration // time for in-flight requests to finish when the origin stops
-	Trace        trace.Options // tracing of requests
-	Admin        admin.Config  // access to the admin listener
+	Listen        string        // address of the listener for edges, HOST:PORT
+	AdminListen   string        // address for health, readiness and metrics; "none": no listener
+	Store         string        // address of the object store
+	Mirror        string        // folder in which the release is mirrored
+	CacheControl  string        // of icons
+	CDNURL        string        // URL of the CDN in responses
+	SiteURL       string        // URL of the site in canonical addresses; empty: CDNURL
+	Poll          time.Duration // time between two checks of the store for a new release
+	Drain         time.Duration // time for in-flight requests to finish when the origin stops
+	ShutdownDelay time.Duration // time between the signal to stop and the drain
+	Trace         trace.Options // tracing of requests
+	Admin         admin.Config  // access to the admin listener
 	Tiers
 
 	Listener, AdminListener net.Listener       // override Listen and AdminListen
@@ -62,6 +63,7 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Admin.Flags(fs, "")
 	c.Tiers.flags(fs)
 	c.Trace.Flags(fs)
+	fs.DurationVar(&c.ShutdownDelay, "shutdown-delay", 0, "`duration` for which the origin continues after the signal to stop, while /readyz answers 503, so that load balancers use others before it drains")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`duration` that in-flight requests have to finish when the origin stops")
 }
 
@@ -119,7 +121,7 @@ func (c *Config) Validate() error {
 		check(err == nil, "--site-url must be an http or https URL without a query")
 	}
 	check(f.Poll >= 10*time.Millisecond, "--poll must be at least 10ms")
-	check(f.Drain >= 0, "--drain must not be negative")
+	check(f.Drain >= 0 && f.ShutdownDelay >= 0, "--drain and --shutdown-delay must not be negative")
 	errs = append(errs, f.Trace.Validate(), f.Admin.Validate())
 	return errors.Join(append(errs, c.Tiers.validate(time.Now()))...)
 }

@@ -104,7 +104,7 @@ func buildInfo(version string) prometheus.Collector {
 }
 
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, EnableOpenMetrics: true}) // which has exemplars
 }
 
 // count wraps the public handler.
@@ -116,7 +116,7 @@ func (m *metrics) count(next http.Handler) http.Handler {
 		s := &countedWriter{ResponseWriter: w, status: http.StatusInternalServerError}
 		defer func() {
 			bound := m.boundTo(route, s.status)
-			bound.took.Observe(time.Since(began).Seconds())
+			bound.observe(time.Since(began), s.trace)
 			bound.requests.Inc()
 			bound.bytes.Add(float64(s.bytes))
 		}()
@@ -128,6 +128,15 @@ func (m *metrics) count(next http.Handler) http.Handler {
 type boundRoute struct {
 	took            prometheus.Observer
 	requests, bytes prometheus.Counter
+}
+
+// observe counts a duration. A traced request is an exemplar.
+func (b *boundRoute) observe(took time.Duration, traceID string) {
+	if traced, ok := b.took.(prometheus.ExemplarObserver); ok && traceID != "" {
+		traced.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": traceID})
+		return
+	}
+	b.took.Observe(took.Seconds())
 }
 
 // boundTo returns the series of a route and status. Looking their labels up for every request would
@@ -150,6 +159,7 @@ type countedWriter struct {
 	http.ResponseWriter
 	status int
 	bytes  int
+	trace  string // id of the trace; empty: none
 }
 
 func (s *countedWriter) Write(p []byte) (int, error) {

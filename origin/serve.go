@@ -75,8 +75,12 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, 
 		err = nil
 	case err = <-ended:
 	}
+	private.leaving.Store(true)
+	cfg.Log.Info("stopping", "delay", cfg.ShutdownDelay, "drain", cfg.Drain)
+	if err == nil {
+		time.Sleep(cfg.ShutdownDelay) // edges notice at /readyz, and the origin answers as before
+	}
 	private.stopping.Store(true)
-	cfg.Log.Info("stopping", "drain", cfg.Drain)
 	drainCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Drain)
 	defer cancel()
 	drainer.drain(drainCtx, publicLn)
@@ -98,7 +102,8 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, 
 type adminHandler struct {
 	http.Handler
 	catalog  *catalog.Catalog
-	stopping atomic.Bool
+	leaving  atomic.Bool // the origin was told to stop
+	stopping atomic.Bool // it drains
 }
 
 func newAdmin(cat *catalog.Catalog, access *admin.Access, m *metrics) *adminHandler {
@@ -114,7 +119,7 @@ func newAdmin(cat *catalog.Catalog, access *admin.Access, m *metrics) *adminHand
 func (h *adminHandler) ready(w http.ResponseWriter, _ *http.Request) {
 	s := h.catalog.Stats()
 	switch {
-	case h.stopping.Load():
+	case h.leaving.Load():
 		writeText(w, http.StatusServiceUnavailable, "stopping")
 	case s.Release != "":
 		writeText(w, http.StatusOK, "ok")

@@ -22,6 +22,9 @@ func traced(t *trace.Tracer, next http.Handler) http.Handler {
 			return
 		}
 		span := t.Serve(parent, time.Now())
+		if c, counted := w.(*countedWriter); counted {
+			c.trace = span.Trace()
+		}
 		// The status stays 500 if next panics.
 		s := &countedWriter{ResponseWriter: w, status: http.StatusInternalServerError}
 		defer func() { span.End(time.Now(), exchange(r, s.status)) }()

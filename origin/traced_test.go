@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,6 +44,20 @@ func TestTraced(t *testing.T) {
 	}
 	if store := c.Find(t, "iconedge-origin", "internal", ""); store.Name != "store open" || store.Parent != s.ID || store.Failed {
 		t.Errorf("span of the store: %+v", store)
+	}
+	metrics, err := http.NewRequest(http.MethodGet, "http://"+p.admin+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	resp, err := http.DefaultClient.Do(metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if n := strings.Count(string(text), `# {trace_id="4bf92f3577b34da6a3ce929d0e0e4736"}`); n != 1 {
+		t.Errorf("the metrics have %d exemplars, want the one traced request", n)
 	}
 	p.stop()
 	<-p.ended

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// PagePolicy is the Content-Security-Policy of a page that Page makes: it loads nothing.
-const PagePolicy = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// PagePolicy is the Content-Security-Policy of a page that Page makes: it loads a style sheet alone.
+const PagePolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 var page = template.Must(template.New("problem").Parse(`<!DOCTYPE html>
 <html lang="en">
@@ -20,10 +20,11 @@ var page = template.Must(template.New("problem").Parse(`<!DOCTYPE html>
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="light dark">
 <title>{{.Title}}</title>
+<link rel="stylesheet" href="/-/site/style.css">
 </head>
 <body>
-<header>
-<form role="search" action="/search"><label for="q">Search icons</label> <input id="q" type="search" name="q" maxlength="200"> <button type="submit">Search</button></form>
+<header class="bar">
+<form class="filters" role="search" action="/search"><label for="q">Search icons</label> <input id="q" type="search" name="q" maxlength="200"> <button type="submit">Search</button></form>
 </header>
 <main>
 <h1>{{.Title}}</h1>
@@ -34,8 +35,8 @@ var page = template.Must(template.New("problem").Parse(`<!DOCTYPE html>
 </html>
 `))
 
-// Page returns the answer as an HTML page, for a person with a browser. It needs no other file,
-// because a client that is over its limit, or whose origin is down, would not get that either.
+// Page returns the answer as an HTML page, for a person with a browser. It needs no other file: where
+// the style sheet of the site is missing, because the origin is down, the page is plain.
 func (p *Problem) Page() []byte {
 	var b bytes.Buffer
 	if err := page.Execute(&b, p); err != nil { // texts into memory: can't happen

@@ -114,6 +114,9 @@ func (l *launcher) search(ctx context.Context, text string, limit int) ([]icon.R
 		return nil, err
 	}
 	hits := client.Hits(&answer, l.cfg.Packs, l.cfg.CommercialOnly)
+	if len(hits) > 0 {
+		l.client.Note(icon.Ref{Pack: hits[0].Pack, Name: hits[0].Name}, hits[0].URL)
+	}
 	return hits[:min(len(hits), limit)], err
 }
 

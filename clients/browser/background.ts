@@ -4,37 +4,42 @@ import { open } from './store';
 
 let client: Client | undefined;
 let suggest: (suggestions: chrome.omnibox.SuggestResult[]) => void = () => undefined;
-let found: string[] = []; // addresses of the last suggestions
+let shown: { query: string; urls: string[] } = { query: '', urls: [] };
+let entered: string | undefined; // a text whose first icon is opened as soon as the search has ended
 
 const escape = (s: string) => s.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+const openTab = (url: string | undefined) => url && void chrome.tabs.create({ url });
 
 const search = new Search(
   () => client!,
-  ({ hits, says }) => {
+  ({ query, hits, says }) => {
     chrome.omnibox.setDefaultSuggestion({ description: escape(says) });
     if (!hits) return;
-    const shown = hits
+    const suggestions = hits
       .slice(0, 6)
       .map((h) => ({
         content: `${h.cdn}/${h.pack}/${h.name}.svg`,
         description: escape(`${h.pack}/${h.name} (${h.license}${h.commercialUse ? '' : ', non-commercial'})`),
       }));
-    found = shown.map((s) => s.content);
-    suggest(shown);
+    shown = { query, urls: suggestions.map((s) => s.content) };
+    suggest(suggestions);
+    if (entered === query) openTab(shown.urls[0]);
   },
 );
 
 chrome.omnibox.onInputStarted.addListener(() => void open().then((c) => (client = c)));
 chrome.omnibox.onInputChanged.addListener((text, show) => {
   suggest = show;
+  entered = undefined;
   void Promise.resolve(client ?? open()).then((c) => {
     client = c;
     search.type(text);
   });
 });
 chrome.omnibox.onInputEntered.addListener((text) => {
-  const url = found.includes(text) ? text : found[0];
-  if (url) void chrome.tabs.create({ url });
+  if (shown.urls.includes(text)) openTab(text);
+  else if (shown.query === text.trim()) openTab(shown.urls[0]);
+  else entered = text.trim();
 });
 
 chrome.runtime.onInstalled.addListener(() => {

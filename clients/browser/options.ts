@@ -1,27 +1,8 @@
-import { readSettings, type Settings } from '../core';
+import { fill, read } from '../picker/form';
 import { forget, load, save } from './store';
 
 const field = (id: string) => document.getElementById(id) as HTMLInputElement;
 const says = (words: string) => (field('status').textContent = words);
-
-function fill(s: Settings) {
-  for (const key of ['baseUrl', 'insertAs', 'color'] as const) field(key).value = s[key];
-  field('size').value = s.size ? String(s.size) : '';
-  field('packs').value = s.packs.join(' ');
-  for (const key of ['commercialOnly', 'credit'] as const) field(key).checked = s[key];
-}
-
-function read() {
-  return readSettings({
-    ...Object.fromEntries(['baseUrl', 'insertAs', 'color'].map((key) => [key, field(key).value.trim()])),
-    size: field('size').value ? Number(field('size').value) : '',
-    packs: field('packs')
-      .value.split(/[\s,]+/)
-      .filter(Boolean),
-    commercialOnly: field('commercialOnly').checked,
-    credit: field('credit').checked,
-  });
-}
 
 async function submit() {
   const { settings, complaints } = read();

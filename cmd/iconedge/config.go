@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -15,13 +15,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	siterules "github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge"
-	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/cli"
 )
 
@@ -256,44 +254,23 @@ func configConvert(std cli.Streams, args []string) error {
 
 func configReload(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("config reload", "", configHelp)
-	address := fs.String("admin", "127.0.0.1:8082", "`HOST:PORT` of the admin listener of the edge")
-	tokenFile := fs.String("admin-token-file", "", "`file` of its admin token (default none)")
+	call := adminFlags(fs)
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
-	if err := hostport.Check("--admin", *address); err != nil {
-		return cli.Usage(err.Error())
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+*address+"/config/reload", nil)
-	if err != nil {
-		return err
-	}
-	if *tokenFile != "" {
-		tokens, err := admin.ReadTokens(*tokenFile)
-		if err != nil {
-			return cli.Usage("--admin-token-file: " + err.Error())
-		}
-		req.Header.Set("Authorization", "Bearer "+tokens[0])
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
 	var answer struct {
 		SHA256, Detail string
 		Findings       []string
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&answer); err != nil || resp.StatusCode != http.StatusOK {
+	status, err := call.do(ctx, http.MethodPost, "/config/reload", &answer)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
 		for _, line := range answer.Findings {
 			fmt.Fprintln(std.Err, line)
 		}
-		if answer.Detail == "" {
-			answer.Detail = resp.Status
-		}
-		return errors.New(answer.Detail)
+		return errors.New(cmp.Or(answer.Detail, http.StatusText(status)))
 	}
 	_, err = fmt.Fprintln(std.Out, answer.SHA256)
 	return err

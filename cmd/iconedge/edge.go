@@ -17,7 +17,8 @@ learns which icons a new release has changed, and invalidates only those.
 
   iconedge edge --listen :8080 --origin http://10.0.0.5:8081 --limit search=120/1m --limit cdn=off
 
-The admin listener serves GET /healthz, /readyz and /metrics. SIGTERM drains: /readyz answers 503, requests under way are answered.
+The admin listener serves GET /healthz, /readyz, /metrics and /top (iconedge top). SIGTERM drains: /readyz answers 503, requests under
+way are answered.
 Sockets that systemd passes in replace the listeners, by FileDescriptorName: public, tls, quic, admin. The edge reads certificates,
 secrets, --admin-token-file, --allow-file and --deny-file again within seconds of a change, or at once on SIGHUP; SIGHUP also reopens
 --access-log. It does not end the process.`
@@ -41,7 +42,7 @@ func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 	}
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
 		cfg.Reload = reloads()
-		defer endBy(ctx, drained(cfg.Drain), exit(std))()
+		defer endBy(ctx, cfg.ShutdownDelay+drained(cfg.Drain), exit(std))()
 		ended, err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener, &cfg.TLSListener)
 		if err != nil {
 			return err

@@ -44,6 +44,7 @@ var ownCommands = []cli.Command{
 	{Name: "origin", Does: "serve a release from an object store: the origin service", Run: runOrigin},
 	{Name: "edge", Does: "serve clients as a caching reverse proxy in front of an origin", Run: runEdge},
 	{Name: "config", Does: "check, describe and explain the configuration file of an edge", Run: prompt(configure)},
+	{Name: "top", Does: "show who sends an edge the most requests now", Run: prompt(runTop)},
 	{Name: "token", Does: "issue, revoke and list licence tokens", Run: prompt(tokens)},
 	{Name: "mcp", Does: "serve icons to agents over the Model Context Protocol", Run: prompt(runMCP)},
 	{Name: "health", Does: "check the health of a server, for containers", Run: prompt(health)},

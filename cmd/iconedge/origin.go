@@ -38,7 +38,7 @@ func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 	}
 	cfg.Listener, cfg.AdminListener = sockets.streams[publicSocket], sockets.streams[adminSocket]
 	return serve(ctx, fs, &cfg.Log, logger, cfg.Validate, func(ctx context.Context) error {
-		defer endBy(ctx, drained(cfg.Drain), exit(std))()
+		defer endBy(ctx, cfg.ShutdownDelay+drained(cfg.Drain), exit(std))()
 		ended, err := supervised(ctx, cfg.Log, cfg.AdminListen, &cfg.AdminListener, &cfg.Listener)
 		if err != nil {
 			return err
@@ -63,6 +63,6 @@ func serve(ctx context.Context, fs *cli.Flags, log **slog.Logger, logger func() 
 	if err := validate(); err != nil {
 		return cli.Usage(cli.OneLine(err))
 	}
-	limitMemory(l, memlimit.FromCgroup)
+	limitMemory(l, memlimit.FromCgroup, memlimit.FromSystem)
 	return run(ctx)
 }

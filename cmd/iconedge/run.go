@@ -46,7 +46,7 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 	valid := func() error { return errors.Join(edgeCfg.Validate(), originCfg.Validate()) }
 	return serve(ctx, fs, &edgeCfg.Log, logger, valid, func(ctx context.Context) error {
 		// the origin drains after the edge
-		defer endBy(ctx, drained(edgeCfg.Drain)+drained(0), exit(std))()
+		defer endBy(ctx, edgeCfg.ShutdownDelay+drained(edgeCfg.Drain)+drained(0), exit(std))()
 		originCfg.Log, originCfg.Trace, originCfg.Admin = edgeCfg.Log.With("part", "origin"), edgeCfg.Trace, edgeCfg.Admin
 		return runBoth(ctx, edgeCfg, originCfg)
 	})

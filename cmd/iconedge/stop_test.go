@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -252,5 +254,38 @@ func TestEndBy(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestShutdownDelay: after the signal a server is not ready, but answers as before for the time of
+// --shutdown-delay, on new connections and on open ones.
+func TestShutdownDelay(t *testing.T) {
+	home := t.TempDir()
+	store := "dir:" + filepath.Join(home, "library")
+	harness.Must(t, home, "publish", "--store", store, harness.Library(t, "M0 0h8v8z"))
+	listen := []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--shutdown-delay", "1h"}
+	start := func(args ...string) (*harness.Server, *exec.Cmd) {
+		cmd := harness.Program(t, home, append(args, listen...)...)
+		return harness.StartCommand(t, cmd).Ready(), cmd
+	}
+	origin, originCmd := start("origin", "--store", store, "--mirror", filepath.Join(home, "mirror"))
+	edge, edgeCmd := start("edge", "--origin", "http://"+origin.Address("public"))
+	for _, server := range []struct {
+		*harness.Server
+		cmd *exec.Cmd
+	}{{edge, edgeCmd}, {origin, originCmd}} {
+		if err := server.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		harness.Eventually(t, "the server is not ready", func() bool {
+			resp, body := harness.Get(t, server.Address("admin"), "/readyz")
+			return resp.StatusCode == 503 && strings.Contains(body, "stopping")
+		})
+		for range 3 {
+			if resp, _ := harness.Get(t, server.Address("public"), "/demo/arrow.svg"); resp.StatusCode != 200 || resp.Close {
+				t.Errorf("%d, and the connection closes: %v", resp.StatusCode, resp.Close)
+			}
+		}
+		server.cmd.Process.Kill() // an hour is too long for a test
 	}
 }

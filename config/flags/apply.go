@@ -188,8 +188,8 @@ func value(f *flag.Flag) any {
 	switch form(f) {
 	case config.Boolean, config.Switch:
 		return text == "true" || text == "on"
-	case config.Bytes:
-		return text + "B"
+	case config.Bytes: // 512MiB, or a number of bytes
+		return strings.TrimSuffix(text, "B") + "B"
 	case config.Whole:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: text}
 	}

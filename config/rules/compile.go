@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/iconedge/iconedge/config"
@@ -357,12 +358,31 @@ func (c *compiler) expression(m *config.Match) matcher {
 	if ast.NativeRep().Expr().AsLiteral() == types.False && c.negated == 0 {
 		c.warn(m.At, "never matches, because the expression is always false; must depend on request")
 	}
-	program, err := c.env.Program(ast, cel.CostLimit(costLimit), cel.EvalOptions(cel.OptOptimize))
+	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
+	if worst, err := c.env.EstimateCost(ast, sizes{}); err != nil || worst.Max > costLimit {
+		options = append(options, cel.CostLimit(costLimit)) // which doubles the time
+	}
+	program, err := c.env.Program(ast, options...)
 	if err != nil {
 		c.wrong(m.At, "the expression can't be used: %v", err)
 		return always{}
 	}
 	return expression{program, m.Expression}
+}
+
+// sizes bounds the values of a request for estimates of cost. A request's head is shorter.
+type sizes struct{}
+
+func (sizes) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
+	if n.ComputedSize() != nil {
+		return nil
+	}
+	most := cost.RangedSizeEstimate(0, 64<<10)
+	return &most
+}
+
+func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
+	return nil
 }
 
 // expressionError returns the first error of an expression in one line.
@@ -404,7 +424,7 @@ func (c *compiler) entries(m *config.Match) (matcher, int, []*glob) {
 	if e.Client != nil {
 		for i, one := range e.Client {
 			if _, err := hostport.ParsePrefix(one); err != nil {
-				c.wrong(fmt.Sprintf("%s.client[%d]", m.At, i), "%q: %v", one, err)
+				c.wrong(fmt.Sprintf("%s.client[%d]", m.At, i), "%s", config.NoNetwork(one, err))
 			}
 		}
 		all = append(all, prefixes(e.Client))
@@ -512,6 +532,10 @@ type node struct {
 type bitset []uint64
 
 func (b bitset) add(i int) { b[i/64] |= 1 << (i % 64) }
+
+func (b bitset) any() bool {
+	return slices.ContainsFunc(b, func(word uint64) bool { return word != 0 })
+}
 
 func newIndex(rules []*rule) index {
 	x := index{root: &node{}, words: (len(rules) + 63) / 64}

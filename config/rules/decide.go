@@ -113,14 +113,8 @@ type Step struct {
 func (s *Site) Decide(q *Request) Decision {
 	q.prepare(s.countries)
 	d := s.whole
-	var room [4]uint64 // 256 rules without allocation
-	set := bitset(room[:])
-	if s.index.words > len(room) {
-		set = make(bitset, s.index.words)
-	}
-	set = set[:s.index.words]
-	s.index.candidates(q.path, set)
-	for w, word := range set {
+	var room [4]uint64
+	for w, word := range s.candidates(q.path, &room) {
 		for ; word != 0; word &= word - 1 {
 			r := s.rules[w*64+bits.TrailingZeros64(word)]
 			captures, ok := r.match.match(q, nil)
@@ -251,11 +245,13 @@ func (d *Decision) Choose(q *Request) string {
 	if d.chosen != "" {
 		return d.chosen
 	}
-	names := d.Origin.Names()
-	if len(names) == 1 {
-		d.chosen = names[0]
+	if len(d.Origin.Weights) == 1 {
+		for name := range d.Origin.Weights {
+			d.chosen = name
+		}
 		return d.chosen
 	}
+	names := d.Origin.Names()
 	draw := q.Random
 	cookie, byCookie := strings.CutPrefix(d.Origin.Sticky, "cookie ")
 	switch {
@@ -300,9 +296,42 @@ func (s *Site) RuleLimits() (all []*Limit) {
 	return all
 }
 
-// Plain reports whether a site has no rules, and settings that leave its responses as they are.
+// Plain reports whether the settings of a site leave its responses as they are, and each of its
+// rules depends on the path. Spares then tells which paths have no rule.
 func (s *Site) Plain() bool {
-	return len(s.rules) == 0 && len(s.whole.RequestEdits) == 0 && len(s.whole.ResponseEdits) == 0 && len(s.whole.EarlyHints) == 0
+	return !s.index.always.any() && len(s.whole.RequestEdits) == 0 && len(s.whole.ResponseEdits) == 0 && len(s.whole.EarlyHints) == 0
+}
+
+// Spares reports whether no rule of a plain site can match the path of a target.
+func (s *Site) Spares(target string) bool {
+	if len(s.rules) == 0 {
+		return true
+	}
+	raw, _, _ := strings.Cut(target, "?")
+	path := Normalise(raw)
+	var room [4]uint64
+	set := s.candidates(path, &room)
+	for w, word := range set {
+		for ; word != 0; word &= word - 1 {
+			r := s.rules[w*64+bits.TrailingZeros64(word)]
+			if slices.ContainsFunc(r.paths, func(g *glob) bool { _, ok := g.match(path); return ok }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// candidates returns the rules that may match a path. There is room for 256 rules without an
+// allocation.
+func (s *Site) candidates(path string, room *[4]uint64) bitset {
+	set := bitset(room[:])
+	if s.index.words > len(room) {
+		set = make(bitset, s.index.words)
+	}
+	set = set[:s.index.words]
+	s.index.candidates(path, set)
+	return set
 }
 
 // Grace returns the grace of the site itself, which rules may replace.

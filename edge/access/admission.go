@@ -149,6 +149,9 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 	return count, o, err
 }
 
+// Counts reports whether calls of a class are counted against a limit.
+func (a *Admission) Counts(class routes.Class) bool { return a.limits[class].own != nil }
+
 // AdmitFast decides about an eligible request. It is not ok where Admit has to decide. It does not
 // count a request over the limit, because Admit counts that again and returns the 429.
 func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count, ok bool) {

@@ -74,7 +74,8 @@ type Cache struct {
 	// closing is locked while the cache closes, because ristretto does not allow writes then.
 	closing      sync.RWMutex
 	closed       bool
-	pendingBytes atomic.Int64 // bytes of entries in ristretto's queue
+	ended        chan struct{} // closed by Close
+	pendingBytes atomic.Int64  // bytes of entries in ristretto's queue
 	counts       counts
 }
 
@@ -85,8 +86,9 @@ type counts struct {
 
 // New opens a cache, with the entries in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
-	c := &Cache{seeds: hashes.NewSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart}
+	c := &Cache{seeds: hashes.NewSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart, ended: make(chan struct{})}
 	c.Fetches = collapse.New(&c.seeds, &c.invalidations)
+	c.Fetches.Reuse(c.ended)
 	c.interned.Init(o.MaxBytes)
 	c.arena.Init(o.MaxBytes)
 	recent := decodedPerShard(o.MaxBytes)
@@ -137,6 +139,7 @@ func countersSize(counters int64) int64 {
 // Close ends the cache's goroutines and writes reusable entries to the disk tier. Afterwards
 // nothing is stored or found. It may be called once, when no View is held.
 func (c *Cache) Close() {
+	close(c.ended)
 	c.janitor.end()
 	c.closing.Lock()
 	defer c.closing.Unlock()

@@ -37,6 +37,11 @@ func (c *Cache) Find(key string, secondary func(vary []string) []string) (e *ent
 	return nil, true
 }
 
+// Reads reports whether Get may read the entry of a key from disk.
+func (c *Cache) Reads(key string) bool {
+	return c.disk != nil && c.disk.HasKey(c.seeds.LabelOfKey(key))
+}
+
 // lookup returns the entry under a key, or the names by which the entries of the key vary.
 func (c *Cache) lookup(key string, label uint64) (e *entry.Entry, names []string) {
 	e, names, there := c.inMemory(key, label)

@@ -65,6 +65,7 @@ type Request struct {
 	Bodyless   bool
 	LongTarget bool // its first line does not fit into the buffer
 	Sampled    bool // the fast path has left it to the pipeline, to be traced
+	Fetched    any  // what the fast path has fetched for it; nil: nothing
 	// Upgrade lists the protocols that the client asks to switch to (RFC 9110, section 7.8),
 	// without versions of HTTP and TLS, which a proxy must not pass on. Empty: none.
 	Upgrade string

@@ -68,6 +68,16 @@ type Answerer interface {
 	Answer(dst []byte, r *eligible.Request) (out []byte, ok bool)
 }
 
+// A Fetcher is an Answerer that can also make a response ready.
+type Fetcher interface {
+	Answerer
+	// Fetch begins to make the response to a request that Answer has left to the server. ready is
+	// called once, on any goroutine, with a function that appends the whole response. If it is nil,
+	// the server must answer, by the result. If Fetch returns false, the server must answer at
+	// once.
+	Fetch(r *eligible.Request, client interface{ ClientGone() bool }, ready func(append func(dst []byte) []byte, result any)) bool
+}
+
 // Limits holds the limits of a connection. Request and Answer apply to each MiB of a whole request
 // or response.
 type Limits struct {
@@ -115,6 +125,7 @@ type serving struct {
 	rests    bool // the connection can return to its loop
 	declined bool // the Answerer has left the first request to the server
 	sampled  bool // because it is sampled
+	prepared any  // the result of Fetch for the first request
 }
 
 // NewConn returns a connection that answers requests with the ready responses of a.
@@ -290,6 +301,16 @@ func (c *Conn) readCurrent(p []byte) (n int, err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// Fetched returns the result of Fetch for the server's current request, once; nil: there is none.
+func (c *Conn) Fetched() any {
+	if c.serving == nil {
+		return nil
+	}
+	result := c.prepared
+	c.prepared = nil
+	return result
 }
 
 // Strict reports whether the lines of the server's current request are well-formed, as far as the

@@ -28,6 +28,8 @@ type Socket interface {
 	// Detach makes it a connection for a goroutine, and Attach ends that.
 	Detach()
 	Attach()
+	// Wake makes the loop call Ready.
+	Wake()
 }
 
 // A Scratch is the memory for turns of the connections of one loop.
@@ -37,6 +39,7 @@ type Scratch struct {
 	body     []byte // the rest of the last one, which belongs to the Answerer
 	request  request
 	declined bool // the Answerer left request to the server
+	size     int  // of that request, in bytes
 }
 
 // NewScratch returns the memory for the turns on a loop.
@@ -51,6 +54,7 @@ type backlog struct {
 	unsent []byte // responses
 	body   []byte // follows them
 	early  []byte // requests that have arrived behind them
+	fetch  *fetch // makes the response to the first of them ready; nil: nothing does
 }
 
 // NewLooped returns a connection that rests on an event loop, before its first request. c is the
@@ -90,6 +94,9 @@ func (c *Conn) Turn(s *Scratch, ending bool) Next {
 	c.mu.Lock()
 	defer c.unlock()
 	c.ending = c.ending || ending
+	if c.backlog != nil && c.backlog.fetch != nil {
+		return c.fetched(s)
+	}
 	n, next := c.arrived(s)
 	if n == 0 {
 		return next
@@ -113,6 +120,8 @@ func (c *Conn) Turn(s *Scratch, ending bool) Next {
 	case why == forFastPath:
 		c.backlog = &backlog{early: bytes.Clone(early)}
 		return Again
+	case s.declined && c.fetch(s, early, now, &fetch{fresh: fresh && answered == 0, more: n == len(s.in)}):
+		return Wait
 	}
 	c.toServer(early, now)
 	c.fresh = fresh && answered == 0
@@ -180,7 +189,7 @@ func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, wh
 		}
 		out, ok := c.answerer.Answer(s.out, &r.Request)
 		if !ok {
-			s.declined = true
+			s.declined, s.size = true, v.size
 			return answered, other
 		}
 		s.out, answered = out, answered+v.size
@@ -220,7 +229,7 @@ func (c *Conn) sendTurn(out, body, early []byte, now time.Time) error {
 	c.delivery.add(len(out) + len(body))
 	err := c.tryWrite(&out, &body)
 	if err == syscall.EAGAIN {
-		c.backlog = &backlog{bytes.Clone(out), body, bytes.Clone(early)}
+		c.backlog = &backlog{unsent: bytes.Clone(out), body: body, early: bytes.Clone(early)}
 		c.phase.enter(Writing, now)
 		c.socket.SetTimer(c.delivery.due)
 		return nil
@@ -248,6 +257,8 @@ func (c *Conn) Expired(now time.Time) bool {
 	c.mu.Lock()
 	defer c.unlock()
 	switch idle := time.Time(c.reading).Add(c.limits.Idle + renewInterval); {
+	case c.backlog != nil && c.backlog.fetch != nil:
+		c.socket.SetTimer(now.Add(c.limits.Idle)) // the fetch has a limit of its own
 	case c.backlog != nil && now.Before(c.delivery.due):
 		c.socket.SetTimer(c.delivery.due)
 	case c.backlog != nil:

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // A wire is a fake socket: the bytes of a client that arrive in parts, and the room for responses.
@@ -28,6 +30,7 @@ type wire struct {
 	sent     bytes.Buffer
 	timer    time.Time
 	detached bool
+	woken    bool
 	closed   bool
 }
 
@@ -81,6 +84,7 @@ func (w *wire) TryWrite(p []byte) (int, error) {
 func (w *wire) SetTimer(at time.Time) { w.timer = at }
 func (w *wire) Detach()               { w.detached = true }
 func (w *wire) Attach()               { w.detached = false }
+func (w *wire) Wake()                 { w.woken = true }
 
 // Read is for the server, which waits.
 func (w *wire) Read(p []byte) (int, error) {
@@ -118,10 +122,18 @@ func serveWire(c *Conn) {
 // looped sends bytes to a connection on an event loop, and returns what it sends.
 func looped(t *testing.T, w *wire) string {
 	random := w.random
-	c := NewLooped(w, w, hits{}, &limits, addressOf(w))
+	f := &fetches{random: random}
+	c := NewLooped(w, w, f, &limits, addressOf(w))
 	c.delivery.unacked = func(net.Conn) int64 { return 0 }
 	scratch := NewScratch()
 	for over := false; ; {
+		if f.waiting != nil && (w.fin || random.IntN(3) == 0) {
+			w.woken = false
+			if f.waiting(); !w.woken {
+				t.Fatal("the loop is not woken when a response is ready")
+			}
+			f.waiting = nil
+		}
 		// As from epoll: an event for bytes, for the end, for room, or for several of them.
 		ending := false
 		if !w.fin {
@@ -155,6 +167,29 @@ func looped(t *testing.T, w *wire) string {
 		}
 		over = w.fin && c.backlog == nil
 	}
+}
+
+// fetches makes the responses to some of the requests for /miss ready, at once or later.
+type fetches struct {
+	hits
+	random  *rand.Rand // nil: none
+	waiting func()
+}
+
+func (f *fetches) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) bool {
+	if f.random == nil || f.random.IntN(4) == 0 || !bytes.HasPrefix(r.Target, []byte("/miss")) {
+		return false
+	}
+	response := func(dst []byte) []byte { return append(dst, hitHead+"GET"...) }
+	switch f.random.IntN(4) {
+	case 0:
+		ready(response, nil)
+	case 1:
+		f.waiting = func() { ready(nil, f) }
+	default:
+		f.waiting = func() { ready(response, nil) }
+	}
+	return true
 }
 
 // A connection on an event loop sends the same bytes as one that a goroutine serves, however its

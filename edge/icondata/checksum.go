@@ -28,49 +28,36 @@ func newChecksum(b []byte) checksum {
 }
 
 // after returns the checksum of bytes with the checksum before, followed by those of c.
-func (c *checksum) after(before uint32) uint32 {
-	shifts := multiples(c.shift)
-	var p uint32
-	for range 8 { // the terms of highest degree first
-		p = p>>4 ^ reduced[p&15] ^ shifts[before&15]
-		before >>= 4
-	}
-	return p ^ c.crc
+func (c *checksum) after(before uint32) uint32 { return product(before, c.shift) ^ c.crc }
+
+// product returns the product of two polynomials, modulo the polynomial of CRC-32.
+func product(a, b uint32) uint32 {
+	p := carryless(a, b) << 1
+	high := uint32(p) // the terms x^32 to x^63
+	return uint32(p>>32) ^ zeros[3][high&0xff] ^ zeros[2][high>>8&0xff] ^ zeros[1][high>>16&0xff] ^ zeros[0][high>>24]
 }
 
-// reduced has the product of x^4 and a polynomial of the four highest degrees.
-var reduced = func() (r [16]uint32) {
-	for i := range r {
-		r[i] = uint32(i)
-		for range 4 {
-			r[i] = timesX(r[i])
+// carryless returns the product of two polynomials of which bit n is the coefficient of x^n. It
+// multiplies integers in which at most every fourth bit is set: up to eight products add up at each
+// of these bits, so that their carries stay within the three bits above (as in BearSSL's ghash_ctmul).
+func carryless(a, b uint32) uint64 {
+	const e0, e1, e2, e3 = 0x1111111111111111, 0x2222222222222222, 0x4444444444444444, 0x8888888888888888
+	x, y := uint64(a), uint64(b)
+	x0, x1, x2, x3 := x&e0, x&e1, x&e2, x&e3
+	y0, y1, y2, y3 := y&e0, y&e1, y&e2, y&e3
+	return (x0*y0^x1*y3^x2*y2^x3*y1)&e0 |
+		(x0*y1^x1*y0^x2*y3^x3*y2)&e1 |
+		(x0*y2^x1*y1^x2*y0^x3*y3)&e2 |
+		(x0*y3^x1*y2^x2*y1^x3*y0)&e3
+}
+
+// zeros have the checksum of each byte followed by so many bytes of zeros.
+var zeros = func() (t [4][256]uint32) {
+	t[0] = *crc32.IEEETable
+	for n := 1; n < len(t); n++ {
+		for b, sum := range t[n-1] {
+			t[n][b] = sum>>8 ^ t[0][sum&0xff]
 		}
 	}
-	return r
+	return t
 }()
-
-// multiples returns the products of p and each polynomial of degree 3 and below, in four bits, of
-// which the highest is the coefficient of 1.
-func multiples(p uint32) (m [16]uint32) {
-	for n := 8; n > 0; n >>= 1 {
-		m[n] = p
-		p = timesX(p)
-	}
-	for n := 3; n < 16; n++ {
-		m[n] = m[n&(n-1)] ^ m[n&-n]
-	}
-	return m
-}
-
-func product(a, b uint32) (p uint32) {
-	for bit := uint32(one); bit > 0; bit >>= 1 {
-		if a&bit != 0 {
-			p ^= b
-		}
-		b = timesX(b)
-	}
-	return p
-}
-
-// timesX returns the product of x and p, modulo the polynomial of CRC-32.
-func timesX(p uint32) uint32 { return p>>1 ^ crc32.IEEE&-(p&1) }

@@ -30,10 +30,13 @@ type Answer struct {
 	Head []byte
 	// Info is what the source says about the pack, an object; nil: the response does not have it.
 	Info     []byte
-	Callback string      // of a script; empty: the response is JSON
-	Pieces   []*Piece    // icons and aliases, each name once
-	Prepared []*Prepared // the same, sorted by name, for joins
-	NotFound []string    // names that the pack does not have
+	Callback string   // of a script; empty: the response is JSON
+	Pieces   []*Piece // icons and aliases, each name once
+	NotFound []string // names that the pack does not have
+
+	prepared     []Prepared // the pieces that are joined
+	begun        [2]bool    // `icons` and `aliases` have a member
+	plain, coded int        // lengths of all members
 }
 
 // ErrForm means that a response is not icon data.

@@ -10,55 +10,116 @@ import (
 // Join appends the response that consists of the prepared pieces of a: aliases and icons in their
 // order.
 func (a *Answer) Join(dst []byte) []byte {
-	for p := range a.parts {
-		dst = append(dst, p.plain...)
-	}
-	return dst
+	dst = a.appendMembers(a.appendStart(dst), true)
+	dst = a.appendMembers(append(dst, between...), false)
+	return a.appendEnd(dst)
 }
 
 // Len returns the length of the response, in bytes.
-func (a *Answer) Len() (n int) {
-	for p := range a.parts {
-		n += len(p.plain)
-	}
-	return n
+func (a *Answer) Len() int {
+	plain, _ := a.lengths()
+	return plain
 }
 
 // JoinGzip appends the same response in the coding gzip (RFC 1952). It concatenates the deflated
 // pieces and combines their checksums.
 func (a *Answer) JoinGzip(dst []byte) []byte {
-	dst = append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff) // no name, no time, unknown system
-	sum, length := uint32(0), 0
-	for p := range a.parts {
-		length += len(p.plain)
-		if p.sum == nil {
-			sum = crc32.Update(sum, crc32.IEEETable, p.plain)
-		} else {
-			sum = p.sum.after(sum)
-		}
-		if p.deflated == nil {
-			dst = appendStored(dst, p.plain)
-		} else {
-			dst = append(dst, p.deflated...)
-		}
-	}
-	dst = append(dst, 0x03, 0x00) // a last block without content (RFC 1951, section 3.2.3)
-	dst = binary.LittleEndian.AppendUint32(dst, sum)
-	return binary.LittleEndian.AppendUint32(dst, uint32(length))
+	var memory [textRoom]byte
+	j := gzipJoin{dst: append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff)} // no name, no time, unknown system
+	j.text(a.appendStart(memory[:0]))
+	j.members(a, true)
+	j.text(append(memory[:0], between...))
+	j.members(a, false)
+	j.text(a.appendEnd(memory[:0]))
+	dst = append(j.dst, 0x03, 0x00) // a last block without content (RFC 1951, section 3.2.3)
+	dst = binary.LittleEndian.AppendUint32(dst, j.sum)
+	return binary.LittleEndian.AppendUint32(dst, j.length)
 }
 
 // GzipLen returns the length of the response in gzip, in bytes. It is greater than Len if few
 // pieces are deflated.
 func (a *Answer) GzipLen() int {
-	n := 10 + 2 + 8 // head, last block, trailer
-	for p := range a.parts {
-		if p.deflated == nil {
-			n += len(p.plain) + storedHead*((len(p.plain)+maxStored-1)/maxStored)
+	_, coded := a.lengths()
+	return coded
+}
+
+// textRoom is the length of the texts between members that need no allocation, in bytes.
+const textRoom = 512
+
+// lengths returns the lengths of the response and of its form in gzip.
+func (a *Answer) lengths() (plain, coded int) {
+	var memory [textRoom]byte
+	coded = 10 + 2 + 8 // head, last block, trailer
+	for _, n := range [...]int{len(a.appendStart(memory[:0])), len(between), len(a.appendEnd(memory[:0]))} {
+		plain, coded = plain+n, coded+storedLen(n)
+	}
+	return plain + a.plain, coded + a.coded
+}
+
+// Add adds a piece to those that are joined. The pieces must be added in the order of their names.
+func (a *Answer) Add(p Prepared) {
+	n := p.object()
+	plain, coded := int(p.plain), int(p.size-p.plain)
+	if !a.begun[n] {
+		a.begun[n] = true
+		plain, coded = plain-1, coded-len(storedComma)
+	}
+	if !p.IsDeflated() {
+		coded = storedLen(plain)
+	}
+	a.plain, a.coded = a.plain+plain, a.coded+coded
+	a.prepared = append(a.prepared, p)
+}
+
+// Reset makes a an answer without pieces, which keeps its memory for them.
+func (a *Answer) Reset() { *a = Answer{prepared: a.prepared[:0]} }
+
+// Prepared returns the pieces that are joined.
+func (a *Answer) Prepared() []Prepared { return a.prepared }
+
+// A gzipJoin is a response in gzip that is being joined.
+type gzipJoin struct {
+	dst    []byte
+	sum    uint32 // of the content
+	length uint32
+}
+
+// text appends content without compression, as blocks of deflate (RFC 1951, section 3.2.4).
+func (j *gzipJoin) text(content []byte) {
+	j.length += uint32(len(content))
+	for len(content) > 0 {
+		n := min(len(content), maxStored)
+		j.dst = appendStored(j.dst, content[:n])
+		j.sum = crc32.Update(j.sum, crc32.IEEETable, j.dst[len(j.dst)-n:])
+		content = content[n:]
+	}
+}
+
+// members appends the members of `aliases`, or those of `icons`.
+func (j *gzipJoin) members(a *Answer, aliases bool) {
+	first := true
+	for i := range a.prepared {
+		p := &a.prepared[i]
+		if p.alias != aliases {
+			continue
+		}
+		plain, deflated := p.data[:p.plain], p.data[p.plain:]
+		if first {
+			if plain = plain[1:]; p.IsDeflated() {
+				deflated = deflated[len(storedComma):]
+			}
+			first = false
+			j.sum = crc32.Update(j.sum, crc32.IEEETable, plain)
 		} else {
-			n += len(p.deflated)
+			j.sum = p.sum.after(j.sum)
+		}
+		j.length += uint32(len(plain))
+		if p.IsDeflated() {
+			j.dst = append(j.dst, deflated...)
+		} else {
+			j.dst = appendStored(j.dst, plain)
 		}
 	}
-	return n
 }
 
 const (
@@ -76,29 +137,8 @@ func appendStored(dst, content []byte) []byte {
 	return dst
 }
 
-var (
-	partOpen     = newPart(`{`)
-	partInfo     = newPart(`,"info":`)
-	partAliases  = newPart(`,"aliases":{`)
-	partIcons    = newPart(`},"icons":{`)
-	partClose    = newPart(`}}`)
-	partNotFound = newPart(`},"not_found":`)
-	partEnd      = newPart(`}`)
-
-	partScriptEnd = newPart(`);`)
-)
-
-// A part is consecutive bytes of a response.
-type part struct {
-	plain    []byte
-	deflated []byte    // blocks of deflate; nil: a join stores plain
-	sum      *checksum // of plain; nil: a join computes the CRC
-}
-
-// newPart returns a part that many responses have. It is too short to be compressed.
-func newPart(text string) part {
-	return part{plain: []byte(text), deflated: appendStored(nil, []byte(text))}
-}
+// storedLen returns the length of content in such blocks.
+func storedLen(n int) int { return n + storedHead*((n+maxStored-1)/maxStored) }
 
 // Indented returns the response with one member or element a line.
 func (a *Answer) Indented() []byte {
@@ -112,52 +152,55 @@ func (a *Answer) Indented() []byte {
 		panic(err)
 	}
 	if a.Callback != "" {
-		b.Write(partScriptEnd.plain)
+		b.WriteString(scriptEnd)
 	}
 	return b.Bytes()
 }
 
-// parts yields the parts of the response in order. It alone decides the form of a response.
-func (a *Answer) parts(yield func(part) bool) {
-	if a.Callback != "" && !yield(part{plain: []byte(scriptStart + a.Callback + "(")}) {
-		return
+const (
+	// scriptStart keeps the callback, which is the client's, from being the first bytes of a response.
+	scriptStart = "/**/"
+	scriptEnd   = ");"
+	// between is the text between the aliases and the icons.
+	between = `},"icons":{`
+)
+
+// appendStart appends the text before the aliases.
+func (a *Answer) appendStart(dst []byte) []byte {
+	if a.Callback != "" {
+		dst = append(append(append(dst, scriptStart...), a.Callback...), '(')
 	}
-	if a.object(yield) && a.Callback != "" {
-		yield(partScriptEnd)
+	dst = append(append(dst, '{'), a.Head...)
+	if a.Info != nil {
+		dst = append(append(dst, `,"info":`...), a.Info...)
 	}
+	return append(dst, `,"aliases":{`...)
 }
 
-// scriptStart keeps the callback, which is the client's, from being the first bytes of a response.
-const scriptStart = "/**/"
-
-// object yields the parts of the JSON, and reports whether the caller wants more.
-func (a *Answer) object(yield func(part) bool) bool {
-	ok := yield(partOpen) && yield(part{plain: a.Head}) && (a.Info == nil || yield(partInfo) && yield(part{plain: a.Info})) &&
-		yield(partAliases) && a.members(yield, true) && yield(partIcons) && a.members(yield, false)
-	if !ok {
-		return false
+// appendEnd appends the text after the icons.
+func (a *Answer) appendEnd(dst []byte) []byte {
+	dst = append(dst, '}')
+	if len(a.NotFound) > 0 {
+		names, err := json.Marshal(a.NotFound)
+		if err != nil {
+			panic(err) // strings have a JSON form
+		}
+		dst = append(append(dst, `,"not_found":`...), names...)
 	}
-	if len(a.NotFound) == 0 {
-		return yield(partClose)
+	if dst = append(dst, '}'); a.Callback != "" {
+		dst = append(dst, scriptEnd...)
 	}
-	names, err := json.Marshal(a.NotFound)
-	if err != nil {
-		panic(err) // strings have a JSON form
-	}
-	return yield(partNotFound) && yield(part{plain: names}) && yield(partEnd)
+	return dst
 }
 
-// members yields the members of `aliases`, or those of `icons`.
-func (a *Answer) members(yield func(part) bool, aliases bool) bool {
-	first := true
-	for _, p := range a.Prepared {
-		if p.alias != aliases {
-			continue
+// appendMembers appends the members of `aliases`, or those of `icons`.
+func (a *Answer) appendMembers(dst []byte, aliases bool) []byte {
+	comma := 1 // the first member has none
+	for i := range a.prepared {
+		if p := &a.prepared[i]; p.alias == aliases {
+			dst = append(dst, p.data[comma:p.plain]...)
+			comma = 0
 		}
-		if !yield(p.part(first)) {
-			return false
-		}
-		first = false
 	}
-	return true
+	return dst
 }

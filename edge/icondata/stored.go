@@ -12,11 +12,16 @@ import (
 // Body returns a piece as the body of a cache entry. No name has a NUL.
 func (p *Piece) Body() []byte { return append(append([]byte(p.Parent), 0), p.Member...) }
 
-// A Prepared is a piece in the form in which it is joined. It has no pointers but one, because a
-// join of pieces that were not used lately takes most of its time to wait for the memory.
+// A Prepared is a piece in the form in which it is joined.
 type Prepared struct {
-	data  []byte // the member with a comma before it, then both deflated, if they are
-	plain uint32 // length of the former
+	Form
+	data []byte // the member with a comma before it, then both deflated, if they are
+}
+
+// A Form is what a join has to know about a piece besides its bytes. It has no pointers.
+type Form struct {
+	plain uint32 // length of the member with the comma, in bytes
+	size  uint32 // length of all bytes
 	name  uint16 // length of the name
 	alias bool
 	sum   checksum // of the member with the comma
@@ -30,19 +35,30 @@ func (p *Piece) Prepare(deflated []byte) Prepared {
 		size += len(storedComma) + len(deflated)
 	}
 	data := append(append(make([]byte, 0, size), ','), p.Member...)
-	q := Prepared{plain: uint32(len(data)), name: uint16(len(p.Name)), alias: p.Parent != "", sum: newChecksum(data)}
+	f := Form{plain: uint32(len(data)), size: uint32(size), name: uint16(len(p.Name)), alias: p.Parent != "", sum: newChecksum(data)}
 	if deflated != nil {
 		data = append(append(data, storedComma...), deflated...)
 	}
-	q.data = data
-	return q
+	return Prepared{f, data}
 }
+
+// Size returns the length of all forms of the piece, in bytes.
+func (f *Form) Size() int { return int(f.size) }
+
+// IsAlias reports whether the piece is an alias.
+func (f *Form) IsAlias() bool { return f.alias }
+
+// IsDeflated reports whether a response in gzip has the piece with compression.
+func (f *Form) IsDeflated() bool { return f.size > f.plain }
+
+// At returns the piece of the form whose bytes Append has appended to memory before.
+func (f *Form) At(memory []byte) Prepared { return Prepared{*f, memory[:f.size:f.size]} }
+
+// Append appends the bytes of the piece.
+func (p *Prepared) Append(memory []byte) []byte { return append(memory, p.data...) }
 
 // storedComma is the comma between members, as a block of deflate.
 var storedComma = appendStored(nil, []byte{','})
-
-// IsDeflated reports whether a response in gzip has the piece with compression.
-func (p *Prepared) IsDeflated() bool { return len(p.data) > int(p.plain) }
 
 // Read reads the memory of the first bytes of the piece, at most so many, in the form in which a
 // join copies it. Its result depends on all that it has read.
@@ -58,12 +74,6 @@ func (p *Prepared) Read(deflated bool, most int) (x uint64) {
 	return x
 }
 
-// IsAlias reports whether the piece is an alias.
-func (p *Prepared) IsAlias() bool { return p.alias }
-
-// Size returns the length of all forms of the piece, in bytes.
-func (p *Prepared) Size() int { return len(p.data) }
-
 // Name returns the name of the piece, which is its JSON form too. It shares the memory of the
 // piece.
 func (p *Prepared) Name() []byte { return p.data[len(`,"`) : len(`,"`)+int(p.name)] }
@@ -71,20 +81,12 @@ func (p *Prepared) Name() []byte { return p.data[len(`,"`) : len(`,"`)+int(p.nam
 // Member returns the member without the comma. It shares the memory of the piece.
 func (p *Prepared) Member() []byte { return p.data[1:p.plain] }
 
-// part returns the part of a response that the piece is: the first member of its object, or a later
-// one.
-func (p *Prepared) part(first bool) part {
-	q := part{plain: p.data[:p.plain], sum: &p.sum}
-	if p.IsDeflated() {
-		q.deflated = p.data[p.plain:]
+// object returns the number of the object of which the piece is a member: 1: `aliases`, 0: `icons`.
+func (f *Form) object() int {
+	if f.alias {
+		return 1
 	}
-	if first {
-		q.plain, q.sum = q.plain[1:], nil
-		if q.deflated != nil {
-			q.deflated = q.deflated[len(storedComma):]
-		}
-	}
-	return q
+	return 0
 }
 
 // Stored reads a piece from the body of a cache entry, whose memory it shares.

@@ -72,7 +72,7 @@ func (s *Server) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 	x.Secure, x.Tier = c.link != nil, c.tier
 	x.Malformed, x.Bodyless = !c.strict(), c.bodyless()
 	if x.Conn = (connH1{c, s.conns}); c.http1() != nil {
-		x.LongTarget, x.Sampled = c.http1().LongTarget(), c.http1().Sampled()
+		x.LongTarget, x.Sampled, x.Fetched = c.http1().LongTarget(), c.http1().Sampled(), c.http1().Fetched()
 		takeUpload(x, c.http1().Upload())
 		if ctx.Request.Header.IsHTTP11() {
 			x.Interims.Send = func(i exchange.Interim) { writeInterim(c.http1(), i) }

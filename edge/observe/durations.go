@@ -107,6 +107,28 @@ func (d *durations) took(t time.Duration, times int) {
 	d.nanos.Add(int64(t) * int64(times))
 }
 
+// exemplars hold the last traced request for each classic bucket of a histogram, and for longer ones.
+type exemplars [16]atomic.Pointer[prometheus.Exemplar]
+
+func (e *exemplars) add(d time.Duration, traceID string, now time.Time) {
+	bucket := durationScale.classic[durationScale.cell(d)]
+	e[bucket].Store(&prometheus.Exemplar{Value: d.Seconds(), Labels: prometheus.Labels{"trace_id": traceID}, Timestamp: now})
+}
+
+// on returns a histogram with these exemplars.
+func (e *exemplars) on(m prometheus.Metric) prometheus.Metric {
+	var all []prometheus.Exemplar
+	for i := range e {
+		if one := e[i].Load(); one != nil {
+			all = append(all, *one)
+		}
+	}
+	if len(all) == 0 {
+		return m
+	}
+	return prometheus.MustNewMetricWithExemplars(m, all...)
+}
+
 // counts are the sums of several durations.
 type counts struct {
 	cells []uint64

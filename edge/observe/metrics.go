@@ -3,7 +3,6 @@ package observe
 import (
 	"net/http"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
@@ -172,7 +171,7 @@ func (m *Metrics) NameAbsent() { m.absent.Inc() }
 
 // Handler returns a handler that serves the metrics in Prometheus' formats.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true}) // which has exemplars
 }
 
 // Answered counts a request. The caller adds the bytes of its body that were sent.
@@ -180,6 +179,11 @@ func (m *Metrics) Answered(p exchange.Protocol, r routes.Route, o exchange.Outco
 	t := m.answers.of(p, r, o, status)
 	t.answered(took)
 	return t
+}
+
+// Traced makes a traced request an exemplar of the durations of its route.
+func (m *Metrics) Traced(r routes.Route, took time.Duration, traceID string) {
+	m.answers.traced[r].add(took, traceID, time.Now())
 }
 
 // Hit counts a request that was received at now and answered on the fast path.
@@ -207,7 +211,7 @@ func index(ok bool) int {
 func (m *Metrics) ConfigReloaded(ok bool) {
 	m.config.Do(func() {
 		m.bySite = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_responses_total",
-			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status; without hits on the fast path of a site with icons."}, []string{"site", "cache", "status"})
+			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status."}, []string{"site", "cache", "status"})
 		m.Registry.MustRegister(m.bySite)
 		m.configOK = m.gauges("config_last_reload_successful", "Whether the configuration file could be used when it was last read, at the start or by a reload.")
 	})
@@ -221,5 +225,30 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 // SiteAnswered counts a response of the pipeline for a site of the configuration file, whose name
 // bounds the label.
 func (m *Metrics) SiteAnswered(site string, o exchange.Outcome, status int) {
-	m.bySite.WithLabelValues(site, exchange.OutcomeNames[o], strconv.Itoa(status/100)+"xx").Inc()
+	m.bySite.WithLabelValues(site, exchange.OutcomeNames[o], classes[status/100%len(classes)]).Inc()
+}
+
+// classes are the classes of statuses.
+var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// SiteHits counts hits of one site on the fast path. The zero value counts nothing.
+type SiteHits struct{ whole, unchanged prometheus.Counter }
+
+// SiteHits returns the counters of a site of the configuration file.
+func (m *Metrics) SiteHits(site string) SiteHits {
+	of := func(class string) prometheus.Counter {
+		return m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], class)
+	}
+	return SiteHits{of("2xx"), of("3xx")}
+}
+
+// Count counts a hit with a status of 200 or 304.
+func (s SiteHits) Count(status int) {
+	switch {
+	case s.whole == nil:
+	case status == http.StatusNotModified:
+		s.unchanged.Inc()
+	default:
+		s.whole.Inc()
+	}
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"log/slog"
@@ -11,12 +12,13 @@ import (
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/trace"
 )
 
 // Reporting configures the records of single requests: lines in an access log, and traces. By
-// default an edge records neither.
+// default an edge writes neither.
 type Reporting struct {
 	AccessLog       string        // file, or - for the standard output; empty: none
 	AccessLogSample float64       // fraction of responses with a line, 0 to 1; 5xx always have one
@@ -44,13 +46,14 @@ func (c *Reporting) Validate() error {
 type Reports struct {
 	Lines    *accesslog.Log
 	Tracer   *trace.Tracer
+	Top      *top.Counts // the busiest clients, paths and hosts of the last minute
 	clientOf func(*eligible.Request) netip.Addr
 }
 
 // Open opens the destinations. clientOf returns the client of a request on the fast path, for its
 // log line.
 func (c *Reporting) Open(reopen <-chan os.Signal, version string, log *slog.Logger, clientOf func(*eligible.Request) netip.Addr) (r Reports, err error) {
-	r.clientOf = clientOf
+	r.clientOf, r.Top = clientOf, top.New(time.Now())
 	if r.Tracer, err = trace.New(c.Trace, "iconedge-edge", version, log); err != nil || c.AccessLog == "" {
 		return r, err
 	}
@@ -64,16 +67,31 @@ func (r Reports) Close() {
 	r.Tracer.Close()
 }
 
-// LogHit logs a response of the fast path, with the number of bytes of its body.
-func (r Reports) LogHit(p exchange.Protocol, route routes.Route, status int, q *eligible.Request, body int) {
+// LogHit logs a response of the fast path, with the number of bytes of its body, and counts it for
+// Top. site is empty without a configuration file.
+func (r Reports) LogHit(site string, p exchange.Protocol, route routes.Route, status int, q *eligible.Request, body int) {
+	if stands := r.Top.Sample(); stands > 0 {
+		r.Top.Record(q.Now, top.Response{Client: r.clientOf(q), Host: q.Host, Path: pathOf(q.Target), Status: status, Bytes: body}, stands)
+	}
 	if r.Lines == nil || !r.Lines.Sampled(status) {
 		return
 	}
 	r.Lines.Write(&accesslog.Line{
-		Time: q.Now, Client: r.clientOf(q), Method: methodGet, Target: q.Target, Host: q.Host, Status: status, Bytes: int64(body),
+		Time: q.Now, Client: r.clientOf(q), Site: site, Method: methodGet, Target: q.Target, Host: q.Host, Status: status, Bytes: int64(body),
 		Duration: time.Since(q.Now), Route: route.String(), Cache: exchange.OutcomeNames[exchange.Hit], Protocol: p.String(), TLS: q.Secure,
 		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0),
 	})
+}
+
+// Count counts a response of the pipeline for Top.
+func (r Reports) Count(l *accesslog.Line, stands int64) {
+	r.Top.Record(l.Time.Add(l.Duration), top.Response{Client: l.Client, Host: l.Host, Path: pathOf(l.Target), Status: l.Status, Bytes: int(l.Bytes)}, stands)
+}
+
+// pathOf returns a target without its query, which may have secrets, and without licence tokens.
+func pathOf(target []byte) []byte {
+	path, _, _ := bytes.Cut(target, []byte("?"))
+	return accesslog.Redacted(path)
 }
 
 var methodGet = []byte("GET")

@@ -85,8 +85,9 @@ func (t *Tally) sums() (requests, bytes uint64) {
 // never are. Those of failures exist from the start: Prometheus does not see the first value of a
 // series as an increase, so an alert would miss failures before the first scrape of the series.
 type tallies struct {
-	began time.Time
-	at    [exchange.Protocols][routes.Routes][exchange.Outcomes][statusClasses]atomic.Pointer[Tally]
+	began  time.Time
+	traced [routes.Routes]exemplars
+	at     [exchange.Protocols][routes.Routes][exchange.Outcomes][statusClasses]atomic.Pointer[Tally]
 
 	requests, bytes, seconds *prometheus.Desc
 }
@@ -146,7 +147,7 @@ func (all *tallies) Collect(to chan<- prometheus.Metric) {
 		}
 		if any {
 			to <- prometheus.MustNewConstMetric(all.bytes, prometheus.CounterValue, float64(bytes), r.String())
-			to <- took.metric(all.seconds, all.began, r.String())
+			to <- all.traced[r].on(took.metric(all.seconds, all.began, r.String()))
 		}
 	}
 }

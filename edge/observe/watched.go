@@ -11,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/trace"
@@ -160,7 +161,7 @@ func (m *Metrics) WatchService(read func() ServiceStats) {
 	}})
 }
 
-// WatchReports adds the metrics of the access log and of traces.
+// WatchReports adds the metrics of the access log, of traces and of the busiest clients.
 func (m *Metrics) WatchReports(r Reports) {
 	const lines, spans = "Lines of the access log, by result: written, or dropped because they could not be written.",
 		"Spans of traced requests, by result: exported to the collector, or dropped."
@@ -170,6 +171,10 @@ func (m *Metrics) WatchReports(r Reports) {
 	}}, component[trace.Stats]{r.Tracer.Stats, []watched[trace.Stats]{
 		counter("trace_spans_total", spans, func(t trace.Stats) float64 { return float64(t.Exported) }, "result", "exported"),
 		counter("trace_spans_total", spans, func(t trace.Stats) float64 { return float64(t.Dropped) }, "result", "dropped"),
+	}}, component[top.Stats]{r.Top.Stats, []watched[top.Stats]{
+		gauge("top_keys", "Clients, paths and hosts that GET /top counts.", func(t top.Stats) float64 { return float64(t.Keys) }),
+		gauge("top_max_keys", "Limit of iconedge_edge_top_keys.", func(t top.Stats) float64 { return float64(t.MaxKeys) }),
+		gauge("top_sampled_ratio", "Share of the responses that GET /top counts; each stands for several while the edge is busy.", func(t top.Stats) float64 { return t.Sampled }),
 	}})
 }
 

@@ -2,11 +2,15 @@ package pieces
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
+	"math/bits"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/icondata"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -14,107 +18,215 @@ import (
 const maxLookup = 128
 
 // Responses holds responses for reuse.
-var Responses = sync.Pool{New: func() any {
-	return &Response{Pieces: make([]*Piece, 0, maxLookup), ref: make([]byte, 0, 2*icon.MaxKey+1)}
-}}
+var Responses = sync.Pool{New: func() any { return new(Response) }}
+
+// A lookup is the search for the pieces of a response.
+type lookup struct {
+	target []byte
+	names  []name
+	read   uint64 // of the memory of pieces, so that the compiler does not leave out the reads
+}
+
+// A name is a part of a target, with the place of its piece.
+type name struct {
+	from, to int32
+	sum      uint64
+	order    uint64 // the first bytes: names with another order are in this order
+	slot     uint64 // of the index, which probably has the place
+	segment  *segment
+	record   int
+}
+
+// of returns the bytes of a name.
+func (l *lookup) of(n *name) []byte { return l.target[n.from:n.to] }
+
+func (l *lookup) compare(a, b name) int {
+	if a.order != b.order {
+		return cmp.Compare(a.order, b.order)
+	}
+	return bytes.Compare(l.of(&a), l.of(&b))
+}
 
 // Lookup finds the pieces of a response to a request for a target, such as
 // /mdi.json?icons=account,home or, unless the host is the mount of Iconify's API, the same below
 // that mount. It reports false for any other target, and if a piece is not in the table, or not
 // valid at a generation.
 func (t *Table) Lookup(r *Response, target []byte, mounted bool, at cache.Generation, now time.Time) bool {
-	pack, names, ok := cut(target, mounted)
-	if !ok {
+	pack, start, ok := cut(target, mounted)
+	e := t.current.Load()
+	if !ok || e.asked != at {
 		return false
 	}
-	r.Pieces, r.sums, r.Absent = r.Pieces[:0], r.sums[:0], nil
 	moment := now.UnixNano()
-	r.ref = append(append(r.ref[:0], pack...), '/')
-	start, sum := len(r.ref), t.hash(r.ref)
-	if r.Head = t.find(sum); !r.Head.is(sum, at, moment) || r.Head.pack != string(pack) || r.Head.Lines == nil {
+	r.Head, r.Absent = (*e.heads.Load())[string(pack)], nil
+	if r.Head == nil || r.Head.expires <= moment || r.Head.Lines == nil {
 		return false
 	}
-	for list := names; len(list) > 0; {
-		var name []byte
-		if name, list, ok = cutName(list); !ok || len(r.sums) == maxLookup {
-			return false
-		}
-		r.sums = append(r.sums, t.hash(append(r.ref[:start], name...)))
+	l := &r.look
+	l.target = target
+	if !l.scan(start, r.Head.sum, e.index.Load()) || !l.find(e) {
+		return false
 	}
-	return t.fill(r, names, at, moment) && t.addParents(r, at, moment)
+	r.begin()
+	return r.fill(moment) && r.addParents(e, moment)
 }
 
-// fill finds the pieces with the hashes of r, which are those of names. It reads all places first,
-// then all pieces, and then the beginnings of all members, without a decision in between, because
-// the processor waits for independent addresses at once.
-func (t *Table) fill(r *Response, names []byte, at cache.Generation, now int64) bool {
-	read := uint64(0)
-	for _, sum := range r.sums {
-		bucket := t.bucket(sum)
-		read ^= bucket[0].sum.Load() ^ bucket[ways/2].sum.Load()
-	}
-	for _, sum := range r.sums {
-		r.Pieces = append(r.Pieces, t.find(sum))
-	}
-	for i, sum := range r.sums {
-		if p := r.Pieces[i]; !p.is(sum, at, now) || p.pack != r.Head.pack {
+// scan finds the names of a list, which begins at an index of the target and ends with it, and their
+// hashes. It sorts them, and removes those that are there twice. It reports false for an empty name,
+// for too many and for too long ones. It does not check the bytes of names, because the table has no
+// malformed ones.
+func (l *lookup) scan(start int, seed uint64, x *index) bool {
+	l.names = l.names[:0]
+	sorted := true
+	for at := start; ; {
+		one, next := l.name(at, seed)
+		if n := len(l.names); n == maxLookup || one.to == one.from || one.to-one.from > icon.MaxKey {
+			return false
+		} else if sorted && n > 0 {
+			before := &l.names[n-1]
+			sorted = before.order < one.order || before.order == one.order && bytes.Compare(l.of(before), l.of(&one)) < 0
+		}
+		bucket, first := x.bucket(one.sum)
+		one.slot = bucket[first].Load() // find needs it
+		l.names = append(l.names, one)
+		if next == len(l.target) && int(one.to) == next {
+			break
+		} else if at = next; at < 0 {
 			return false
 		}
 	}
-	for _, p := range r.Pieces {
-		read ^= p.Read(false, cacheLine)
-	}
-	r.read = read
-	sorted := true
-	for i, p := range r.Pieces {
-		var name []byte
-		if name, names, _ = cutName(names); !bytes.Equal(p.Prepared.Name(), name) {
-			return false // another one with the same hash
-		}
-		sorted = sorted && (i == 0 || byName(r.Pieces[i-1], p) < 0)
-	}
 	if !sorted {
-		r.sort()
+		slices.SortFunc(l.names, l.compare)
+		l.names = slices.CompactFunc(l.names, func(a, b name) bool { return l.compare(a, b) == 0 })
 	}
 	return true
 }
 
-// cacheLine is the length of a line of the processor's cache, in bytes.
-const cacheLine = 64
+// name returns the name at an index of the target, and the index after it and its comma; -1: it does
+// not end at a comma or at the end of the target.
+func (l *lookup) name(at int, seed uint64) (one name, next int) {
+	one.from, one.sum = int32(at), seed
+	for begun := false; ; begun = true {
+		w, n := uint64(0), 8
+		if rest := len(l.target) - at; rest >= 8 {
+			w = binary.LittleEndian.Uint64(l.target[at:])
+		} else if n = rest; rest > 0 { // the target is longer than a word, because it has more than the list
+			w = binary.LittleEndian.Uint64(l.target[len(l.target)-8:]) >> (64 - 8*rest)
+		}
+		if end := zero(w^(ones*',')) | zero(w^(ones*'%')); end != 0 {
+			n = bits.TrailingZeros64(end) / 8
+			w &= 1<<(8*n) - 1
+		}
+		if !begun {
+			one.order = bits.ReverseBytes64(w)
+		}
+		one.sum = mix(one.sum, w)
+		if at += n; n < 8 {
+			break
+		}
+	}
+	one.to = int32(at)
+	switch rest := l.target[at:]; {
+	case len(rest) == 0:
+	case rest[0] == ',':
+		at++
+	case len(rest) >= 3 && rest[1] == '2' && rest[2]|0x20 == 'c':
+		at += 3
+	default:
+		at = -1
+	}
+	return one, at
+}
+
+const ones = 0x0101010101010101
+
+// zero has the highest bit of the first byte that is 0 set, and no lower bit.
+func zero(w uint64) uint64 { return (w - ones) &^ w & (0x80 * ones) }
+
+// find finds the records of all names. Their slots were read before, and fill reads the records after
+// it, because the processor waits for independent addresses at once.
+func (l *lookup) find(e *epoch) bool {
+	segments, read := e.segments.Load(), uint64(0)
+	for i := range l.names {
+		one := &l.names[i]
+		if one.slot>>32 == one.sum>>32 {
+			one.segment, one.record = segments.of(uint32(one.slot))
+		} else {
+			one.segment, one.record = e.find(one.sum)
+		}
+		if one.segment == nil {
+			return false
+		}
+		read ^= one.segment.records[one.record].sum
+	}
+	l.read = read
+	return true
+}
+
+// fill adds the pieces that were found to the response. It does not compare their names with those
+// of the target, because the hash of the latter depends on a secret number, and is long.
+func (r *Response) fill(now int64) bool {
+	l, pack := &r.look, r.Head.number
+	oldest, newest := -1, -1
+	expires, changed := r.oldest.expires, r.newest.changed
+	for i := range l.names {
+		one := &l.names[i]
+		found := &one.segment.records[one.record]
+		if found.sum != one.sum || found.pack != pack || found.expires <= now {
+			return false
+		}
+		r.answer.Add(found.form.At(one.segment.data[found.data:]))
+		r.tags = binary.LittleEndian.AppendUint64(r.tags, found.tag)
+		r.names = append(r.names, l.of(one))
+		if found.expires < expires {
+			oldest, expires = i, found.expires
+		}
+		if found.changed > changed {
+			newest, changed = i, found.changed
+		}
+	}
+	if oldest >= 0 {
+		r.oldest = l.names[oldest].piece()
+	}
+	if newest >= 0 {
+		r.newest = l.names[newest].piece()
+	}
+	return true
+}
+
+func (n *name) piece() *Piece { return n.segment.pieces[n.record] }
+
+// addParents adds the parents of aliases, and theirs, unless the response has them already.
+func (r *Response) addParents(e *epoch, now int64) bool {
+	l, all := &r.look, r.answer.Prepared()
+	if !slices.ContainsFunc(all, func(p icondata.Prepared) bool { return p.IsAlias() }) {
+		return true
+	}
+	r.Pieces = r.Pieces[:0]
+	for i := range l.names {
+		r.Pieces = append(r.Pieces, l.names[i].piece())
+	}
+	for i := 0; i < len(r.Pieces); i++ {
+		name := r.Pieces[i].Parent
+		if name == "" || slices.ContainsFunc(r.Pieces, func(other *Piece) bool { return other.Name == name }) {
+			continue
+		}
+		s, n := e.find(hash(r.Head.sum, name))
+		if s == nil || s.pieces[n].Name != name || s.pieces[n].pack != r.Head.pack || s.pieces[n].expires <= now || len(r.Pieces) == maxLookup {
+			return false
+		}
+		r.Pieces = append(r.Pieces, s.pieces[n])
+	}
+	r.Arrange()
+	return true
+}
 
 // Read reads the memory of all pieces in the form in which they will be joined, so that the join
 // need not wait for each of them.
 func (r *Response) Read(deflated bool) {
-	for _, p := range r.Pieces {
-		r.read ^= p.Prepared.Read(deflated, 1<<10)
+	for i := range r.answer.Prepared() {
+		r.look.read ^= r.answer.Prepared()[i].Read(deflated, 1<<10)
 	}
-}
-
-// addParents adds the parents of aliases, and theirs, unless the response has them already.
-func (t *Table) addParents(r *Response, at cache.Generation, now int64) bool {
-	found := len(r.Pieces)
-	for i := 0; i < len(r.Pieces); i++ {
-		p := r.Pieces[i]
-		if !p.IsAlias() || slices.ContainsFunc(r.Pieces, func(other *Piece) bool { return other.Name == p.Parent }) {
-			continue
-		}
-		sum := t.hash(append(r.ref[:len(r.Head.pack)+1], p.Parent...))
-		parent := t.find(sum)
-		if !parent.is(sum, at, now) || parent.Name != p.Parent || parent.pack != r.Head.pack || len(r.Pieces) == maxLookup {
-			return false
-		}
-		r.Pieces = append(r.Pieces, parent)
-	}
-	if len(r.Pieces) > found {
-		r.sort()
-	}
-	return true
-}
-
-// sort sorts the pieces by name, and removes those that are there twice.
-func (r *Response) sort() {
-	r.Sort()
-	r.Pieces = slices.Compact(r.Pieces)
 }
 
 var (
@@ -128,54 +240,14 @@ func MayBeData(target []byte) bool {
 	return n > 5 && target[n-1] == 'n' && bytes.HasPrefix(target[n-5:], icons)
 }
 
-// cut returns the pack and the names of a target that has nothing else.
-func cut(target []byte, mounted bool) (pack, names []byte, ok bool) {
-	pack, names, ok = bytes.Cut(target, icons)
+// cut returns the pack of a target, and where the names begin after which it has nothing else.
+func cut(target []byte, mounted bool) (pack []byte, names int, ok bool) {
+	pack, _, ok = bytes.Cut(target, icons)
+	names = len(pack) + len(icons)
 	if rest, below := bytes.CutPrefix(pack, mount); below && !mounted {
 		pack = rest
 	} else if pack, below = bytes.CutPrefix(pack, mount[:1]); !below {
-		return nil, nil, false
+		return nil, 0, false
 	}
-	return pack, names, ok && len(pack) > 0 && isName(pack) && len(names) > 0
-}
-
-// cutName returns the first name of a list, and the rest after a comma. A list that ends in a comma
-// is not ok, because an empty name counts as not found.
-func cutName(list []byte) (name, rest []byte, ok bool) {
-	n := 0
-	for n < len(list) && nameBytes[list[n]] {
-		n++
-	}
-	name, rest = list[:n], list[n:]
-	switch {
-	case n == 0 || n > icon.MaxKey:
-		return nil, nil, false
-	case len(rest) == 0:
-		return name, nil, true
-	case rest[0] == ',':
-		rest = rest[1:]
-	case len(rest) >= 3 && rest[0] == '%' && rest[1] == '2' && rest[2]|0x20 == 'c':
-		rest = rest[3:]
-	default:
-		return nil, nil, false
-	}
-	return name, rest, len(rest) > 0
-}
-
-// nameBytes are the bytes of names. Whether a name is well-formed need not be checked, because the
-// table has no other pieces.
-var nameBytes = func() (is [256]bool) {
-	for _, c := range []byte("abcdefghijklmnopqrstuvwxyz0123456789-") {
-		is[c] = true
-	}
-	return is
-}()
-
-func isName(b []byte) bool {
-	for _, c := range b {
-		if !nameBytes[c] {
-			return false
-		}
-	}
-	return len(b) <= icon.MaxKey
+	return pack, names, ok && names < len(target)
 }

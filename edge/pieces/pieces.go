@@ -8,15 +8,14 @@
 package pieces
 
 import (
-	"bytes"
-	"crypto/sha256"
+	"cmp"
+	"encoding/binary"
 	"encoding/hex"
-	"hash/maphash"
 	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
@@ -27,15 +26,15 @@ import (
 )
 
 // A Piece is a cached piece, or the head of a pack, in the form in which it is joined. It does not
-// change. Its first fields, up to Prepared, are those that a join reads: they take two lines of the
-// processor's cache.
+// change once it is in a table.
 type Piece struct {
-	sum     uint64 // hash of PACK/NAME
+	sum     uint64 // hash of the pack and the name
 	asked   cache.Generation
 	expires int64 // in nanoseconds since 1970
 	changed int64 // Last-Modified in seconds since 1970; very small: unknown
-	tag     [tagSize]byte
-	pack    string // the same string for all pieces of a pack
+	tag     uint64
+	number  uint32 // of the pack
+	pack    string
 	icondata.Prepared
 
 	Name, Parent string
@@ -51,15 +50,12 @@ type Piece struct {
 	Dated bool // the responses have Last-Modified
 }
 
-const tagSize = 16 // bytes of a hash
-
 // New returns the piece of a name in a cache entry; no name means the head of the pack. asked is
 // the generation of the cache before the entry was looked up. The error is icondata.ErrForm.
 func New(pack, name string, e *cache.Entry, asked cache.Generation, now time.Time) (*Piece, error) {
 	p := &Piece{pack: pack, Name: name, asked: asked, Freshness: e.Freshness(), Date: e.Date, Modified: e.LastModified, changed: e.LastModified.Unix(), Release: e.Release}
 	p.expires = now.Add(p.Freshness.TTL(now)).UnixNano()
-	sum := sha256.Sum256([]byte(e.Identity().ETag))
-	copy(p.tag[:], sum[:])
+	p.tag = xxhash.Sum64String(e.Identity().ETag)
 	if name == "" {
 		p.Head = e
 		return p, nil
@@ -87,166 +83,53 @@ func (p *Piece) Data() *icondata.Piece {
 	return &icondata.Piece{Name: p.Name, Parent: p.Parent, Member: p.Member()}
 }
 
-// size returns about how much memory a piece takes, in bytes.
-func (p *Piece) size() int64 {
-	if p.Head != nil {
-		return p.Head.Cost()
-	}
-	return overhead + int64(p.Size())
-}
-
-// overhead is the size of a piece besides its member, in bytes, measured and rounded up.
-const overhead = 640
-
-// A Table holds pieces that were looked up lately, so that a response of 30 icons does not cost 30
-// look-ups. Each piece has some places, side by side, by its hash. It is safe for concurrent use.
-type Table struct {
-	seed   maphash.Seed // random, so that a client cannot choose names that collide
-	places []place
-	left   atomic.Int64  // bytes that may still be stored
-	hand   atomic.Uint64 // the place that is emptied next to make room
-	packs  sync.Map      // string by string: the keys of packs, which pieces share
-}
-
-// A place has a piece. sum is its hash, or that of a piece that was there a moment ago.
-type place struct {
-	sum   atomic.Uint64
-	piece atomic.Pointer[Piece]
-}
-
-const (
-	meanPiece  = 512 // bytes
-	mostPieces = 1 << 16
-	ways       = 8 // places of a piece
-	maxEmptied = 256
-)
-
-// NewTable returns a table for pieces of at most so many bytes.
-func NewTable(most int64) *Table {
-	t := &Table{seed: maphash.MakeSeed(), places: make([]place, max(ways, min(most/meanPiece, mostPieces)&^(ways-1)))}
-	t.left.Store(most)
-	return t
-}
-
-// bucket returns the places of a piece with a hash.
-func (t *Table) bucket(sum uint64) []place {
-	n := sum % uint64(len(t.places)/ways) * ways
-	return t.places[n : n+ways]
-}
-
-// hash returns the hash of PACK/NAME. Two names have the same hash by an accident that no client
-// can provoke, and that does not happen in practice: it has 64 bits.
-func (t *Table) hash(ref []byte) uint64 { return maphash.Bytes(t.seed, ref) }
-
-// find returns the piece with a hash; nil, if the table has none. The caller checks it.
-func (t *Table) find(sum uint64) *Piece {
-	bucket := t.bucket(sum)
-	for i := range bucket {
-		if bucket[i].sum.Load() == sum {
-			return bucket[i].piece.Load()
-		}
-	}
-	return nil
-}
-
-// is reports whether p, which may be nil, is a fresh piece with a hash that is valid at a
-// generation.
-func (p *Piece) is(sum uint64, at cache.Generation, now int64) bool {
-	return p != nil && p.sum == sum && p.asked == at && p.expires > now
-}
-
-// Find returns the fresh piece of a name, or the head of a pack; nil, if the table has none that is
-// valid at a generation.
-func (t *Table) Find(pack, name string, at cache.Generation, now time.Time) *Piece {
-	sum := t.hash(append(append(append(make([]byte, 0, 64), pack...), '/'), name...))
-	if p := t.find(sum); p.is(sum, at, now.UnixNano()) && p.Name == name && p.pack == pack {
-		return p
-	}
-	return nil
-}
-
-// Put stores a piece. It replaces an older one of the same name, or one that is no longer valid;
-// otherwise all pieces of the bucket move on by a place, and the last one leaves the table.
-func (t *Table) Put(p *Piece) {
-	pack, _ := t.packs.LoadOrStore(p.pack, p.pack)
-	p.pack, p.sum = pack.(string), t.hash([]byte(p.pack+"/"+p.Name))
-	t.left.Add(-p.size())
-	bucket := t.bucket(p.sum)
-	for i := range bucket {
-		old := bucket[i].piece.Load()
-		if old == nil || old.asked != p.asked || old.sum == p.sum {
-			t.free(bucket[i].swap(p))
-			break
-		}
-		if i == ways-1 {
-			for i := range bucket {
-				p = bucket[i].swap(p)
-			}
-			t.free(p)
-		}
-	}
-	for n := 0; t.left.Load() < 0 && n < maxEmptied; n++ {
-		t.free(t.places[t.hand.Add(1)%uint64(len(t.places))].swap(nil))
-	}
-}
-
-// swap puts a piece, or none, into a place, and returns the one that was there.
-func (at *place) swap(p *Piece) (old *Piece) {
-	sum := uint64(0)
-	if p != nil {
-		sum = p.sum
-	}
-	old = at.piece.Swap(p)
-	at.sum.Store(sum)
-	return old
-}
-
-// free counts the bytes of a piece that has left the table.
-func (t *Table) free(p *Piece) {
-	if p != nil {
-		t.left.Add(p.size())
-	}
-}
-
-// Replace replaces a piece of the table by the same piece with a deflated member. The table may
-// have got the same piece again meanwhile, from another look-up of its entry.
-func (t *Table) Replace(old *Piece, deflated []byte) {
-	p := *old
-	p.Prepared = old.Data().Prepare(deflated)
-	bucket := t.bucket(p.sum)
-	for i := range bucket {
-		now := bucket[i].piece.Load()
-		if now != nil && now.sum == p.sum && now.asked == p.asked && now.tag == p.tag && bucket[i].piece.CompareAndSwap(now, &p) {
-			t.left.Add(now.size() - p.size())
-			return
-		}
-	}
-}
-
 // A Response is icon data in pieces.
 type Response struct {
 	Head   *Piece
-	Pieces []*Piece // sorted by name, each name once
+	Pieces []*Piece // of a response that Arrange arranges
 	Absent []string // names that the pack does not have, sorted
 
-	answer icondata.Answer
-	joined []*icondata.Prepared // its pieces
-	sums   []uint64
-	ref    []byte
-	tags   []byte
-	lines  []byte
-	read   uint64 // of the memory of pieces, so that the compiler does not leave out the reads
-	etag   [2*tagSize + 2]byte
+	answer         icondata.Answer
+	oldest, newest *Piece
+	names          [][]byte // of the pieces
+	prefix         []byte   // of the surrogate keys of icons
+	tags           []byte   // of the head and all pieces, in their order
+	lines          []byte
+	modified       []byte // the last Last-Modified
+	formatted      int64  // its time, in seconds since 1970
+	tag            []byte
+	look           lookup
+}
+
+// Arrange sorts the pieces by name, and derives from them what the other methods return.
+func (r *Response) Arrange() {
+	slices.SortFunc(r.Pieces, func(a, b *Piece) int { return cmp.Compare(a.Name, b.Name) })
+	r.begin()
+	for _, p := range r.Pieces {
+		r.answer.Add(p.Prepared)
+		r.names = append(r.names, p.Prepared.Name())
+		r.tags = binary.LittleEndian.AppendUint64(r.tags, p.tag)
+		if p.expires < r.oldest.expires {
+			r.oldest = p
+		}
+		if p.changed > r.newest.changed {
+			r.newest = p
+		}
+	}
+}
+
+// begin begins a response that has no pieces yet.
+func (r *Response) begin() {
+	r.answer.Reset()
+	r.names = r.names[:0]
+	r.oldest, r.newest = r.Head, r.Head
+	r.tags = binary.LittleEndian.AppendUint64(r.tags[:0], r.Head.tag)
 }
 
 // Answer returns the data of the response, in the form in which they are joined. The error is
 // icondata.ErrForm.
 func (r *Response) Answer() (*icondata.Answer, error) {
-	r.joined = r.joined[:0]
-	for _, p := range r.Pieces {
-		r.joined = append(r.joined, &p.Prepared)
-	}
-	r.answer = icondata.Answer{Prepared: r.joined, NotFound: r.Absent}
+	r.answer.NotFound = r.Absent
 	return &r.answer, r.answer.StoredHead(r.Head.Head.Identity().Body)
 }
 
@@ -254,62 +137,69 @@ func (r *Response) Answer() (*icondata.Answer, error) {
 // alone, and on form, which distinguishes the responses that are made from the same pieces. It is
 // valid until the next call.
 func (r *Response) Tag(form string) []byte {
-	b := append(r.tags[:0], r.Head.tag[:]...)
-	for _, p := range r.Pieces {
-		b = append(b, p.tag[:]...)
-	}
+	all := len(r.tags)
 	for _, name := range r.Absent {
-		b = append(append(b, 0), name...)
+		r.tags = append(append(r.tags, 0), name...)
 	}
-	r.tags = append(b, form...)
-	sum := sha256.Sum256(r.tags)
-	r.etag[0], r.etag[len(r.etag)-1] = '"', '"'
-	hex.Encode(r.etag[1:], sum[:tagSize])
-	return r.etag[:]
+	r.tags = append(r.tags, form...)
+	r.tag = appendHex(append(r.tag[:0], '"'), xxhash.Sum64(r.tags))
+	r.tag = append(r.tag, '"')
+	r.tags = r.tags[:all]
+	return r.tag
+}
+
+// appendHex appends a number in 16 digits.
+func appendHex(dst []byte, n uint64) []byte {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], n)
+	return hex.AppendEncode(dst, b[:])
 }
 
 // TagOf returns the entity tag that Tag returned last, for a content coding of the response.
 func (r *Response) TagOf(c entry.Coding) []byte {
-	tag := append(append(r.tags[:0], r.etag[:len(r.etag)-1]...), '-') // as entry.Suffixed
-	r.tags = append(append(tag, c.String()...), '"')
-	return r.tags
+	r.tag = append(r.tag[:len(r.tag)-1], '-') // as entry.Suffixed
+	r.tag = append(append(r.tag, c.String()...), '"')
+	return r.tag
 }
 
 // Fields returns the fields of the response, in the form of the fast path. They are valid until the
 // next call.
 func (r *Response) Fields() cache.Head {
 	fields := *r.Head.Lines
-	b := append(append(r.lines[:0], "Date: "...), r.Oldest().Date...)
+	b := append(append(r.lines[:0], "Date: "...), r.oldest.Date...)
 	b = append(r.AppendKeys(append(b, "\r\nSurrogate-Key: "...)), "\r\n"...)
 	own := len(b)
 	if r.Head.Dated {
 		b = append(b, "Last-Modified: "...)
-		b = append(r.Newest().Modified.UTC().AppendFormat(b, http.TimeFormat), "\r\n"...)
+		if r.newest.changed != r.formatted || len(r.modified) == 0 {
+			r.formatted = r.newest.changed
+			r.modified = r.newest.Modified.UTC().AppendFormat(r.modified[:0], http.TimeFormat)
+		}
+		b = append(append(b, r.modified...), "\r\n"...)
 	}
 	r.lines, fields.Own, fields.OwnBody = b, b[:own], b[own:]
 	return fields
 }
 
 // Oldest returns the piece that becomes stale first.
-func (r *Response) Oldest() *Piece {
-	oldest := r.Head
-	for _, p := range r.Pieces {
-		if p.expires < oldest.expires {
-			oldest = p
-		}
-	}
-	return oldest
-}
+func (r *Response) Oldest() *Piece { return r.oldest }
 
 // Newest returns the piece with the latest Last-Modified.
-func (r *Response) Newest() *Piece {
-	newest := r.Head
-	for _, p := range r.Pieces {
-		if p.changed > newest.changed {
-			newest = p
+func (r *Response) Newest() *Piece { return r.newest }
+
+// Len returns the number of pieces besides the head.
+func (r *Response) Len() int { return len(r.names) }
+
+// Keys yields the cache keys of the head and of all pieces.
+func (r *Response) Keys(yield func(string) bool) {
+	if !yield(r.Head.Key()) {
+		return
+	}
+	for _, name := range r.names {
+		if !yield(routes.PieceKey(r.Head.pack, string(name))) {
+			return
 		}
 	}
-	return newest
 }
 
 // maxIconKeys is the number of surrogate keys of icons in one response. A response with more has
@@ -320,19 +210,11 @@ const maxIconKeys = 64
 // it.
 func (r *Response) AppendKeys(dst []byte) []byte {
 	dst = append(append(dst, "pack/"...), r.Head.pack...)
-	if len(r.Pieces) <= maxIconKeys {
-		for _, p := range r.Pieces {
-			dst = append(append(append(append(dst, " icon/"...), r.Head.pack...), '/'), p.Prepared.Name()...)
+	if len(r.names) <= maxIconKeys {
+		r.prefix = append(append(append(r.prefix[:0], " icon/"...), r.Head.pack...), '/')
+		for _, name := range r.names {
+			dst = append(append(dst, r.prefix...), name...)
 		}
 	}
 	return append(append(dst, " release/"...), r.Head.Release...)
 }
-
-// Sort sorts the pieces by name.
-func (r *Response) Sort() {
-	if !slices.IsSortedFunc(r.Pieces, byName) {
-		slices.SortFunc(r.Pieces, byName)
-	}
-}
-
-func byName(a, b *Piece) int { return bytes.Compare(a.Prepared.Name(), b.Prepared.Name()) }

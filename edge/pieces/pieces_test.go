@@ -11,6 +11,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entrytest"
+	"github.com/iconedge/iconedge/edge/icondata"
 	"github.com/iconedge/iconedge/icon/iconify"
 )
 
@@ -39,7 +40,7 @@ func stored(t testing.TB, pack, name, parent string, asked cache.Generation) *Pi
 // A table has the latest pieces, as long as they are fresh and of the generation, and never
 // more bytes than it may, whoever puts pieces into it at once.
 func TestTable(t *testing.T) {
-	const most = 1 << 20
+	const most = 2 << 20
 	table := NewTable(most)
 	table.Put(stored(t, "mdi", "home", "", 1))
 	if table.Find("mdi", "home", 1, now) == nil || table.Find("mdi", "home", 2, now) != nil || table.Find("mdi", "home", 1, now.Add(time.Hour)) != nil ||
@@ -63,16 +64,69 @@ func TestTable(t *testing.T) {
 		})
 	}
 	group.Wait()
-	bytes, found := int64(0), 0
-	for i := range table.places {
-		if p := table.places[i].piece.Load(); p != nil {
-			if bytes += p.size(); table.Find(p.Pack(), p.Name, 2, now) != nil {
+	e, bytes, found := table.current.Load(), 0, 0
+	for _, s := range e.segments.Load().list {
+		bytes += s.size
+		for i, p := range s.pieces[:s.used] {
+			if at, n := e.find(s.records[i].sum); at == s && n == i && table.Find(p.Pack(), p.Name, 2, now) == p {
 				found++
 			}
 		}
 	}
-	if left := table.left.Load(); bytes > most || most-left != bytes || found < 500 {
-		t.Errorf("%d bytes of at most %d, counted as %d; %d pieces are found", bytes, int64(most), most-left, found)
+	if bytes > most || bytes != e.size || found < 1200 {
+		t.Errorf("%d bytes of at most %d, counted as %d; %d pieces are found", bytes, most, e.size, found)
+	}
+}
+
+// A table has as many of the latest pieces as fit, also after its index has grown, and in no case
+// a piece under the name of another one.
+func TestTableFull(t *testing.T) {
+	table := NewTable(4 << 20)
+	table.Put(stored(t, "mdi", "", "", 1))
+	for i := range 9000 {
+		table.Put(stored(t, "mdi", fmt.Sprint("icon-", i), "", 1))
+	}
+	found := 0
+	for i := range 9000 {
+		name := fmt.Sprint("icon-", i)
+		p := table.Find("mdi", name, 1, now)
+		var r Response
+		if ok := table.Lookup(&r, []byte("/mdi.json?icons="+name), false, 1, now); ok != (p != nil) || p != nil && p.Name != name {
+			t.Fatalf("%s: %v %v", name, p, ok)
+		}
+		if p != nil {
+			found++
+		} else if i > 8000 {
+			t.Errorf("%s is not found", name)
+		}
+	}
+	if slots := len(table.current.Load().index.Load().slots); found < 3500 || slots < 16384 {
+		t.Errorf("%d pieces are found, by %d slots", found, slots)
+	}
+	huge := stored(t, "mdi", "huge", "", 1)
+	huge.Prepared = (&icondata.Piece{Name: "huge", Member: make([]byte, 1<<20)}).Prepare(nil)
+	table.Put(huge)
+	if table.Find("mdi", "huge", 1, now) != nil || table.Find("mdi", "icon-8999", 1, now) == nil {
+		t.Error("a piece that is too long is stored, or replaced others")
+	}
+	table.Put(stored(t, "mdi", "home", "", 2))
+	table.Put(stored(t, "mdi", "late", "", 1))
+	if table.Find("mdi", "icon-8999", 1, now) != nil || table.Find("mdi", "icon-8999", 2, now) != nil || table.Find("mdi", "home", 2, now) == nil || table.Find("mdi", "late", 2, now) != nil {
+		t.Error("a piece of another generation is found")
+	}
+}
+
+// The hash of a name in a target is that of the same name in a table, whatever its length.
+func TestScan(t *testing.T) {
+	for length := 1; length < 40; length++ {
+		name := strings.Repeat("abcdefghijklm-", 3)[:length]
+		for _, end := range []string{"", ",x", "%2Cx", "%2cx"} {
+			l := lookup{target: []byte("/mdi.json?icons=" + name + end)}
+			ok := l.scan(len("/mdi.json?icons="), 7, newIndex(minSlots))
+			if !ok || len(l.names) != 1+min(len(end), 1) || l.names[0].sum != hash(7, name) || string(l.of(&l.names[0])) != name {
+				t.Errorf("%s: %v %+v", l.target, ok, l.names)
+			}
+		}
 	}
 }
 
@@ -87,6 +141,16 @@ func full(t testing.TB) *Table {
 	table.Put(stored(t, "mdi", "orphan", "none", 1))
 	table.Put(stored(t, "other", "home", "", 1)) // its head is not there
 	return table
+}
+
+// list returns the names of the pieces of a response.
+func (r *Response) list() (names []string) {
+	for i, p := range r.answer.Prepared() {
+		if names = append(names, string(p.Name())); names[i] != string(r.names[i]) {
+			return []string{"different names"}
+		}
+	}
+	return names
 }
 
 func TestLookup(t *testing.T) {
@@ -118,10 +182,8 @@ func TestLookup(t *testing.T) {
 		var r Response
 		ok := table.Lookup(&r, []byte(row.target), row.mounted, 1, now)
 		var names []string
-		for _, p := range r.Pieces {
-			if ok {
-				names = append(names, p.Name)
-			}
+		if ok {
+			names = r.list()
 		}
 		if got := strings.Join(names, " "); ok != (row.want != "") || ok && got != row.want {
 			t.Errorf("%s, mounted %v: %v %q, want %q", row.target, row.mounted, ok, got, row.want)
@@ -146,10 +208,7 @@ func FuzzLookup(f *testing.F) {
 		if !ok || err != nil || q.Kind != iconify.Data || q.Prefix != "mdi" || q.Info || q.Pretty || q.Callback != "" {
 			t.Fatalf("%q: %+v, %v, %v", target, q, ok, err)
 		}
-		var names []string
-		for _, p := range r.Pieces {
-			names = append(names, p.Name)
-		}
+		names := r.list()
 		for _, name := range q.Names {
 			if !slices.Contains(names, name) {
 				t.Fatalf("%q: %q, without %q", target, names, name)
@@ -175,10 +234,7 @@ func TestTag(t *testing.T) {
 		if !table.Lookup(&r, []byte(target), false, 1, now) {
 			t.Fatal(target)
 		}
-		var content []string
-		for _, p := range r.Pieces {
-			content = append(content, p.Name)
-		}
+		content := r.list()
 		for _, form := range []string{"", "x"} {
 			key, tag := strings.Join(content, ",")+"/"+form, string(r.Tag(form))
 			if other, known := tags[tag]; known && other != key {

@@ -56,7 +56,7 @@ func isPage(key string, h http.Header) bool {
 func isSite(key string) bool {
 	path, _, _ := strings.Cut(key, "?")
 	route, ok := routes.FastRoute(path)
-	return ok && route == routes.Page
+	return ok && route.OfSite()
 }
 
 // isIconifyList reports whether a cache key is that of a list of Iconify's API, of all packs or of

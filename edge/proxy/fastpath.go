@@ -35,7 +35,9 @@ const maxTaken = 256 << 10
 // which is a 200 with the whole body or a 304.
 type fastHit struct {
 	view   cache.View
+	site   *current
 	target parsedTarget
+	hex    [len("#rrggbb")]byte // the colour, if parsedTarget has read it; 0: that of target
 	age    time.Duration
 	ttl    time.Duration // remaining freshness lifetime
 	status int
@@ -56,12 +58,13 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil {
 		return false
 	}
-	if m.target, ok = h.parsedTarget(q.Target); !ok || !sites.seenHosts.has(q.Host) || m.target.route == routes.Page && !sites.Icons.Pages {
+	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route.OfSite() && !sites.Icons.Pages {
 		return false
 	}
-	if !h.Options.Cache.View(m.target.key, &m.view) {
+	if !sites.spares(q.Target) || !h.Options.Cache.View(m.target.key, &m.view) {
 		return false
 	}
+	m.site = sites
 	if h.choose(m, q) && (h.Options.Reports.Tracer == nil || !h.sampleTrace(q)) {
 		if m.count, ok = h.Options.Admission.AdmitFast(q, m.target.route.Class()); ok {
 			m.lacksBrotli = mayGetBrotli(m.view.Hit()) && m.lacksBrotli
@@ -75,7 +78,7 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 // choose selects the status, coding and body that the client gets from a fresh entry. It reports
 // false where the pipeline has to decide.
 func (h *Proxy) choose(m *fastHit, q *eligible.Request) bool {
-	v, color := &m.view, m.target.color
+	v, color := &m.view, m.color()
 	var fresh bool
 	if m.age, m.ttl, fresh = v.Fresh(q.Now); !fresh {
 		return false
@@ -111,12 +114,13 @@ func (h *Proxy) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 		return dst, false
 	}
 	if !h.lookupFast(&m, q) {
-		return h.answerJoined(dst, q)
+		return h.answerJoined(dst, q, m.target.raw != "")
 	}
 	defer h.release(&m)
 	dst, body := h.appendAnswer(dst, &m, q)
 	h.Options.Metrics.Hit(exchange.H1, m.target.route, m.status, q.Now, body)
-	h.Options.Reports.LogHit(exchange.H1, m.target.route, m.status, q, body)
+	m.site.hit.Count(m.status)
+	h.Options.Reports.LogHit(m.site.Icons.Name, exchange.H1, m.target.route, m.status, q, body)
 	return dst, true
 }
 
@@ -142,7 +146,7 @@ func (h *Proxy) appendHead(dst []byte, w *headWriter, m *fastHit, q *eligible.Re
 	var t head
 	t.bodyless = m.status != http.StatusOK
 	t.coding, t.ranges = m.coding, m.coding == entry.Identity
-	t.etag, t.color = m.view.ETag(m.coding), m.target.color
+	t.etag, t.color = m.view.ETag(m.coding), m.color()
 	t.aged, t.age = true, m.age
 	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, m.ttl
 	t.count = &m.count
@@ -160,10 +164,18 @@ var gzipTagEnd = []byte("-" + cachepolicy.Gzip + `"`)
 
 // length returns the length of the body after any colouring.
 func (m *fastHit) length() int {
-	if m.target.color != "" {
-		return icon.RecolouredLen(len(m.body), m.view.Head().ColourUses, m.target.color)
+	if c := m.color(); c != "" {
+		return icon.RecolouredLen(len(m.body), m.view.Head().ColourUses, c)
 	}
 	return len(m.body)
+}
+
+// color returns the colour of the response; empty: that of the icon. It is valid as long as m.
+func (m *fastHit) color() icon.Color {
+	if m.hex[0] != 0 {
+		return icon.Color(unsafe.String(&m.hex[0], len(m.hex)))
+	}
+	return m.target.color
 }
 
 // appendBody appends the body, if the response has one.
@@ -171,8 +183,8 @@ func (m *fastHit) appendBody(dst []byte) []byte {
 	switch {
 	case m.status != http.StatusOK:
 		return dst
-	case m.target.color != "":
-		return icon.AppendRecoloured(dst, m.body, m.target.color)
+	case m.color() != "":
+		return icon.AppendRecoloured(dst, m.body, m.view.Head().ColourUses, m.color())
 	}
 	return append(dst, m.body...)
 }
@@ -204,18 +216,34 @@ type parsedTarget struct {
 type parsedTargets [1 << 14]atomic.Pointer[parsedTarget]
 
 // parsedTarget returns the parsed form of a target; it is not ok if the pipeline has to parse it. A
-// path without a query is its own cache key: if it is malformed, no entry is stored under it.
-func (h *Proxy) parsedTarget(target []byte) (t parsedTarget, ok bool) {
-	if bytes.IndexByte(target, '?') < 0 {
+// path without a query is its own cache key: if it is malformed, no entry is stored under it. So is
+// the path of an icon in a colour of hexadecimal digits, which is then in hex.
+func (h *Proxy) parsedTarget(target []byte, hex *[7]byte) (t parsedTarget, ok bool) {
+	at := bytes.IndexByte(target, '?')
+	if at < 0 {
 		key := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the request only
 		route, ok := routes.FastRoute(key)
 		return parsedTarget{key: key, route: route}, ok
+	}
+	if digits, given := bytes.CutPrefix(target[at:], colourQuery); given {
+		if _, ok = icon.AppendHexColor(hex[:0], bytes.TrimPrefix(digits, escapedHash)); ok {
+			key := unsafe.String(unsafe.SliceData(target), at) // as above
+			if isPlainIcon(key) {
+				return parsedTarget{key: key, route: routes.CDN}, true
+			}
+		}
+		*hex = [7]byte{}
 	}
 	if known := recent.Slot(h.targets[:], target).Load(); known != nil && known.raw == string(target) {
 		return *known, true
 	}
 	return t, false
 }
+
+var (
+	colourQuery = []byte("?color=")
+	escapedHash = []byte("%23")
+)
 
 // rememberTarget stores the parsed form of a target for the fast path.
 func (h *Proxy) rememberTarget(r *request) {
@@ -330,11 +358,16 @@ func serialise(e *cache.Entry) {
 		return
 	}
 	part := func(p storedPart) []byte { return appendPart(nil, p, e, e.Date, false) }
-	head := &cache.Head{Type: part(partType), Always: part(partAlways), WithBody: part(partWithBody), Own: part(partOwn), OwnBody: part(partOwnBody), ColourUses: -1}
-	if e.Monochrome == "?1" {
-		head.ColourUses = icon.Paints(e.Identity().Body)
-	}
+	head := &cache.Head{Type: part(partType), Always: part(partAlways), WithBody: part(partWithBody), Own: part(partOwn), OwnBody: part(partOwnBody), ColourUses: colourUses(e)}
 	e.Head = head
+}
+
+// colourUses returns the value of Head.ColourUses.
+func colourUses(e *cache.Entry) int {
+	if e.Monochrome == "?1" {
+		return icon.Paints(e.Identity().Body)
+	}
+	return -1
 }
 
 // AnswerH2 does for HTTP/2 what Answer does for HTTP/1.1. It appends the same head, as a
@@ -342,7 +375,7 @@ func serialise(e *cache.Entry) {
 func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
 	var m fastHit
 	if !h.lookupFast(&m, q) {
-		return h.answerJoinedH2(dst, q, known)
+		return h.answerJoinedH2(dst, q, known, m.target.raw != "")
 	}
 	defer h.release(&m)
 	start := len(dst)
@@ -355,7 +388,8 @@ func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable)
 	body := len(dst)
 	dst = m.appendBody(dst)
 	h.Options.Metrics.Hit(exchange.H2, m.target.route, m.status, q.Now, len(dst)-body)
-	h.Options.Reports.LogHit(exchange.H2, m.target.route, m.status, q, len(dst)-body)
+	m.site.hit.Count(m.status)
+	h.Options.Reports.LogHit(m.site.Icons.Name, exchange.H2, m.target.route, m.status, q, len(dst)-body)
 	return dst, block, true
 }
 
@@ -363,6 +397,7 @@ func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable)
 // pipeline in icondata.go does it.
 type fastJoin struct {
 	*pieces.Response
+	site   *current
 	answer *icondata.Answer
 	oldest *pieces.Piece
 	etag   []byte
@@ -374,17 +409,18 @@ type fastJoin struct {
 
 // joinFast finds the pieces of a response on the fast path. It is not ok if the request is another
 // one, or if one of them is missing, and the caller then uses the pipeline. If it is ok, the caller
-// must put the response back.
-func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request) (ok bool) {
+// must put the response back. parsed means that the pipeline has parsed the target lately.
+func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request, parsed bool) (ok bool) {
 	sites := h.current.Load()
 	if !pieces.MayBeData(q.Target) || h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || h.Options.Library.Known() == "" {
 		return false
 	}
 	mounted := sites.seenMounts.has(q.Host)
-	if !mounted && !sites.seenHosts.has(q.Host) {
+	if !mounted && !sites.seenHosts.has(q.Host) || !sites.spares(q.Target) {
 		return false
 	}
-	sum, again := h.mayStoreWhole(q.Target)
+	j.site = sites
+	sum, again := h.mayStoreWhole(q.Target, parsed)
 	if again {
 		return false
 	}
@@ -427,8 +463,8 @@ func (h *Proxy) chooseJoined(j *fastJoin, q *eligible.Request) bool {
 // mayStoreWhole reports whether the pipeline should answer a request, because it is a second one,
 // whose response it stores whole. If there was no room for that response, only some of the later
 // requests try again. It returns the hash of a first request for the doorkeeper; 0: it is not one.
-func (h *Proxy) mayStoreWhole(target []byte) (sum uint64, may bool) {
-	if known := recent.Slot(h.targets[:], target).Load(); known != nil && known.raw == string(target) {
+func (h *Proxy) mayStoreWhole(target []byte, parsed bool) (sum uint64, may bool) {
+	if parsed {
 		return 0, rand.Uint32N(retryWhole) == 0
 	}
 	return h.doors.knows(target)
@@ -441,14 +477,14 @@ const joinedSample = 4 * pieceSample
 
 // noteJoined records that a response was joined, and, for some, that its pieces were used.
 func (h *Proxy) noteJoined(j *fastJoin, sum uint64) {
-	if sum != 0 && len(j.Pieces) <= maxWhole {
+	if sum != 0 && j.Len() <= maxWhole {
 		h.doors.record(sum)
 	}
 	if rand.Uint32N(joinedSample) > 0 {
 		return
 	}
-	for _, p := range append(j.Pieces, j.Head) {
-		if e := h.Options.Cache.Get(p.Key()); e != nil {
+	for key := range j.Keys {
+		if e := h.Options.Cache.Get(key); e != nil {
 			e.Hit()
 		}
 	}
@@ -483,9 +519,9 @@ func (j *fastJoin) appendJoinedBody(dst []byte) []byte {
 }
 
 // answerJoined is Answer for a response that is joined from pieces.
-func (h *Proxy) answerJoined(dst []byte, q *eligible.Request) ([]byte, bool) {
+func (h *Proxy) answerJoined(dst []byte, q *eligible.Request, parsed bool) ([]byte, bool) {
 	var j fastJoin
-	if !h.joinFast(&j, q) {
+	if !h.joinFast(&j, q, parsed) {
 		return dst, false
 	}
 	status := "HTTP/1.1 200 OK\r\n"
@@ -498,14 +534,15 @@ func (h *Proxy) answerJoined(dst []byte, q *eligible.Request) ([]byte, bool) {
 	start := len(dst)
 	dst = j.appendJoinedBody(dst)
 	h.Options.Metrics.Hit(exchange.H1, routes.Iconify, j.status, q.Now, len(dst)-start)
-	h.Options.Reports.LogHit(exchange.H1, routes.Iconify, j.status, q, len(dst)-start)
+	j.site.hit.Count(j.status)
+	h.Options.Reports.LogHit(j.site.Icons.Name, exchange.H1, routes.Iconify, j.status, q, len(dst)-start)
 	return dst, true
 }
 
 // answerJoinedH2 is AnswerH2 for such a response.
-func (h *Proxy) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
+func (h *Proxy) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientTable, parsed bool) (out []byte, block int, ok bool) {
 	var j fastJoin
-	if !h.joinFast(&j, q) {
+	if !h.joinFast(&j, q, parsed) {
 		return dst, 0, false
 	}
 	start, lines := len(dst), j.Fields()
@@ -518,6 +555,7 @@ func (h *Proxy) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.Client
 	body := len(dst)
 	dst = j.appendJoinedBody(dst)
 	h.Options.Metrics.Hit(exchange.H2, routes.Iconify, j.status, q.Now, len(dst)-body)
-	h.Options.Reports.LogHit(exchange.H2, routes.Iconify, j.status, q, len(dst)-body)
+	j.site.hit.Count(j.status)
+	h.Options.Reports.LogHit(j.site.Icons.Name, exchange.H2, routes.Iconify, j.status, q, len(dst)-body)
 	return dst, block, true
 }

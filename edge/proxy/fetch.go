@@ -33,10 +33,20 @@ const (
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
 // collapsed fetch and goes on when clients leave.
-func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) collapse.Result {
+func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.Result) {
 	// These are read before the request, so that a purge from here on applies to the response.
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
-	a, err := h.request(q, q.upstream(stale))
+	u := q.upstream(stale)
+	u.TakesKnown = q.own && stale == nil && q.ruled == nil && isPlainIcon(q.key)
+	a, err := h.request(q, u)
+	if err == nil && a.Known != nil {
+		if l, ok := h.storeKnown(q, a, asked); ok {
+			return l
+		}
+		known, values := a.Known, a.Values
+		a.Fill()
+		defer func() { learnHead(known, &values, &l) }()
+	}
 	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
 		a.Body.Close() // the 304 confirms another response
 		a, err = h.request(q, q.upstream(nil))
@@ -258,10 +268,7 @@ func (f *forwardedResponse) whole(body []byte, stored collapse.Result) collapse.
 
 // store stores an entry if its Sharing permits.
 func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Sharing, asked cache.Generation) collapse.Result {
-	if known := h.Options.Library.Known(); e.Release != "" && e.Release != known {
-		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
-		e.Policy.StaleWhileRevalidate = 0
-	}
+	h.shorten(e)
 	if q.own {
 		e.AddCoding(entry.Gzip)
 		if isSite(e.Key) || isIconifyList(e.Key) { // people wait for each kB
@@ -281,6 +288,14 @@ func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Shari
 		}
 	}
 	return l
+}
+
+// shorten makes the cache store a response of another release for moments only.
+func (h *Proxy) shorten(e *cache.Entry) {
+	if known := h.Options.Library.Known(); e.Release != "" && e.Release != known {
+		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+otherRelease)
+		e.Policy.StaleWhileRevalidate = 0
+	}
 }
 
 // storedBriefly reports whether a response of our own origin is stored for moments only (see keep).

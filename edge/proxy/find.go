@@ -53,7 +53,12 @@ type finding struct {
 // records in r what the cache did. It runs the states of states.go until one of them is the last.
 func (h *Proxy) find(r *request, q *fetchRequest, ask fetchFunc) (found, error) {
 	x := finding{request: r, q: q, ask: ask, waiter: waiter{came: h.Options.Cache.Generation(), afterMiss: stateJoin}}
-	for next := stateLookup; ; {
+	next := stateLookup
+	if m, ok := r.Fetched.(*fastMiss); ok && m.q.key == q.key {
+		r.Fetched = nil
+		next = x.take(h, m)
+	}
+	for {
 		switch next {
 		case stateLookup:
 			next = h.lookupStored(&x)

@@ -96,8 +96,8 @@ func (x *iconData) collect() bool {
 			return false
 		}
 	}
-	x.Sort()
 	slices.Sort(x.Absent)
+	x.Arrange()
 	return x.oneRelease()
 }
 

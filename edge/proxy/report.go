@@ -12,41 +12,43 @@ import (
 	"github.com/iconedge/iconedge/trace"
 )
 
-// report logs and traces a response of the pipeline. For a streamed body it does so when the stream
-// has ended.
+// report logs, traces and counts a response of the pipeline. For a streamed body it does so when
+// the stream has ended.
 func (h *Proxy) report(r *request, o exchange.Outcome, err error) {
 	span := r.traced.span()
-	wanted := h.Options.Reports.Lines.Sampled(r.ctx.Response.StatusCode())
-	if !wanted && span == nil {
+	logged := h.Options.Reports.Lines.Sampled(r.ctx.Response.StatusCode())
+	stands := h.Options.Reports.Top.Sample()
+	if !logged && span == nil && stands == 0 {
 		return
 	}
 	line := h.line(r, o)
 	line.Trace = span.Trace()
+	streamed := r.stream != nil && r.ctx.Response.IsBodyStream()
+	if r.tell != nil || streamed {
+		line = line.Clone() // the request's memory is reused before the stream ends
+	}
+	var attributes trace.Exchange
+	if span != nil {
+		attributes = exchangeAttributes(line, r, err)
+	}
 	tell := func(bytes int) {
 		line.Bytes, line.Duration = int64(bytes), time.Since(line.Time)
-		if wanted {
+		if logged {
 			h.Options.Reports.Lines.Write(line)
 		}
-		span.End(line.Time.Add(line.Duration), exchangeAttributes(line, r, err))
-	}
-	if r.tell != nil {
-		line = line.Clone()
-		attributes := exchangeAttributes(line, r, err) // the request's memory is reused
-		*r.tell = func(bytes int) {
-			line.Bytes, line.Duration = int64(bytes), time.Since(line.Time)
-			if wanted {
-				h.Options.Reports.Lines.Write(line)
-			}
-			span.End(line.Time.Add(line.Duration), attributes)
+		if stands > 0 {
+			h.Options.Reports.Count(line, stands)
 		}
-		return
+		span.End(line.Time.Add(line.Duration), attributes)
 	}
-	if r.stream != nil && r.ctx.Response.IsBodyStream() {
-		line = line.Clone() // the request's memory is reused before the stream ends
+	switch {
+	case r.tell != nil:
+		*r.tell = tell
+	case streamed:
 		r.stream.tell = tell
-		return
+	default:
+		tell(bodyLength(r))
 	}
-	tell(bodyLength(r))
 }
 
 // line returns the log line of a request and its response, except for the size of the body. If the

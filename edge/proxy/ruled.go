@@ -21,8 +21,8 @@ import (
 type ruled struct {
 	rules.Decision
 	request rules.Request
+	site    *rules.Site
 	from    *vhosts.Upstream
-	tags    []string // of a stored response
 }
 
 // decide applies the limit and the rules of a request's site. It reports whether they have answered
@@ -41,7 +41,8 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	d := &ruled{request: rules.Request{Method: methodOf(r), Host: hostName([]byte(r.public.Host)), Target: rawTarget(r.ctx), TLS: r.public.Scheme == "https", Client: r.Client,
 		Header: fieldsOf(r), Now: r.now, Random: rand.Uint64()}}
 	d.request.Allow = func(l *rules.Limit, key string) (bool, time.Duration) { return h.allow(r, l, key) }
-	d.Decision = r.site.Rules.Decide(&d.request)
+	d.site = r.site.Rules
+	d.Decision = d.site.Decide(&d.request)
 	r.ruled = d
 	a := d.Answer
 	if a == nil {
@@ -127,7 +128,8 @@ func (r *request) editResponse() {
 }
 
 // prepare returns the fields of a request without the parts that the rules remove before its key is
-// made; nil: no rules have decided.
+// made; nil: no rules have decided. Edits for the origin do not change the key, because they edit a
+// copy of these fields.
 func (d *ruled) prepare() http.Header {
 	if d == nil {
 		return nil
@@ -137,7 +139,7 @@ func (d *ruled) prepare() http.Header {
 	if d.Authorized {
 		delete(head, "Authorization")
 	}
-	d.request.SetHeader(head.Clone()) // edits for the origin do not change the key
+	d.request.SetHeader(head)
 	return head
 }
 
@@ -155,12 +157,7 @@ func (h *Proxy) rule(r *request, q *fetchRequest) {
 	if d.Target != "" {
 		q.target, q.policy.Target = d.Target, d.Target
 	}
-	target := s.Rules.CacheTarget(&d.Decision, &d.request)
 	q.key = s.Rules.Key(&d.Decision, &d.request, r.public.Scheme, r.public.Host)
-	d.tags = append([]string{cache.TargetTag(target), cache.AddressTag(r.public.Host, target)}, d.Tags...)
-	if d.request.Target != target {
-		d.tags = append(d.tags, cache.AddressTag(r.public.Host, d.request.Target))
-	}
 	q.bypasses = q.bypasses || d.Cache == "bypass"
 	q.policy.Directives.NoStore = q.policy.Directives.NoStore || d.Cache == "never"
 	q.policy.Policy.Override = vhosts.Override(&d.Decision, s)
@@ -219,9 +216,17 @@ func (r *request) compresses() bool {
 	return r.site.Compress && (r.ruled == nil || r.ruled.Compress == nil || *r.ruled.Compress)
 }
 
-// tag adds the surrogate keys of the rules to an entry.
+// tag adds the surrogate keys of the rules to an entry, and those by which a purge of its address
+// finds it.
 func (q *fetchRequest) tag(e *cache.Entry) {
-	if q.ruled != nil {
-		e.Tags = append(e.Tags, q.ruled.tags...)
+	d := q.ruled
+	if d == nil {
+		return
+	}
+	target, host := d.site.CacheTarget(&d.Decision, &d.request), q.policy.Host
+	e.Tags = append(e.Tags, cache.TargetTag(target), cache.AddressTag(host, target))
+	e.Tags = append(e.Tags, d.Tags...)
+	if d.request.Target != target {
+		e.Tags = append(e.Tags, cache.AddressTag(host, d.request.Target))
 	}
 }

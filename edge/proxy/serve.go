@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
@@ -75,6 +76,7 @@ type Proxy struct {
 	current atomic.Pointer[current]
 	codings codings
 	blocks  blocks
+	dates   recentDates // of origins' responses
 
 	objects    *objects.Store       // large objects in transfer
 	joined     *cache.Share         // responses joined from pieces of icon data
@@ -98,10 +100,22 @@ type current struct {
 	*vhosts.Set
 	seenHosts  knownHosts
 	seenMounts knownHosts // which are mounts of Iconify's API
+	hit        observe.SiteHits
 }
 
 // Use makes the sites of set those of all requests from now on.
-func (h *Proxy) Use(set *vhosts.Set) { h.current.Store(&current{Set: set}) }
+func (h *Proxy) Use(set *vhosts.Set) {
+	next := &current{Set: set}
+	if set.Icons != nil && set.Icons.Name != "" {
+		next.hit = h.Options.Metrics.SiteHits(set.Icons.Name)
+	}
+	h.current.Store(next)
+}
+
+// spares reports whether no rule of the site with icons can match the path of a target.
+func (c *current) spares(target []byte) bool {
+	return c.Icons.Spares(unsafe.String(unsafe.SliceData(target), len(target))) // valid during the call only
+}
 
 // Sites returns the sites in use.
 func (h *Proxy) Sites() *vhosts.Set { return h.current.Load().Set }
@@ -305,7 +319,7 @@ func (h *Proxy) answer(ctx *fasthttp.RequestCtx, ep *routes.Endpoint) {
 	r := recordOf(ctx)
 	route := ep.RouteOf(path, query)
 	switch {
-	case route == routes.Page && !r.site.Pages:
+	case route.OfSite() && !r.site.Pages:
 		h.serveUnknown(ctx)
 		return
 	case r.site.ProxyAll && ep.Foreign(path, query):
@@ -388,7 +402,11 @@ func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
 	if h.draining.Load() {
 		closeAfter(r)
 	}
-	t := h.Options.Metrics.Answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), time.Since(r.Arrived))
+	took := time.Since(r.Arrived)
+	t := h.Options.Metrics.Answered(r.Protocol, r.route, o, r.ctx.Response.StatusCode(), took)
+	if id := r.traced.span().Trace(); id != "" {
+		h.Options.Metrics.Traced(r.route, took, id)
+	}
 	if r.stream != nil {
 		r.stream.to = t // counts the bytes when the stream ends
 	}

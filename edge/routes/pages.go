@@ -31,14 +31,15 @@ var pageEndpoints = []Endpoint{
 	page("/-/bag/sprite.svg", bagPage, "icons"),
 	page("/-/card/{pack}/{file}", nil),
 	page("/-/card/{file}", nil),
-	page("/-/site/{file}", nil),
+	siteFile("/-/samples/{file}"),
+	siteFile("/-/site/{file}"),
 	page("/sitemap/{file}", nil),
 	page("/sitemap.xml", nil),
-	page("/robots.txt", nil),
-	page("/manifest.webmanifest", nil),
-	page("/opensearch.xml", nil),
-	page("/sw.js", nil),
-	page("/favicon.svg", nil),
+	siteFile("/robots.txt"),
+	siteFile("/manifest.webmanifest"),
+	siteFile("/opensearch.xml"),
+	siteFile("/sw.js"),
+	siteFile("/favicon.svg"),
 }
 
 // onlySearchPage is the endpoint of /search where the addresses of Iconify's API are off.
@@ -74,6 +75,14 @@ func page(pattern string, build func(p icon.Params, b *address) error, known ...
 		parse = pageParser(build, known)
 	}
 	return Endpoint{Pattern: pattern, Route: Page, Allow: Reading, parse: parse, cached: true}
+}
+
+// siteFile returns the endpoint of a file that pages load. Such files do not count against the limit
+// of pages, because a list of packs loads one for each pack.
+func siteFile(pattern string) Endpoint {
+	e := page(pattern, nil)
+	e.Route = SiteFile
+	return e
 }
 
 // invalid is the parameter by which the edge asks the origin for the 400 page about a parameter,

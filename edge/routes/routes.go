@@ -51,7 +51,8 @@ const (
 	Verify
 	Release
 	Names
-	Page // a page of the site, or another file of it
+	Page     // a page of the site, or a file that its origin makes for each bag or card
+	SiteFile // another file of the site, which pages load
 	Health
 	Iconify       // icons at the addresses of Iconify's API
 	IconifySearch // its searches
@@ -63,18 +64,21 @@ const (
 
 // Labels are the names of the routes.
 var Labels = [Routes]string{"unknown", "cdn", "icon", "search", "suggest", "packs", "pack", "openapi", "verify", "release", "names",
-	"page", "health", "iconify", "iconify-search", "iconify-lists", "forwarded", "preflight"}
+	"page", "site-file", "health", "iconify", "iconify-search", "iconify-lists", "forwarded", "preflight"}
 
 // String returns the name of a route in metrics and logs.
 func (r Route) String() string { return Labels[r] }
 
 // routeClasses has the classes of the routes that can be limited.
 var routeClasses = [Routes]Class{CDN: ClassCDN, Icon: ClassIcon, Search: ClassSearch, Suggest: ClassSuggest,
-	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded, Page: ClassPages,
+	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded, Page: ClassPages, SiteFile: ClassCDN,
 	Iconify: ClassCDN, IconifySearch: ClassSearch, IconifyLists: ClassPacks}
 
 // Class returns the class of a route; ClassNone if it has no limit.
 func (r Route) Class() Class { return routeClasses[r] }
+
+// OfSite reports whether the addresses of the route are off with --site off.
+func (r Route) OfSite() bool { return r == Page || r == SiteFile }
 
 // Open reports whether no address of the route ever requires a licence token, although others of
 // its class do.

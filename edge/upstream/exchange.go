@@ -21,14 +21,18 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if r.Upload != nil {
 		r.Upload.trailer = r.Trailer
 	}
-	times := c.patience(r)
+	times, began := c.patience(r), time.Now()
+	first := c.quick(ctx, r, began)
+	if first != nil && first.resp != nil && !failing(first.resp) {
+		return c.quickResponse(first, began), nil
+	}
 	stop := func() {}
 	if times.Whole > 0 {
 		ctx, stop = context.WithTimeoutCause(ctx, times.Whole, errWhole)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	end := func(cause error) { cancel(cause); stop() }
-	a, err := c.exchange(ctx, cancel, r)
+	a, err := c.exchange(ctx, cancel, r, began, first)
 	if err != nil {
 		end(nil)
 		return nil, c.fail(err)
@@ -46,12 +50,11 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 
 // exchange is the part of an exchange up to the response's header fields, to which FirstByte
 // applies.
-func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request) (*Response, error) {
-	requestTime := time.Now()
+func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request, requestTime time.Time, first *firstTry) (*Response, error) {
 	firstByte := c.patience(r).FirstByte
-	head := time.AfterFunc(firstByte, func() { cancel(errNoHead) })
+	head := time.AfterFunc(firstByte-time.Since(requestTime), func() { cancel(errNoHead) })
 	r.Upload.watch(head, firstByte)
-	resp, err := c.send(ctx, r)
+	resp, err := c.send(ctx, r, first)
 	r.Upload.watch(nil, 0)
 	// While the client sends its body, the timer is stopped although it has not fired.
 	if fired := !head.Stop(); err == nil && (fired && r.Upload == nil || ctx.Err() != nil) {
@@ -73,10 +76,13 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r
 // goes to the next origin in order, and after a failing response to the next group. If there is no
 // other origin, the same one gets the request again, provided that it accepts connections, on a new
 // connection, because other idle ones may be lost too.
-func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, r Request, first *firstTry) (*http.Response, error) {
 	header := c.requestHeader(r)
-	o, probe := c.chooseOrigin(r.key(), anyOrigin, time.Now())
-	if o == nil {
+	var o *origin
+	var probe bool
+	if first != nil {
+		o = first.origin
+	} else if o, probe = c.chooseOrigin(r.key(), anyOrigin, time.Now()); o == nil {
 		return nil, ErrOpen
 	}
 	w, by := route{safe: safe(r.Method), onward: r.TryNextGroup}, c.transport
@@ -84,7 +90,14 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 		by = c.retryTransport // a connection of its own
 	}
 	for {
-		resp, err := c.tryAdmitted(ctx, by, o, probe, w.headTimeout(c, o, c.patience(r).FirstByte), r, header)
+		var resp *http.Response
+		var err error
+		if first != nil {
+			resp, err = c.resume(ctx, r, first)
+			first = nil
+		} else {
+			resp, err = c.tryAdmitted(ctx, by, o, probe, w.headTimeout(c, o, c.patience(r).FirstByte), r, header)
+		}
 		if !w.tryNext(ctx, o, resp, err) || !r.Upload.retry() {
 			return w.result(resp, err)
 		}

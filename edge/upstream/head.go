@@ -15,6 +15,14 @@ import (
 // without a Range or a partNumber and a 304 without a condition in the request, and with a field
 // name that is no token or a value with control characters.
 func checkHead(resp *http.Response, req *http.Request, http2 bool) error {
+	if err := checkStatus(resp, req, http2); err != nil {
+		return err
+	}
+	return checkFields(resp)
+}
+
+// checkStatus is the part of checkHead that concerns the status.
+func checkStatus(resp *http.Response, req *http.Request, http2 bool) error {
 	switch status := resp.StatusCode; {
 	case !http2 && (resp.ProtoMajor != 1 || resp.ProtoMinor > 1):
 		return fmt.Errorf("%w: not HTTP/1", ErrResponse)
@@ -26,6 +34,11 @@ func checkHead(resp *http.Response, req *http.Request, http2 bool) error {
 	case status == http.StatusNotModified && !conditional(req.Header):
 		return fmt.Errorf("%w: 304 without a condition", ErrResponse)
 	}
+	return nil
+}
+
+// checkFields reports a field that is malformed.
+func checkFields(resp *http.Response) error {
 	for name, lines := range resp.Header {
 		if !httpguts.ValidHeaderFieldName(name) {
 			return fmt.Errorf("%w: a field name is not a token", ErrResponse)

@@ -54,6 +54,12 @@ type leanTry struct {
 	conn        *wire.Conn
 	stop        func() bool // ends the watch over the context
 	sent, begun bool        // bytes were written, bytes of a response were read
+
+	takesKnown bool   // see Request
+	received   []byte // the head of the response, until the next read
+	known      *Known // that head; nil: another one
+	values     Values // of that
+	unknown    string // the shared lines of a head that may become known
 }
 
 // tryLean is the part of try that sends the request. With fresh it uses a new connection.
@@ -69,13 +75,13 @@ func (c *Client) tryLean(ctx context.Context, o *origin, r Request, header http.
 		return resp, success, nil
 	}
 	x.drop()
-	v, err := x.fail(ctx, err)
+	v, err := x.fail(context.Cause(ctx), err)
 	return nil, v, err
 }
 
 // fail returns why there is no response, and whether the origin has failed; see attempt.classify.
-func (x *leanTry) fail(ctx context.Context, err error) (outcome, error) {
-	cause := context.Cause(ctx)
+// cause is why the exchange was ended; nil: it was not.
+func (x *leanTry) fail(cause, err error) (outcome, error) {
 	switch {
 	case errors.Is(cause, ErrTimeout) && x.hadTime():
 		return failure, cause
@@ -97,23 +103,38 @@ func (x *leanTry) send(ctx context.Context, request []byte, fresh bool) (*http.R
 		return nil, err
 	}
 	x.watch(ctx)
+	h, form, err := x.exchange(request)
+	if err != nil {
+		return nil, err
+	}
+	return x.answer(h, form)
+}
+
+// answer returns the response after its head.
+func (x *leanTry) answer(h wire.Head, form wire.Form) (*http.Response, error) {
+	if form == wire.Unusual {
+		return x.unusual()
+	}
+	return x.plain(h)
+}
+
+// exchange sends the request, and returns the head of a plain response. The bytes of an unusual one
+// remain.
+func (x *leanTry) exchange(request []byte) (wire.Head, wire.Form, error) {
 	x.attempt.got = time.Now()
 	n, err := x.conn.Write(request)
 	if x.sent = n > 0; err != nil {
-		return nil, err
+		return wire.Head{}, wire.Incomplete, err
 	}
 	for {
 		n, err := x.conn.Fill()
 		x.begun = x.begun || n > 0
-		if h, size, form := wire.Parse(x.conn.Received); n > 0 && form != wire.Incomplete {
-			if form == wire.Unusual {
-				return x.unusual()
-			}
-			x.conn.Received = x.conn.Received[size:]
-			return x.plain(h)
+		if h, size, form := x.parse(x.conn.Received); n > 0 && form != wire.Incomplete {
+			x.received, x.conn.Received = x.conn.Received, x.conn.Received[size:]
+			return h, form, nil
 		}
 		if err != nil {
-			return nil, err
+			return wire.Head{}, wire.Incomplete, err
 		}
 	}
 }
@@ -122,7 +143,7 @@ func (x *leanTry) send(ctx context.Context, request []byte, fresh bool) (*http.R
 func (x *leanTry) connect(ctx context.Context, fresh bool) error {
 	generation := x.origin.moved.Load()
 	if !fresh {
-		if x.conn = x.origin.idle.Take(generation); x.conn != nil {
+		if x.conn = x.origin.idle.Take(generation); x.conn != nil && x.conn.Follow(nil) {
 			return nil
 		}
 	}
@@ -136,7 +157,7 @@ func (x *leanTry) connect(ctx context.Context, fresh bool) error {
 
 // watch closes the connection when ctx ends, so that nothing waits for it any more.
 func (x *leanTry) watch(ctx context.Context) {
-	conn := x.conn
+	conn := x.conn.Conn
 	x.stop = context.AfterFunc(ctx, func() { conn.Close() })
 }
 
@@ -177,7 +198,7 @@ func (x *leanTry) plain(h wire.Head) (*http.Response, error) {
 		x.end(err)
 		return nil, err
 	}
-	if err := checkHead(resp, x.req, false); err != nil {
+	if err := checkStatus(resp, x.req, false); err != nil { // package wire has checked the fields
 		x.end(err)
 		return nil, err
 	}

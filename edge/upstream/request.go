@@ -31,6 +31,9 @@ type Request struct {
 	Interim func(Interim)
 	Upgrade string // protocols to switch to, for Upgrade; the response may be a 101
 
+	// TakesKnown says that the response may be one with a Known.
+	TakesKnown bool
+
 	check bool // it is a health check
 
 	// SendTierSecret sends the tier secret. It is meant for an origin that is, or may be, an edge

@@ -27,6 +27,11 @@ type Response struct {
 	RequestTime  time.Time     // before the first try
 	ResponseTime time.Time     // when the header fields had arrived
 
+	// Known has the fields that the response shares with others, and Values the rest; nil: Header
+	// has all.
+	Known  *Known
+	Values Values
+
 	// Announced are the names of the trailer fields that may follow, as far as the origin announces
 	// them.
 	Announced []string

@@ -105,6 +105,8 @@ type Client struct {
 	dial           dial            // of lean exchanges
 	ours           string
 	leanAlways     bool
+	quickFields    atomic.Pointer[quickFields]
+	known          knownHeads
 	choosing
 	stats struct{ requests, failures, timeouts, broken, retries, open atomic.Int64 }
 }

@@ -108,18 +108,14 @@ func (r *Reloader) swap() error {
 
 // Handle adds the endpoints of the configuration to the admin listener.
 func (r *Reloader) Handle(mux *http.ServeMux, access *admin.Access) {
-	guarded := func(do http.HandlerFunc) http.HandlerFunc {
-		return func(w http.ResponseWriter, q *http.Request) {
+	protected := func(do http.HandlerFunc) http.Handler {
+		return access.Protect(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 			w.Header().Set("Cache-Control", "no-store")
-			if !access.Bears(q.Header["Authorization"]...) {
-				problem.From(admin.Unauthorized()).Write(w)
-				return
-			}
 			do(w, q)
-		}
+		}))
 	}
-	mux.HandleFunc("POST /config/reload", guarded(r.serveReload))
-	mux.HandleFunc("GET /config", guarded(func(w http.ResponseWriter, _ *http.Request) {
+	mux.Handle("POST /config/reload", protected(r.serveReload))
+	mux.Handle("GET /config", protected(func(w http.ResponseWriter, _ *http.Request) {
 		r.mu.Lock()
 		set := r.current
 		r.mu.Unlock()

@@ -27,8 +27,11 @@ type Site struct {
 	Origins map[string]*Upstream
 }
 
-// Plain reports whether nothing but the settings of the site decides about its requests.
+// Plain reports whether the settings of the site alone decide about the paths that Spares names.
 func (s *Site) Plain() bool { return s.Limit == nil && (s.Rules == nil || s.Rules.Plain()) }
+
+// Spares reports whether no rule of a plain site can match the path of a target.
+func (s *Site) Spares(target string) bool { return s.Rules == nil || s.Rules.Spares(target) }
 
 // ClientHost reports whether the origin of a site without rules gets the client's Host.
 func (s *Site) ClientHost() bool { return s.Origins[""] != nil && s.Origins[""].ClientHost }

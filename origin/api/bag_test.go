@@ -75,3 +75,27 @@ func TestWithdrawnFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestWithdrawnSamples: the image of a pack's samples lacks a withdrawn one, and that of a withdrawn
+// pack is a 410.
+func TestWithdrawnSamples(t *testing.T) {
+	w := published(t)
+	for _, c := range []struct {
+		target string
+		code   int
+		uses   int
+	}{{"", 200, 2}, {"mdi/abacus", 200, 1}, {"mdi", 410, 0}} {
+		if c.target != "" {
+			if err := withdrawal.Withdraw(t.Context(), w.Store, c.target, "", "ann", t0); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Catalog.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resp := w.do("GET", "/-/samples/mdi.svg", "")
+		if n := strings.Count(body(t, resp), "<use "); resp.StatusCode != c.code || n != c.uses {
+			t.Errorf("%q withdrawn: status %d, %d samples, want %d, %d", c.target, resp.StatusCode, n, c.code, c.uses)
+		}
+	}
+}

@@ -189,6 +189,10 @@ func Document(address string) any {
 				OperationID: "packCard", Summary: "A preview of a pack's page, 1200 by 630 pixels", Tags: []string{"packs"}, Parameters: refParams()[:1],
 				Responses: answers("The image.", "image/png", &schema{Type: "string", Format: "binary"}, "404", "410"),
 			}},
+			"/-/samples/{pack}.svg": {Get: &operation{
+				OperationID: "packSamples", Summary: "The samples of a pack in a row, 32 pixels high", Tags: []string{"packs"}, Parameters: refParams()[:1],
+				Responses: answers("The image.", typeSVG, &schema{Type: "string"}, "404", "410"),
+			}},
 			"/": {Get: &operation{
 				OperationID: "page", Summary: "The site's home page", Tags: []string{"service"},
 				Responses: answers("The page.", "text/html", &schema{Type: "string"}),

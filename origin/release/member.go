@@ -1,14 +1,11 @@
 package release
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"sync"
 
-	"github.com/klauspost/compress/flate"
+	"github.com/iconedge/iconedge/internal/inflate"
 )
 
 // A Member is an SVG as a gzip member (RFC 1952): the compressed data of the archive, with the
@@ -40,26 +37,8 @@ func (m Member) Size() int { return int(binary.LittleEndian.Uint32(m[len(m)-4:])
 func (m Member) Inflate() ([]byte, error) {
 	svg := make([]byte, m.Size())
 	crc := binary.LittleEndian.Uint32(m[len(m)-gzipTrailer:])
-	if err := inflate(svg, m.Deflated()); err != nil || crc32.ChecksumIEEE(svg) != crc {
+	if err := inflate.Raw(svg, m.Deflated()); err != nil || crc32.ChecksumIEEE(svg) != crc {
 		return nil, fmt.Errorf("%w: an SVG does not match its checksum", ErrDamaged)
 	}
 	return svg, nil
-}
-
-var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
-
-// inflate fills svg and checks that deflated holds exactly that much.
-func inflate(svg, deflated []byte) error {
-	r := inflaters.Get().(io.ReadCloser)
-	defer inflaters.Put(r)
-	if err := r.(flate.Resetter).Reset(bytes.NewReader(deflated), nil); err != nil {
-		return err
-	}
-	if _, err := io.ReadFull(r, svg); err != nil {
-		return err
-	}
-	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-		return ErrDamaged
-	}
-	return nil
 }

@@ -63,13 +63,15 @@ func file(name string) []byte {
 }
 
 // asset answers with a script, a style sheet or the card. A page that a cache stored before the
-// program was updated names an earlier hash: it gets the present file, for a short time.
+// program was updated names an earlier hash, and a refusal names none: they get the present file,
+// for a short time.
 func (s *Site) asset(_ context.Context, q *Request) (*Page, error) {
-	stem, rest, _ := strings.Cut(q.File, ".")
-	hash, ext, ok := strings.Cut(rest, ".")
-	e := s.assets.byName[stem+"."+ext]
-	if !ok || e == nil || len(hash) != 10 {
-		return nil, problem.NotFound("there is no such file")
+	e := s.assets.byName[q.File]
+	if stem, rest, _ := strings.Cut(q.File, "."); e == nil {
+		hash, ext, _ := strings.Cut(rest, ".")
+		if e = s.assets.byName[stem+"."+ext]; e == nil || len(hash) != 10 {
+			return nil, problem.NotFound("there is no such file")
+		}
 	}
 	p := &Page{Status: http.StatusOK, MediaType: e.mediaType, Body: e.body, CacheControl: forever, Keys: pagesKey}
 	if e.Address != "/-/site/"+q.File {

@@ -4,7 +4,6 @@ import (
 	"html/template"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/iconedge/iconedge/icon"
 )
@@ -71,6 +70,3 @@ func classOf(monochrome bool) string {
 	}
 	return "c"
 }
-
-// words returns a name as the words of a query.
-func words(name string) string { return strings.ReplaceAll(name, "-", " ") }

@@ -19,14 +19,16 @@ var featured = []string{
 // examples are queries for the home page.
 var examples = []string{"home", "arrow left", "user", "calendar", "github", "weather", "shopping cart", "heart"}
 
-// onHome is the number of packs on the home page.
-const onHome = 12
+const (
+	onHome = 12 // packs
+	onWall = 18 // icons, each of another pack
+)
 
 type homeView struct {
 	frame
 	IconCount, PackCount int
 	Examples             []string
-	Sample               *picture // shown with its address
+	Wall                 []picture
 	Packs                []packCard
 }
 
@@ -37,13 +39,11 @@ func (s *Site) home(ctx context.Context, q *Request) (*Page, error) {
 	for _, p := range packs {
 		v.IconCount += p.Count
 	}
-	for _, p := range firstOf(packs) {
+	first := firstOf(packs)
+	for _, p := range first[:min(len(first), onHome)] {
 		v.Packs = append(v.Packs, card(ctx, q.Release, p))
 	}
-	if len(v.Packs) > 0 && len(v.Packs[0].Samples) > 0 {
-		samples := v.Packs[0].Samples
-		v.Sample = &samples[len(samples)/3]
-	}
+	v.Wall = wall(ctx, q.Release, first)
 	v.frame = s.frame("iconedge: every open-source icon, at an address",
 		fmt.Sprintf("Search %d open-source icons of %d packs. Copy an address, and use the icon anywhere.", v.IconCount, v.PackCount), "/")
 	return s.render("home", v, icon.LibraryKey)
@@ -60,7 +60,22 @@ func visiblePacks(r *catalog.Release) []*icon.Pack {
 	return packs
 }
 
-// firstOf returns the packs for the home page: the featured ones, then the largest.
+// wall returns icons that show at once what the library is: one of each pack, in turn the first, the
+// second and so on of its samples.
+func wall(ctx context.Context, r *catalog.Release, packs []*icon.Pack) (icons []picture) {
+	for n, p := range packs {
+		if len(icons) == onWall {
+			break
+		}
+		if samples := sampled(ctx, r, p); len(samples) > 0 {
+			ic := samples[n%len(samples)]
+			icons = append(icons, picture{Ref: ic.Ref, Name: ic.Ref.Name, Monochrome: ic.Monochrome, PackName: p.Name})
+		}
+	}
+	return icons
+}
+
+// firstOf returns packs in the order of the home page: the featured ones, then the largest.
 func firstOf(packs []*icon.Pack) []*icon.Pack {
 	rank := func(p *icon.Pack) int {
 		if i := slices.Index(featured, p.Key); i >= 0 {
@@ -72,40 +87,5 @@ func firstOf(packs []*icon.Pack) []*icon.Pack {
 	slices.SortStableFunc(packs, func(a, b *icon.Pack) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Count, a.Count))
 	})
-	return packs[:min(len(packs), onHome)]
-}
-
-// A packCard shows a pack in a list, by its own samples.
-type packCard struct {
-	*icon.Pack
-	Samples []picture
-}
-
-// Restricted reports whether the licence of the pack allows no commercial use.
-func (c packCard) Restricted() bool { return !c.CommercialUse }
-
-// onCard is the number of icons on the card of a pack.
-const onCard = 6
-
-// card returns the card of a pack. Samples that the release does not have, or that are withdrawn,
-// are left out; a pack without samples shows its first icons.
-func card(ctx context.Context, r *catalog.Release, p *icon.Pack) packCard {
-	c := packCard{Pack: p}
-	add := func(name string) bool {
-		ref := icon.Ref{Pack: p.Key, Name: name}
-		if ic, err := r.Icon(ctx, ref); err == nil && len(c.Samples) < onCard {
-			c.Samples = append(c.Samples, picture{Ref: ref, Name: name, Monochrome: ic.Monochrome})
-		}
-		return len(c.Samples) < onCard
-	}
-	for _, name := range p.Samples {
-		add(name)
-	}
-	if len(c.Samples) > 0 {
-		return c
-	}
-	if pack, ok := r.Pack(p.Key); ok {
-		pack.Names(func(name string, hidden bool) bool { return hidden || add(name) })
-	}
-	return c
+	return packs
 }

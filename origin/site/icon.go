@@ -172,8 +172,8 @@ func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Ic
 // number returns a length in pixels without needless digits.
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// A nearIcon is an icon for the same words, as a data URI, because a page of an icon makes no
-// further requests for images.
+// A nearIcon is a similar icon, as a data URI, because the page of an icon makes no further requests
+// for images.
 type nearIcon struct {
 	picture
 	Data dataURI
@@ -184,10 +184,10 @@ const (
 	maxNear   = 700 // bytes of an icon that is shown inside a page
 )
 
-// near returns icons for the same words as the name of an icon: small ones of one colour, so that
+// near returns icons of other packs that are similar to an icon: small ones of one colour, so that
 // the page stays light.
 func (s *Site) near(ctx context.Context, q *Request, of catalog.Icon) (list []nearIcon) {
-	hits, _ := q.Index.Search(search.Query{Text: words(of.Ref.Name), Limit: 5 * nearIcons})
+	hits, _ := q.Index.Search(search.Query{Similar: of.Ref, Limit: 5 * nearIcons})
 	packs := map[string]bool{of.Ref.Pack: true}
 	for _, h := range hits {
 		if len(list) == nearIcons {

@@ -176,6 +176,7 @@ var Addresses = []*Address{
 	{"/-/bag/sprite.svg", []string{"icons", Invalid}, false, (*Site).bagSprite},
 	{"/-/card/{pack}/{file}", nil, false, (*Site).iconCard},
 	{"/-/card/{file}", nil, false, (*Site).packCard},
+	{"/-/samples/{file}", nil, false, (*Site).samples},
 	{"/-/site/{file}", nil, false, (*Site).asset},
 	{"/sitemap/{file}", nil, false, (*Site).packSitemap},
 	{"/sitemap.xml", nil, false, (*Site).sitemap},

@@ -45,7 +45,11 @@ doc.addEventListener('click', (event) => {
 });
 
 doc.addEventListener('shown', update);
-addEventListener('storage', update); // another tab has changed it
+addEventListener('storage', ({ key }) => { // another tab has changed it
+  if (key && key !== 'bag') return;
+  update();
+  fill().catch(unreachable);
+});
 addEventListener('pageshow', update);
 update();
 fill().catch(unreachable);

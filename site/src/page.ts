@@ -49,15 +49,29 @@ function refocus(before: Element, main: HTMLElement): void {
   (same ?? first ?? main).focus();
 }
 
-/** Gives an element the content of another. Selects that stay the same are left alone, because a list of packs takes long to lay out. */
+const selectHTML = /<select[^]*?<\/select>/g;
+let selects: string[] = []; // those of the page
+
+/** Parses a page. A select that the page shown has too has no options here, because reading and laying out a list of packs takes long. */
+function parse(html: string): Document {
+  const short = html.replace(selectHTML, (select) => (selects.includes(select) ? select.slice(0, select.indexOf('>')) + ' data-same></select>' : select));
+  return new DOMParser().parseFromString(short, 'text/html');
+}
+
+/** Gives an element the content of another. Selects that stay the same are left where they are, if the elements around them stay the same. */
 function renew(to: Element, from: Element): void {
+  const olds = [...to.children];
   const news = [...from.children];
-  if (to.childElementCount !== news.length || !find('select', to) || !find('select', from)) return to.replaceChildren(...from.childNodes);
-  [...to.children].forEach((old, i) => {
-    const next = news[i]!;
-    if (old.isEqualNode(next)) return;
-    if (find('select', old) && old.cloneNode().isEqualNode(next.cloneNode())) renew(old, next);
-    else old.replaceWith(next);
+  const holds = (element: Element) => element.matches('[data-same]') || find('[data-same]', element);
+  const around = (element: Element) => element.cloneNode() as Element;
+  const alike = (old: Element | undefined, next: Element) => !!old && (next.matches('[data-same]') ? old.id === next.id : around(old).isEqualNode(around(next)));
+  if (olds.length !== news.length || !holds(from) || !news.every((next, i) => !holds(next) || alike(olds[i], next))) {
+    for (const same of all('[data-same]', from)) same.replaceWith(doc.getElementById(same.id)!);
+    return to.replaceChildren(...from.childNodes);
+  }
+  news.forEach((next, i) => {
+    if (!holds(next)) olds[i]!.replaceWith(next);
+    else if (!next.matches('[data-same]')) renew(olds[i]!, next);
   });
 }
 
@@ -76,21 +90,29 @@ export function holdIcons(from: ParentNode): void {
   }
 }
 
-/** Loads the icons that were put off, one after the other, after a pause in ms. */
+/** Loads the icons that were put off, after a pause in ms: those in the window one after the other. The browser loads the others when the user scrolls. */
 export function loadIcons(pause = 0): void {
   clearTimeout(start);
   start = window.setTimeout(() => {
-    putOff = all<HTMLImageElement>('img[data-src]');
+    putOff = [];
+    for (const image of all<HTMLImageElement>('img[data-src]')) {
+      if (image.getBoundingClientRect().top < innerHeight) putOff.push(image);
+      else load(image);
+    }
     for (let i = 0; i < atOnce; i++) loadNext();
   }, pause);
+}
+
+function load(image: HTMLImageElement): void {
+  image.src = image.dataset.src!;
+  delete image.dataset.src;
 }
 
 function loadNext(): void {
   const image = putOff.shift();
   if (!image) return;
   for (const end of ['load', 'error']) image.addEventListener(end, loadNext, { once: true });
-  image.src = image.dataset.src!;
-  delete image.dataset.src;
+  load(image);
 }
 
 /** Returns the items of lists in a page that is to be shown, each with the same item of the page that is, if there is one. */
@@ -105,7 +127,7 @@ function sameItems(to: Element, from: Element): [Element, Element][] {
 
 /** Replaces the main element of the page by that of another page of the site. Icons load after a pause in ms. */
 export function show(html: string, pause = 0): void {
-  const next = new DOMParser().parseFromString(html, 'text/html');
+  const next = parse(html);
   const from = find('main', next);
   const to = find('main')!;
   if (!from) throw new Error('not a page');
@@ -113,6 +135,7 @@ export function show(html: string, pause = 0): void {
   const same = sameItems(to, from);
   holdIcons(from);
   renew(to, from);
+  selects = html.match(selectHTML) ?? [];
   for (const [item, old] of same) item.replaceWith(old); // whose icon is drawn already
   requestAnimationFrame(() => loadIcons(pause)); // after the page is painted
   doc.title = next.title;

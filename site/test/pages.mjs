@@ -155,7 +155,7 @@ describe('responses', () => {
 describe('every page', () => {
   for (const colorScheme of ['light', 'dark']) test('axe finds nothing, ' + colorScheme, async () => {
     const page = await open('/', { colorScheme, bypassCSP: true });
-    for (const [name, path] of [...Object.entries(pages), ['phone', '/docs/']]) {
+    for (const [name, path] of Object.entries({ ...pages, refused: '/icon/mdi/%20', phone: '/docs/' })) {
       if (name === 'phone') await page.setViewportSize({ width: 320, height: 640 });
       await page.goto(site.base + path);
       if (name === 'home') {
@@ -177,7 +177,8 @@ describe('every page', () => {
       if (javaScriptEnabled) {
         for (const size of ['100%', '200%']) {
           await page.evaluate((s) => (document.documentElement.style.fontSize = s), size);
-          assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth || [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.hide, pre')).map((e) => e.outerHTML.slice(0, 90)).join('\n')), true, `${path} ${size}`);
+          const beyond = await page.evaluate(() => [...(document.documentElement.scrollWidth > innerWidth ? ['the page'] : []), ...[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.hide, pre')).map((e) => e.outerHTML.slice(0, 90))]);
+          assert.deepEqual(beyond, [], `${path} ${size}`);
         }
       } else assert.equal(await page.getByRole('button', { name: /theme$/ }).count(), 0);
      }
@@ -318,6 +319,37 @@ describe('search', () => {
     assert.deepEqual(page.noise, []);
     await close(page);
   });
+  test('typing leaves filters that stay the same where they are', async () => {
+    const page = await open('/packs');
+    const options = (label) => page.getByRole('form', { name: 'Filters' }).getByLabel(label).locator('option').count();
+    const licences = await options('Licence');
+    for (const query of ['arrow', 'arrow-1']) { // the first page has other filters than that of the packs
+      await box(page).fill(query);
+      await results(page, query);
+      assert.equal(await options('Licence'), licences);
+      assert.ok((await options('Pack')) > 20);
+    }
+    await page.evaluate(() => (globalThis.before = document.getElementById('pack')));
+    await box(page).fill('home');
+    await results(page, 'home');
+    assert.ok(await page.evaluate(() => document.getElementById('pack') === globalThis.before));
+    await page.getByLabel('Pack').selectOption('lucide');
+    await page.waitForURL('**/search?q=home&pack=lucide');
+    await box(page).fill('house');
+    await page.waitForURL('**/search?q=house&pack=lucide');
+    assert.equal(await page.getByLabel('Pack').inputValue(), 'lucide');
+    assert.deepEqual(page.noise, []);
+    await close(page);
+  });
+  test('icons below the window load when the user scrolls to them, after typing', async () => {
+    const page = await open('/', { viewport: { width: 320, height: 640 } });
+    await box(page).pressSequentially('arrow');
+    await results(page, 'arrow');
+    const last = page.locator('.grid img').last();
+    await last.scrollIntoViewIfNeeded();
+    await page.waitForFunction(() => [...document.querySelectorAll('.grid img')].at(-1).naturalWidth > 0);
+    await close(page);
+  });
   test('the results are always those of the last query, whatever the order of responses', async () => {
     const page = await open('/');
     await page.route(/\/search\?q=/, async (route) => {
@@ -433,6 +465,15 @@ describe('icon', () => {
     assert.equal(await page.getByTestId('noncommercial').textContent(), 'Non-commercial');
     await close(page);
   });
+  test('similar icons of other packs', async () => {
+    const page = await open('/icon/mdi/home', { javaScriptEnabled: false });
+    const { results } = await (await get('/api/v1/search?similar=mdi/home&limit=40')).json();
+    const links = await page.locator('.near a').evaluateAll((all) => all.map((a) => a.getAttribute('href').slice('/icon/'.length)));
+    const packs = links.map((link) => link.split('/')[0]);
+    assert.ok(links.length > 2 && links.every((link) => results.some((r) => link === `${r.pack}/${r.name}`)), links.join(' '));
+    assert.equal(new Set(['mdi', ...packs]).size, packs.length + 1);
+    await close(page);
+  });
   test('six requests', async () => {
     const urls = [];
     const page = await open('/icon/mdi/home', { serviceWorkers: 'allow' }, async (p) => p.on('request', (r) => r.serviceWorker() || /favicon|manifest|sw\.js|^data:/.test(r.url()) || urls.push(r.url())));
@@ -538,6 +579,30 @@ describe('packs and bag', () => {
     await page.getByRole('form', { name: 'Filters' }).getByLabel('Licence').selectOption('GPL-3.0-only');
     await page.getByRole('button', { name: 'Apply' }).click();
     assert.equal(await items.count(), 1);
+    await close(page);
+  });
+  test('one image shows the samples of a pack', async () => {
+    const page = await open('/packs');
+    for (const pack of ['mdi', 'one', 'colors', 'hostile-0']) {
+      const image = page.locator(`a[href="/pack/${pack}"] img`);
+      assert.equal(await image.count(), 1, pack);
+      await image.scrollIntoViewIfNeeded();
+      await page.waitForFunction((key) => document.querySelector(`a[href="/pack/${key}"] img`).naturalWidth > 0, pack);
+      assert.deepEqual(await image.evaluate((e) => [e.naturalWidth, e.naturalHeight]), [+(await image.getAttribute('width')), 32], pack);
+    }
+    assert.match(await (await get('/-/samples/mdi.svg')).text(), /M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z[^]*M0 0h24v24H0z/);
+    assert.equal(await page.locator('main img').count(), await page.locator('.packs a').count());
+    assert.deepEqual(page.noise, []);
+    await close(page);
+  });
+  test('the page of the bag follows another tab', async () => {
+    const page = await open('/bag');
+    const other = await page.context().newPage();
+    await other.goto(site.base + '/icon/mdi/home');
+    await other.getByRole('button', { name: 'Add to bag' }).click();
+    await page.getByRole('list', { name: 'Bag' }).getByRole('link', { name: /home/ }).waitFor();
+    await other.getByRole('button', { name: 'Add to bag' }).click();
+    await page.getByText('Your bag is empty').waitFor();
     await close(page);
   });
   test('the bag is stored, shared, and survives refused storage', async () => {

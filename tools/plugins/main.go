@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,7 +24,7 @@ import (
 
 // A plugin is one package: files by their names in it, and its largest size in bytes.
 type plugin struct {
-	name string
+	name string // that of a folder ends with a slash
 	// files leads from the name in the package to the path in the repository. An empty name is that
 	// of a whole package, which clients/build.mjs has made.
 	files map[string]string
@@ -38,6 +39,12 @@ var plugins = []plugin{
 	{"iconedge-chromium.zip", browser("chromium"), 80 << 10},
 	{"iconedge-firefox.xpi", browser("firefox"), 80 << 10},
 	{"iconedge-vscode.vsix", map[string]string{"": "clients/vscode/build/iconedge-vscode.vsix"}, 120 << 10},
+	{"iconedge-figma.zip", design("figma", "code.js", "manifest.json", "ui.html"), 60 << 10},
+	{"iconedge-penpot/", design("penpot", "plugin.js", "manifest.json", "ui.html", "icon.png"), 120 << 10},
+	{"raycast/", map[string]string{
+		"package.json": "clients/raycast/build/package.json", "search.js": "clients/raycast/build/search.js",
+		"assets/icon.png": "clients/raycast/build/assets/icon.png", "README.md": "clients/raycast/README.md", "LICENSE": "LICENSE",
+	}, 80 << 10},
 	{"iconedge.alfredworkflow", map[string]string{
 		"info.plist": "clients/alfred/info.plist", "icon.png": "clients/alfred/icon.png", "README.md": "clients/alfred/README.md", "LICENSE": "LICENSE",
 	}, 80 << 10},
@@ -50,6 +57,16 @@ var plugins = []plugin{
 		"share/doc/iconedge-desktop/rofi.png":                                       "clients/desktop/rofi.png",
 		"share/doc/iconedge-desktop/LICENSE":                                        "LICENSE",
 	}, 80 << 10},
+}
+
+// design returns the files of the plugin for a program that designs, some of which clients/build.mjs
+// has built.
+func design(name string, built ...string) map[string]string {
+	files := map[string]string{"README.md": "clients/" + name + "/README.md", "window.png": "clients/" + name + "/window.png", "LICENSE": "LICENSE"}
+	for _, file := range built {
+		files[file] = "clients/" + name + "/build/" + file
+	}
+	return files
 }
 
 // browser returns the files of the extension for a browser, which clients/build.mjs has built.
@@ -72,24 +89,70 @@ func main() {
 		log.Fatal("plugins takes the folder of the repository")
 	}
 	dist := filepath.Join(flag.Arg(0), "clients", "plugins", "dist")
-	if err := os.MkdirAll(dist, 0o755); err != nil {
+	if err := os.RemoveAll(dist); err != nil {
 		log.Fatal(err)
 	}
 	for _, p := range plugins {
-		data, err := p.build(flag.Arg(0), strings.TrimPrefix(*version, "v"))
+		files, err := p.build(flag.Arg(0), strings.TrimPrefix(*version, "v"))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dist, p.name), data, 0o644)
+			err = write(dist, files)
 		}
 		if err != nil {
 			log.Fatalf("%s: %v", p.name, err)
 		}
-		fmt.Printf("clients/plugins/dist/%s  %.1f kB\n", p.name, float64(len(data))/1000)
+		fmt.Printf("clients/plugins/dist/%s  %.1f kB\n", p.name, float64(size(files))/1000)
 	}
 }
 
-// build returns the bytes of a package.
-func (p plugin) build(root, version string) ([]byte, error) {
-	var names []string
+// write writes files by their names, which may have folders.
+func write(dist string, files map[string][]byte) error {
+	for name, data := range files {
+		target := filepath.Join(dist, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func size(files map[string][]byte) int {
+	n := 0
+	for _, data := range files {
+		n += len(data)
+	}
+	return n
+}
+
+// build returns the files of a package by their paths below dist: one, or those of its folder.
+func (p plugin) build(root, version string) (map[string][]byte, error) {
+	contents, err := p.read(root, version)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	switch {
+	case strings.HasSuffix(p.name, "/"):
+		for name, data := range contents {
+			files[p.name+name] = data
+		}
+	case contents[""] != nil:
+		files[p.name] = contents[""]
+	case strings.HasSuffix(p.name, ".tar.gz"):
+		files[p.name], err = writeTar(contents)
+	default:
+		files[p.name], err = writeZip(contents)
+	}
+	if n := size(files); err == nil && n > p.most {
+		err = fmt.Errorf("the package has %d bytes; at most %d are allowed", n, p.most)
+	}
+	return files, err
+}
+
+// read returns the contents of a package by their names in it.
+func (p plugin) read(root, version string) (map[string][]byte, error) {
 	contents := map[string][]byte{}
 	for name, file := range p.files {
 		data, err := os.ReadFile(filepath.Join(root, file))
@@ -99,27 +162,15 @@ func (p plugin) build(root, version string) ([]byte, error) {
 		if slices.Contains([]string{".py", ".md", ".plist"}, path.Ext(name)) {
 			data = bytes.ReplaceAll(data, []byte("0.0.0"), []byte(version))
 		}
-		names, contents[name] = append(names, name), data
+		contents[name] = data
 	}
-	slices.Sort(names)
-	write := writeZip
-	if contents[""] != nil {
-		write = func([]string, map[string][]byte) ([]byte, error) { return contents[""], nil }
-	}
-	if strings.HasSuffix(p.name, ".tar.gz") {
-		write = writeTar
-	}
-	data, err := write(names, contents)
-	if err == nil && len(data) > p.most {
-		err = fmt.Errorf("the package has %d bytes; at most %d are allowed", len(data), p.most)
-	}
-	return data, err
+	return contents, nil
 }
 
-func writeZip(names []string, contents map[string][]byte) ([]byte, error) {
+func writeZip(contents map[string][]byte) ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
 		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: made})
 		if err == nil {
 			_, err = w.Write(contents[name])
@@ -132,11 +183,11 @@ func writeZip(names []string, contents map[string][]byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func writeTar(names []string, contents map[string][]byte) ([]byte, error) {
+func writeTar(contents map[string][]byte) ([]byte, error) {
 	var b bytes.Buffer
 	g := gzip.NewWriter(&b)
 	t := tar.NewWriter(g)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
 		err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(contents[name])), ModTime: made, Format: tar.FormatPAX})
 		if err == nil {
 			_, err = t.Write(contents[name])

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -25,10 +26,15 @@ func TestPackages(t *testing.T) {
 			t.Errorf("%s: %v", p.name, err)
 			continue
 		}
-		if second, err := p.build("../..", "1.2.3"); err != nil || !bytes.Equal(first, second) {
+		if second, err := p.build("../..", "1.2.3"); err != nil || !maps.EqualFunc(first, second, bytes.Equal) {
 			t.Errorf("%s: two builds differ, %v", p.name, err)
 		}
 		files := unpack(t, p.name, first)
+		for name, text := range files {
+			if strings.HasSuffix(name, ".map") || strings.Contains(name, "node_modules") || strings.Contains(text, "sourceMappingURL") {
+				t.Errorf("%s has %s, or a source map", p.name, name)
+			}
+		}
 		readme, licence := "", false
 		for name, text := range files {
 			readme += map[bool]string{true: text}[strings.HasSuffix(strings.ToLower(name), "readme.md")]
@@ -45,10 +51,17 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// unpack returns the files of a package.
-func unpack(t *testing.T, name string, data []byte) map[string]string {
+// unpack returns the files of a package by their names in it.
+func unpack(t *testing.T, name string, built map[string][]byte) map[string]string {
 	t.Helper()
 	files := map[string]string{}
+	if strings.HasSuffix(name, "/") {
+		for path, data := range built {
+			files[strings.TrimPrefix(path, name)] = string(data)
+		}
+		return files
+	}
+	data := built[name]
 	read := func(name string, r io.Reader, err error) {
 		if err != nil {
 			t.Fatal(err)

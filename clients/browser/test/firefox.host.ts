@@ -37,3 +37,58 @@ test.skipIf(!path)('axe finds nothing', async () => {
   );
   expect(found).toEqual([]);
 });
+
+/** Does something in the browser's own window. */
+async function inBrowser<T>(run: () => Promise<T>): Promise<T> {
+  await firefox.call('Marionette:SetContext', { value: 'chrome' });
+  try {
+    return await run();
+  } finally {
+    await firefox.call('Marionette:SetContext', { value: 'content' });
+  }
+}
+
+test.skipIf(!path)('saving asks for access to the address alone', async () => {
+  const granted = () =>
+    firefox.run<string[]>(
+      `return WebExtensionPolicy.getByID('icons@iconedge.example').allowedOrigins.patterns
+         .map((p) => p.pattern).filter((p) => p.startsWith('http'))`,
+    );
+  await firefox.call('WebDriver:Navigate', { url: pages + 'options.html' });
+  await firefox.until(`document.getElementById('baseUrl').value`);
+  expect(await inBrowser(granted)).toEqual([]);
+  await firefox.click('[type=submit]');
+  const asked = await inBrowser(async () => {
+    await firefox.until(`PopupNotifications.panel.state === 'open'`);
+    const text = await firefox.run<string>(`return PopupNotifications.panel.textContent`);
+    await firefox.run(`PopupNotifications.panel.firstElementChild.button.click()`);
+    return text;
+  });
+  expect(asked).toContain('127.0.0.1');
+  await firefox.until(`document.getElementById('status').textContent.includes('saved')`);
+  expect(await inBrowser(granted)).toEqual(['http://127.0.0.1/*']);
+});
+
+test.skipIf(!path)('in the address bar the keyword gives at most six icons, and Enter opens the first', async () => {
+  const rows = `[...gURLBar.view.panel.querySelectorAll('.urlbarView-row')].map((r) => r.textContent)`;
+  const [icons, opened] = await inBrowser(async () => {
+    await firefox.run(`gURLBar.value = ''`);
+    await firefox.type('#urlbar-input', 'icon bar');
+    await firefox.until(`${rows}.some((text) => text.includes('mdi/'))`);
+    const found = await firefox.run<string[]>(`return ${rows}`);
+    await firefox.type('#urlbar-input', '\uE007'); // Enter
+    await firefox.until(`gBrowser.currentURI.spec.endsWith('.svg')`);
+    return [found.filter((text) => text.includes('mdi/bar')), await firefox.run(`return gBrowser.currentURI.spec`)];
+  });
+  expect(icons).toHaveLength(6);
+  expect(icons[0]).toMatch(/mdi\/bar-\d+ \(Apache-2.0\)/);
+  expect(opened).toMatch(new RegExp(`^${inject('edge')}/mdi/bar-\\d+\\.svg$`));
+});
+
+test.skipIf(!path)('Enter before the search has ended opens the first icon of what was typed', async () => {
+  await inBrowser(async () => {
+    await firefox.run(`gURLBar.value = ''`);
+    await firefox.type('#urlbar-input', 'icon home\uE007');
+    await firefox.until(`gBrowser.currentURI.spec.endsWith('/home.svg')`);
+  });
+});

@@ -84,15 +84,23 @@ export class Firefox {
     for (const end = Date.now() + 20_000; Date.now() < end; await pause(50))
       if (await this.run<boolean>(`return Boolean(${script})`)) return;
     throw new Error(
-      `never true in 20 s: ${script}; the page says: ${await this.run('return document.body.innerText')}`,
+      `never true in 20 s: ${script}; the page says: ${await this.run('return document.documentElement.textContent.slice(-2000)')}`,
     );
   }
 
-  async type(selector: string, text: string): Promise<void> {
+  async #find(selector: string): Promise<string> {
     const found = (await this.call('WebDriver:FindElement', { using: 'css selector', value: selector })) as {
       value: Record<string, string>;
     };
-    await this.call('WebDriver:ElementSendKeys', { id: found.value[element], text });
+    return found.value[element]!;
+  }
+
+  async type(selector: string, text: string): Promise<void> {
+    await this.call('WebDriver:ElementSendKeys', { id: await this.#find(selector), text });
+  }
+
+  async click(selector: string): Promise<void> {
+    await this.call('WebDriver:ElementClick', { id: await this.#find(selector) });
   }
 
   async stop(): Promise<void> {

@@ -81,6 +81,7 @@ type Fetch struct {
 	generation invalidation.Generation // at which it began
 	done       chan struct{}
 	result     Result
+	then       []func(Result) // guarded by the lock of the shard
 }
 
 // Wait waits for the result, at most for atMost, and until left is closed, if left is not nil.
@@ -103,6 +104,19 @@ func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 	}
 }
 
+// Then makes f call a function with its result, on the goroutine that sends the request. It reports
+// false, and does nothing, if the result is there already.
+func (c *Fetches) Then(f *Fetch, key string, call func(Result)) bool {
+	s := c.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inFlight[key] != f {
+		return false
+	}
+	f.then = append(f.then, call)
+	return true
+}
+
 // InvalidatedSince reports whether a drop or a hard purge invalidated the result of a fetch while
 // the fetch was in flight, and a caller that arrived at generation came may have arrived after it.
 // Such a caller must not get the older response.
@@ -122,6 +136,7 @@ type Fetches struct {
 	shards        [fetchShards]fetchShard
 	seeds         *hashes.Seeds
 	invalidations *invalidation.Table
+	workers       workers
 }
 
 type fetchShard struct {
@@ -193,7 +208,7 @@ func (c *Fetches) Join(now time.Time, call Call) (f *Fetch, began bool) {
 	}
 	f = &Fetch{callers: 1, began: now, generation: c.invalidations.Current(), done: make(chan struct{})}
 	s.inFlight[call.Key] = f
-	go c.fetch(s, f, call)
+	c.workers.run(func() { c.fetch(s, f, call) })
 	return f, true
 }
 
@@ -215,12 +230,25 @@ func (c *Fetches) fetch(s *fetchShard, f *Fetch, call Call) {
 	}
 	if f.result.Stream != nil && f.result.Sharing.Storable {
 		close(f.done)
+		s.tell(f)
 		<-f.result.Stream.ended
 		s.remove(call.Key, f)
 		return
 	}
 	s.remove(call.Key, f)
 	close(f.done)
+	s.tell(f)
+}
+
+// tell calls the functions that wait for the result of f, which is there.
+func (s *fetchShard) tell(f *Fetch) {
+	s.mu.Lock()
+	then := f.then
+	f.then = nil
+	s.mu.Unlock()
+	for _, call := range then {
+		call(f.result)
+	}
 }
 
 // run calls fetch. A panic becomes an error of the result, because callers wait for one.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
 	"sync"
@@ -13,6 +14,8 @@ import (
 	kgzip "github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/molecule-man/go-brrr"
+
+	"github.com/iconedge/iconedge/internal/inflate"
 )
 
 // minCoded is the length in bytes below which bodies get no codings: they fit into the same packet
@@ -137,14 +140,27 @@ const maxDeflate = 1032
 
 var errGzip = errors.New("not a whole body in gzip, or one that is too long")
 
+// gzipPlain begins a member of deflate whose head has no more than gzipHead bytes.
+var gzipPlain = [4]byte{0x1f, 0x8b, 8, 0}
+
+const gzipHead = 10
+
 // Inflate returns the identity of a body in gzip, of at most max bytes. It verifies the checksum.
 func Inflate(body []byte, max int) ([]byte, error) {
 	if len(body) < 18 { // bytes of an empty member's head and trailer
 		return nil, errGzip
 	}
-	length := int64(binary.LittleEndian.Uint32(body[len(body)-4:]))
+	trailer := body[len(body)-8:]
+	length := int64(binary.LittleEndian.Uint32(trailer[4:]))
 	if length > int64(max) || length > maxDeflate*int64(len(body)) {
 		return nil, errGzip
+	}
+	if [4]byte(body) == gzipPlain {
+		identity := make([]byte, length)
+		if inflate.Raw(identity, body[gzipHead:len(body)-len(trailer)]) != nil || crc32.ChecksumIEEE(identity) != binary.LittleEndian.Uint32(trailer) {
+			return nil, errGzip
+		}
+		return identity, nil
 	}
 	r := gzipReaders.Get().(*kgzip.Reader)
 	defer gzipReaders.Put(r)

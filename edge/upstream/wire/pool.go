@@ -15,6 +15,7 @@ type Conn struct {
 	buffer []byte
 	quiet  func() bool // nil: it can't be examined, so it is never used again
 	since  time.Time   // when it became idle
+	limit  limit
 }
 
 // bufferSize is enough for the head and the body of most icons.
