@@ -55,18 +55,25 @@ func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTr
 		due, late = began.Add(half), errLate
 	}
 	host := or(r.Host, or(c.host, o.host()))
-	request, header := c.quickRequest(o, r, host)
-	_, query, _ := strings.Cut(r.Target, "?")
-	x.req = (&http.Request{Method: r.Method, URL: &url.URL{RawQuery: query}, Header: header}).WithContext(context.WithValue(ctx, destinationMark{}, destination{origin: o, host: host}))
-
+	request, header := c.quickRequest(conn.Out[:0], o, r, host)
+	conn.Out = request
 	conn.Begin(due)
 	h, form, err := x.exchange(request)
 	inTime := conn.End()
 	t := &firstTry{origin: o, try: x}
+	describe := func() {
+		_, query, _ := strings.Cut(r.Target, "?")
+		to := context.WithValue(ctx, destinationMark{}, destination{origin: o, host: host})
+		x.req = (&http.Request{Method: r.Method, URL: &url.URL{RawQuery: query}, Header: header}).WithContext(to)
+	}
+	if x.known == nil { // otherwise it is a 200
+		describe()
+	}
 	if err == nil && inTime && (form != wire.Plain || h.Length > int64(len(conn.Received))) {
 		if x.known != nil {
 			h, _, form = wire.Parse(x.received)
 			x.known = nil
+			describe()
 		}
 		t.rest = &leanRest{x, h, form} // with its slot
 		return t
@@ -169,12 +176,12 @@ func (c *Client) resume(ctx context.Context, r Request, t *firstTry) (*http.Resp
 // quickFields are the field lines of requests on the edge's own routes, from Host on.
 type quickFields struct{ host, accept, secret, lines string }
 
-// quickRequest returns the bytes of a request, and its fields.
-func (c *Client) quickRequest(o *origin, r Request, host string) ([]byte, http.Header) {
+// quickRequest appends a request to b, and returns its fields too.
+func (c *Client) quickRequest(b []byte, o *origin, r Request, host string) ([]byte, http.Header) {
 	accept := r.Header["Accept-Encoding"]
 	if len(r.Header) != 1 || len(accept) != 1 || r.Forwarded.Peer.IsValid() {
 		header := c.requestHeader(r)
-		return leanRequest(o.prefix()+r.Target, host, header), header
+		return append(b, leanRequest(o.prefix()+r.Target, host, header)...), header
 	}
 	secret := ""
 	if r.SendTierSecret {
@@ -187,7 +194,6 @@ func (c *Client) quickRequest(o *origin, r Request, host string) ([]byte, http.H
 		known = &quickFields{host, accept[0], secret, lines}
 		c.quickFields.Store(known)
 	}
-	b := make([]byte, 0, 512)
 	b = append(append(append(b, "GET "...), o.prefix()...), r.Target...)
 	return append(b, known.lines...), r.Header
 }
