@@ -52,14 +52,18 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 	if h.Options.Cache.Reads(key) {
 		return false // an event loop must not block
 	}
-	if s := h.lookup(m.q); s.entry != nil || h.Options.Library.Absent(name, q.Now) != nil || h.Options.Cache.IsHitForPass(key, q.Now) {
+	if h.Options.Library.Absent(name, q.Now) != nil || h.Options.Cache.IsHitForPass(key, q.Now) {
 		return false
 	}
 	slot, err := h.Options.Origin.limiter.acquire(client, q.Now)
 	if err != nil {
 		return false
 	}
-	f, began := h.join(m.q, nil, key, came, q.Now, h.fetchAndStore, false)
+	f, began := h.Options.Cache.Join(q.Now, collapse.Call{
+		Key: key, Stored: key, Failures: m.q.passKey(key), Came: came,
+		Find:  func() *cache.Entry { return h.lookup(m.q).entry }, // the pipeline decides about it
+		Fetch: func() collapse.Result { return h.fetchOnce(m.q, key, nil, h.fetchAndStore) },
+	})
 	m.fetch, m.began, m.came = f, began, came
 	waits := h.Options.Cache.Then(f, key, func(l collapse.Result) {
 		h.Options.Origin.limiter.release(slot)

@@ -191,13 +191,16 @@ func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, came cache
 			return e
 		},
 		Usable: func(l *collapse.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.policy, now) },
-		Fetch: func() collapse.Result {
-			defer h.logPanic(q)
-			l := ask(q, stale)
-			h.markHitForPass(q, key, stale, &l)
-			return l
-		},
+		Fetch:  func() collapse.Result { return h.fetchOnce(q, key, stale, ask) },
 	})
+}
+
+// fetchOnce sends the request of a collapsed fetch.
+func (h *Proxy) fetchOnce(q *fetchRequest, key string, stale *cache.Entry, ask fetchFunc) collapse.Result {
+	defer h.logPanic(q)
+	l := ask(q, stale)
+	h.markHitForPass(q, key, stale, &l)
+	return l
 }
 
 // logPanic logs a panic of a collapsed fetch with its stack and panics again. The cache makes the
