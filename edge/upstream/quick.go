@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/upstream/wire"
+	"github.com/iconedge/iconedge/tier"
 )
 
 // A quick exchange is a lean one on an idle connection, whose response is plain and arrives with
@@ -109,7 +110,7 @@ func (c *Client) quickResponse(t *firstTry, requestTime time.Time) *Response {
 	}
 	a := c.newResponse(t.resp, requestTime)
 	if t.try.unknown != "" {
-		c.known.add(t.try.unknown, a.Header)
+		c.known.Add(t.try.unknown, a.Header)
 	}
 	return a
 }
@@ -156,7 +157,7 @@ func (c *Client) resume(ctx context.Context, r Request, t *firstTry) (*http.Resp
 	}
 	var resp *http.Response
 	err := net.ErrClosed
-	if x.conn.Follow(nil) {
+	if x.conn.Unfollow() {
 		x.watch(ctx)
 		resp, err = x.answer(t.rest.head, t.rest.form)
 	}
@@ -196,4 +197,38 @@ func (c *Client) quickRequest(b []byte, o *origin, r Request, host string) ([]by
 	}
 	b = append(append(append(b, "GET "...), o.prefix()...), r.Target...)
 	return append(b, known.lines...), r.Header
+}
+
+// A Known is the fields that a response shares with others of its origin, and Values the rest.
+type (
+	Known  = wire.Known
+	Values = wire.Values
+)
+
+// Fill makes Header that of the whole response, if it is the one of Known.
+func (a *Response) Fill() {
+	if a.Known != nil {
+		a.Header, a.Known = a.Known.Whole(a.Values), nil
+	}
+}
+
+// parse parses the head of a response. If the caller takes known heads, it looks for it among them
+// first.
+func (x *leanTry) parse(p []byte) (wire.Head, int, wire.Form) {
+	if !x.takesKnown {
+		return wire.Parse(p)
+	}
+	var room [2 << 10]byte
+	lines, values, n, ok := wire.Split(room[:0], p)
+	if ok {
+		if k := x.client.known.Of(lines); k != nil {
+			x.known, x.values = k, values
+			return wire.Head{Status: "200 OK", Code: http.StatusOK, Length: values.Length}, n, wire.Plain
+		}
+	}
+	h, n, form := wire.Parse(p)
+	if ok && form == wire.Plain && !h.Close && len(h.Header[x.client.ours]) > 0 && len(h.Header["Age"]) == 0 && len(h.Header[tier.FieldWanted]) == 0 {
+		x.unknown = string(lines)
+	}
+	return h, n, form
 }
