@@ -44,6 +44,7 @@ beforeEach(async () => {
   popup = await browser.newPage();
   await popup.setViewport({ width: 400, height: 520 });
   await popup.goto(`chrome-extension://${id}/options.html`);
+  await popup.evaluate(() => chrome.storage.session.clear());
   await popup.evaluate((baseUrl) => chrome.storage.local.set({ settings: { baseUrl, insertAs: 'svg' } }), relay.url);
   await popup.goto(`chrome-extension://${id}/popup.html`);
   await popup.waitForSelector('#q:focus');
@@ -78,6 +79,25 @@ test('typing searches once, shows licences and pictures, and Enter copies with t
   await status('Copied ' + first[0]!);
   const text = await popup.evaluate(() => navigator.clipboard.readText());
   expect(text).toMatch(new RegExp(`^<!-- ${first[0]!}: license .*; attribution: .* -->\n<svg `));
+});
+
+test('the next popup makes no request for the same search, and none before Retry-After has passed', async () => {
+  const again = async (text: string) => {
+    await popup.goto(`chrome-extension://${id}/popup.html`);
+    await popup.waitForSelector('#q:focus');
+    await popup.type('#q', text);
+  };
+  await popup.type('#q', 'square');
+  await status('found');
+  await again('square');
+  await status('found');
+  expect(relay.searches).toHaveLength(1);
+  relay.answer = () => ({ status: 429, body: '{}', retry: '7' });
+  await again('squares');
+  await status('rate limit');
+  await again('squared');
+  await status('rate limit');
+  expect(relay.searches).toHaveLength(2);
 });
 
 test('axe finds nothing, in light and dark', async () => {
