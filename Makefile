@@ -168,7 +168,7 @@ plugins: clients/node_modules ## build the packages of the plugins into clients/
 	go run -C tools ./plugins -version $(VERSION) ..
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o clients/plugins/dist/iconedge-client ./cmd/iconedge-client
 
-bench-plugins: build plugins chromium ## measure the packages of the plugins and how long they take to start; writes docs/how-to/plugins.md
+bench-plugins: build plugins chromium ## measure the packages of the plugins and how long they take to start; writes docs/plugins.md
 	cd clients && ICONEDGE=$(CURDIR)/iconedge node measure.mjs
 
 plugins-test: build tools/node_modules clients/node_modules ## run the plugins in their real hosts: VS Code's server, Chromium, Firefox, fzf, Neovim, rofi, a session bus, Inkscape, and those of Figma and Penpot in Chromium; SKIPPED where they are not installed
