@@ -192,3 +192,24 @@ test('an icon is inserted at the caret of the page, and one undo reverts it', as
   expect(await page.$eval('#t', (t) => (t as HTMLTextAreaElement).value)).toBe('ab');
   await page.close();
 });
+
+test('the popup of the toolbar inserts at the caret of the page, which it may reach only now', async () => {
+  const page = await browser.newPage();
+  await page.goto(relay.url + '/healthz');
+  await page.setContent('<textarea id="t">ab</textarea>');
+  await page.focus('#t');
+  await page.keyboard.press('End');
+  const extension = (await browser.extensions()).get(id)!;
+  await page.triggerExtensionAction(extension);
+  const target = await browser.waitForTarget((t) => t.url().endsWith('popup.html') && t !== popup.target());
+  const real = await target.asPage();
+  await real.waitForSelector('#q');
+  await real.type('#q', 'home');
+  await real.waitForFunction(() => document.getElementById('status')!.textContent!.includes('found'));
+  await real.click('#insert');
+  await page.waitForFunction(() => document.querySelector('textarea')!.value.includes('<svg'));
+  expect(await page.$eval('#t', (t) => (t as HTMLTextAreaElement).value)).toMatch(
+    /^ab<!-- \w+\/home: license .*-->\n<svg /,
+  );
+  await page.close();
+});
