@@ -339,13 +339,18 @@ describe('search', () => {
     assert.deepEqual(page.noise, []);
     await close(page);
   });
-  test('icons below the window load when the user scrolls to them, after typing', async () => {
+  test('icons below the window load when the user scrolls to them, after typing and filtering', async () => {
     const page = await open('/', { viewport: { width: 320, height: 640 } });
     await box(page).pressSequentially('arrow');
     await results(page, 'arrow');
     const last = page.locator('.grid img').last();
     await last.scrollIntoViewIfNeeded();
     await page.waitForFunction(() => [...document.querySelectorAll('.grid img')].at(-1).naturalWidth > 0);
+    await page.goto(site.base + '/packs');
+    await page.getByLabel('Commercial use allowed').check();
+    await page.waitForURL('**/packs?commercial=true');
+    await page.locator('.packs a').last().scrollIntoViewIfNeeded();
+    await page.waitForFunction(() => [...document.querySelectorAll('.packs img')].at(-1).naturalWidth > 0);
     await close(page);
   });
   test('the results are always those of the last query, whatever the order of responses', async () => {
