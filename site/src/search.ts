@@ -109,9 +109,10 @@ function announce(): void {
   if (total) say(`${total} ${total === '1' ? 'result' : 'results'}`, { quiet: true });
 }
 
-box.addEventListener('input', () => {
-  want(onResults() || box.value.trim() ? address() : shown);
-});
+/** Asks for the results of the box; without text, on other pages than that of the results, for the page itself. */
+const search = () => want(onResults() || box.value.trim() ? address() : shown);
+
+box.addEventListener('input', search);
 
 doc.addEventListener('change', (event) => {
   const filters = (event.target as Element).closest<HTMLFormElement>('form.filters');
@@ -161,7 +162,7 @@ doc.addEventListener('keydown', (event) => {
     } else if (event.key === 'Escape' && box.value) {
       event.preventDefault();
       box.value = '';
-      want(address());
+      search();
     }
     return;
   }
