@@ -27,8 +27,8 @@ func TestTop(t *testing.T) {
 	edge := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--admin-token-file", token, "--limit", "search=2/1m", "--trusted-proxies", "127.0.0.1").Ready()
 	admin := edge.Address("admin")
-	harness.Get(t, edge.Address("public"), "/api/v1/packs")   // now the edge knows the Host
-	harness.Get(t, edge.Address("public"), "/demo/house.svg") // a miss, on an event loop
+	harness.Get(t, edge.Address("public"), "/api/v1/packs")   // so that the edge knows the Host
+	harness.Get(t, edge.Address("public"), "/demo/house.svg") // a miss
 	for range 5 {
 		harness.Get(t, edge.Address("public"), "/demo/house.svg?color=f00")
 		resp := getFor(t, edge.Address("public"), "/api/v1/search?q=house&secret=1", "198.51.100.7")
