@@ -39,7 +39,8 @@ func product(a, b uint32) uint32 {
 
 // carryless returns the product of two polynomials of which bit n is the coefficient of x^n. It
 // multiplies integers in which at most every fourth bit is set: up to eight products add up at each
-// of these bits, so that their carries stay within the three bits above (as in BearSSL's ghash_ctmul).
+// of these bits, so that their carries stay within the three bits above (as ghash_ctmul of BearSSL
+// does).
 func carryless(a, b uint32) uint64 {
 	const e0, e1, e2, e3 = 0x1111111111111111, 0x2222222222222222, 0x4444444444444444, 0x8888888888888888
 	x, y := uint64(a), uint64(b)

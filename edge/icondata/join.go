@@ -25,7 +25,8 @@ func (a *Answer) Len() int {
 // pieces and combines their checksums.
 func (a *Answer) JoinGzip(dst []byte) []byte {
 	var memory [textRoom]byte
-	j := gzipJoin{dst: append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff)} // no name, no time, unknown system
+	// No name, no time, unknown system.
+	j := gzipJoin{dst: append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff)}
 	j.text(a.appendStart(memory[:0]))
 	j.members(a, true)
 	j.text(append(memory[:0], between...))
@@ -160,7 +161,8 @@ func (a *Answer) Indented() []byte {
 }
 
 const (
-	// scriptStart keeps the callback, which is the client's, from being the first bytes of a response.
+	// scriptStart keeps the callback, which is the client's, from being the first bytes of a
+	// response.
 	scriptStart = "/**/"
 	scriptEnd   = ");"
 	// between is the text between the aliases and the icons.

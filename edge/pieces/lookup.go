@@ -72,10 +72,10 @@ func (t *Table) Lookup(r *Response, target []byte, mounted bool, at cache.Genera
 	return r.fill(moment) && r.addParents(e, moment)
 }
 
-// scan finds the names of a list, which begins at an index of the target and ends with it, and their
-// hashes. It sorts them, and removes those that are there twice. It reports false for an empty name,
-// for too many and for too long ones. It does not check the bytes of names, because the table has no
-// malformed ones.
+// scan finds the names of a list, which begins at an index of the target and ends with it, and
+// their hashes. It sorts them, and removes those that are there twice. It reports false for an
+// empty name, for too many and for too long ones. It does not check the bytes of names, because the
+// table has no malformed ones.
 func (l *lookup) scan(start int, seed uint64, x *index) bool {
 	l.names = l.memory[:0]
 	sorted := true
@@ -109,8 +109,8 @@ func (l *lookup) scan(start int, seed uint64, x *index) bool {
 	return true
 }
 
-// name reads the name at an index of the target, and returns the index after it and its comma; -1: it
-// does not end at a comma or at the end of the target.
+// name reads the name at an index of the target, and returns the index after it and its comma; -1:
+// it does not end at a comma or at the end of the target.
 func (l *lookup) name(one *name, at int, seed uint64) int {
 	one.from = int32(at)
 	target, sum, begun := l.target, seed, false
@@ -118,7 +118,7 @@ func (l *lookup) name(one *name, at int, seed uint64) int {
 		w := uint64(0)
 		if rest := len(target) - at; rest >= 8 {
 			w = binary.LittleEndian.Uint64(target[at:])
-		} else if n = rest; rest > 0 { // the target is longer than a word, because it has more than the list
+		} else if n = rest; rest > 0 { // the target has more than the list
 			w = binary.LittleEndian.Uint64(target[len(target)-8:]) >> (64 - 8*rest)
 		}
 		if end := zero(w^(ones*',')) | zero(w^(ones*'%')); end != 0 {
@@ -148,8 +148,8 @@ const ones = 0x0101010101010101
 // zero has the highest bit of the first byte that is 0 set, and no lower bit.
 func zero(w uint64) uint64 { return (w - ones) &^ w & (0x80 * ones) }
 
-// find finds the records of all names. Their slots were read before, and fill reads the records after
-// it, because the processor waits for independent addresses at once.
+// find finds the records of all names. Their slots were read before, and fill reads the records
+// after it, because the processor waits for independent addresses at once.
 func (l *lookup) find(e *epoch) bool {
 	segments, read := e.segments.Load(), uint64(0)
 	for i := range l.names {

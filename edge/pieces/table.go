@@ -17,7 +17,8 @@ import (
 //
 // A join of pieces that were not used for a moment mostly waits for memory. Therefore the bytes of
 // pieces lie side by side in segments, one line of the processor's cache has all else that a join
-// reads of a piece, and an index of numbers leads to it. The oldest segment makes room for a new one.
+// reads of a piece, and an index of numbers leads to it. The oldest segment makes room for a new
+// one.
 type Table struct {
 	most    int
 	seed    uint64     // random, so that a client cannot choose names that collide
@@ -133,8 +134,8 @@ type record struct {
 }
 
 const (
-	// overhead is the size of a record with its Piece and its share of the index, in bytes, measured
-	// and rounded up. A segment has as much memory for data as for this.
+	// overhead is the size of a record with its Piece and its share of the index, in bytes,
+	// measured and rounded up. A segment has as much memory for data as for this.
 	overhead   = 512
 	minSegment = 128 << 10
 	segmentsOf = 8 // segments of a full table

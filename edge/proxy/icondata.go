@@ -392,8 +392,8 @@ func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 				if x.again {
 					return nil
 				}
-				// Most of the pieces are not deflated yet. A join of the deflated ones will have other
-				// bytes, and so another entity tag.
+				// Most of the pieces are not deflated yet. A join of the deflated ones will have
+				// other bytes, and so another entity tag.
 				whole := entry.Encode(entry.Gzip, body)
 				if len(whole) >= len(body) {
 					return nil
