@@ -95,9 +95,12 @@ export function loadIcons(pause = 0): void {
   clearTimeout(start);
   start = window.setTimeout(() => {
     const images = all<HTMLImageElement>('img[data-src]');
-    const below = images.filter((image) => (image.closest('li') ?? image).getBoundingClientRect().top > innerHeight);
-    putOff = images.filter((image) => !below.includes(image));
-    below.forEach(load);
+    const outside = images.filter((image) => {
+      const { top, bottom } = (image.closest('li') ?? image).getBoundingClientRect();
+      return bottom < 0 || top > innerHeight;
+    });
+    putOff = images.filter((image) => !outside.includes(image));
+    outside.forEach(load);
     for (let i = 0; i < atOnce; i++) loadNext();
   }, pause);
 }
