@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -60,6 +61,9 @@ func manyOrigin(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
+// fetchedDates are those of responses of two edges, which may be from different seconds.
+var fetchedDates = regexp.MustCompile("Date: [^\r]*")
+
 // A miss on an event loop has the same response as one by the pipeline, byte for byte: the first
 // one of a pack, whose head is read field by field, and the later ones, whose head is known. So do
 // the hits that follow, and responses that are errors, or not stored.
@@ -90,7 +94,7 @@ func TestFastMissEqualsPipeline(t *testing.T) {
 				}
 			}
 			ask(t, ln.Addr().String(), "GET /mdi/second.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n"+last)
-			got[i] = timelessAll(ask(t, ln.Addr().String(), requests.String()+last))
+			got[i] = fetchedDates.ReplaceAllString(timelessAll(ask(t, ln.Addr().String(), requests.String()+last)), "Date: ")
 		}
 		if got[0] != got[1] {
 			n := 0
