@@ -10,7 +10,7 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # are left may still meet. That second is most of the time of a small package's tests.
 export GORACE := atexit_sleep_ms=100 $(GORACE)
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image dist golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test help
+.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image dist golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test bench-plugins help
 .DEFAULT_GOAL := help
 
 run: build library/node_modules ## publish the real library into a local folder, and serve it
@@ -168,9 +168,12 @@ plugins: clients/node_modules ## build the packages of the plugins into clients/
 	go run -C tools ./plugins -version $(VERSION) ..
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o clients/plugins/dist/iconedge-client ./cmd/iconedge-client
 
-plugins-test: build tools/node_modules clients/node_modules ## run the plugins in their real hosts: VS Code's server, Chromium, Firefox, fzf, Neovim, rofi, a session bus, Inkscape; SKIPPED where they are not installed
+bench-plugins: build plugins chromium ## measure the packages of the plugins and how long they take to start; writes docs/plugins.md
+	cd clients && ICONEDGE=$(CURDIR)/iconedge node measure.mjs
+
+plugins-test: build tools/node_modules clients/node_modules ## run the plugins in their real hosts: VS Code's server, Chromium, Firefox, fzf, Neovim, rofi, a session bus, Inkscape, and those of Figma and Penpot in Chromium; SKIPPED where they are not installed
 	@clients/vscode/host/install.sh
-	@if command -v chromium chromium-browser google-chrome >/dev/null; then cd clients && ICONEDGE=$(CURDIR)/iconedge npm run --silent hosts; else echo 'SKIPPED: the extensions for browsers and VS Code, because chromium is not installed'; fi
+	@if command -v chromium chromium-browser google-chrome >/dev/null; then cd clients && ICONEDGE=$(CURDIR)/iconedge npm run --silent hosts; else echo 'SKIPPED: the extensions for browsers, VS Code, Figma and Penpot, because chromium is not installed'; fi
 	@go test -count=1 -v -timeout 15m -run '^TestPlugin' ./cmd/iconedge | grep -v '^=== RUN'; exit $${PIPESTATUS[0]}
 
 help: ## list the targets

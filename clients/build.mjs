@@ -15,7 +15,14 @@ const firefox = {
   // not have: https://developer.mozilla.org/docs/Mozilla/Add-ons/WebExtensions/Content_Security_Policy
   content_security_policy: { extension_pages: "script-src 'self'" },
   background: { scripts: ['background.js'], type: 'module' },
-  browser_specific_settings: { gecko: { id: 'icons@iconedge.example', strict_min_version: '128.0' } },
+  // 142 is the first version whose releases all know data_collection_permissions, which web-ext lint requires.
+  browser_specific_settings: {
+    gecko: {
+      id: 'icons@iconedge.example',
+      strict_min_version: '142.0',
+      data_collection_permissions: { required: ['none'] },
+    },
+  },
 };
 const chromium = { minimum_chrome_version: '123', background: { service_worker: 'background.js', type: 'module' } };
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
@@ -24,7 +25,7 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		switch {
 		case s.ready():
-			say(w, http.StatusOK, "ready\n")
+			say(w, http.StatusOK, "ready\n"+s.uncertified())
 		case s.proxy.Draining():
 			say(w, http.StatusServiceUnavailable, "not ready: draining\n")
 		case s.life.leaving.Load():
@@ -51,6 +52,15 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 
 		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
 	}
+}
+
+// uncertified names the hosts without a certificate. The edge is ready without them, because the
+// authority verifies them by a request to the edge.
+func (s *Server) uncertified() string {
+	if missing := s.listeners.Uncertified(); len(missing) > 0 {
+		return "no certificate yet: " + strings.Join(missing, ", ") + "; see the log\n"
+	}
+	return ""
 }
 
 // An adminListener is the listener of the operator.

@@ -6,10 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
@@ -63,22 +61,35 @@ const (
 )
 
 // Flags defines the flags of an edge on fs; `iconedge edge` and `iconedge run` share them.
-func (c *Config) Flags(fs *flag.FlagSet) {
+func (c *Config) Flags(fs *flag.FlagSet) { c.GroupedFlags(fs, func(string) {}) }
+
+// GroupedFlags defines the flags in groups, for help. It calls begin with the title of each group
+// before it defines its flags.
+func (c *Config) GroupedFlags(fs *flag.FlagSet, begin func(title string)) {
+	begin("Addresses and hosts")
 	c.Addresses.Flags(fs)
-	c.Admin.Flags(fs, "POST /purge")
+	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
+	begin("TLS and certificates")
+	c.Secure.Flags(fs)
+	begin("Origins")
 	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them, each http://HOST[:PORT], https://HOST[:PORT], h2://HOST[:PORT] or h2c://HOST[:PORT] for HTTP/2 with and without TLS, or unix:/PATH; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
 	fs.DurationVar(&c.OriginTimeout, "origin-timeout", 0, "`time` that an origin has to begin a response, and on the edge's own paths for each further part of it; --idle is for those of forwarded paths (default 10s, and 1m0s for forwarded paths)")
 	fs.IntVar(&c.OriginConns, "origin-connections", defaultOriginConns, "`number` of requests that the edge sends to one origin at a time; more wait. Forwarded ones that last more than a second, such as uploads and streams of events, do not count, up to 16 times as many")
-	c.Ending.flags(fs)
-	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
-	c.Caching.Flags(fs)
-	c.Rules.Flags(fs)
-	c.Forwarding.Flags(fs)
-	c.Capacity.Flags(fs)
-	c.Secure.Flags(fs)
 	c.Tiers.Flags(fs)
-	c.Reporting.Flags(fs)
+	begin("Forwarding and icons")
+	c.Forwarding.Flags(fs)
+	begin("Cache")
+	c.Caching.Flags(fs)
+	begin("Clients: proxies, limits, lists, tokens")
+	c.Rules.Flags(fs)
+	begin("Connections and memory")
+	c.Capacity.Flags(fs)
+	begin("Several edges")
 	c.Sharing.Flags(fs)
+	begin("Operation: admin listener, stopping, logs, traces")
+	c.Admin.Flags(fs, "POST /purge")
+	c.Ending.flags(fs)
+	c.Reporting.Flags(fs)
 }
 
 // Validate reports all errors in c at once, including those in the files that c names. It keeps
@@ -133,34 +144,4 @@ func (c *Config) originTimeouts() (own, forwarded time.Duration) {
 }
 
 // Origins holds groups of origins, in order of preference.
-type Origins [][]*url.URL
-
-func (o *Origins) String() string {
-	if o == nil {
-		return ""
-	}
-	groups := make([]string, len(*o))
-	for i, group := range *o {
-		for _, u := range group {
-			groups[i] += "," + u.String()
-		}
-		groups[i] = groups[i][1:]
-	}
-	return strings.Join(groups, " ")
-}
-
-// Set adds one group, as URLs separated by commas.
-func (o *Origins) Set(s string) error {
-	var group []*url.URL
-	for raw := range strings.SplitSeq(s, ",") {
-		u, err := config.ParseOrigin(raw)
-		if err != nil {
-			return err
-		}
-		group = append(group, u)
-	}
-	*o = append(*o, group)
-	return nil
-}
-
-func (o *Origins) Repeatable() bool { return true }
+type Origins = config.Origins

@@ -29,6 +29,8 @@ func (e *Ending) validate() error {
 // leave waits for the shutdown delay. The edge is not ready from now on, but answers as before.
 func (s *Server) leave() {
 	s.life.leaving.Store(true)
-	s.cfg.Log.Info("stopping", "delay", s.cfg.ShutdownDelay, "drain", s.cfg.Drain)
-	time.Sleep(s.cfg.ShutdownDelay)
+	if s.cfg.ShutdownDelay > 0 {
+		s.cfg.Log.Info("stopping", "delay", s.cfg.ShutdownDelay)
+		time.Sleep(s.cfg.ShutdownDelay)
+	}
 }

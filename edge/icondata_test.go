@@ -268,6 +268,28 @@ func TestIconDataIsCachedInPieces(t *testing.T) {
 	same(t, d.requests())
 }
 
+// Also a response whose pieces have just been fetched, and are not deflated, comes in gzip. A later
+// one, which is joined from deflated pieces, has other bytes and another entity tag.
+func TestIconDataInGzipFromTheFirst(t *testing.T) {
+	t.Parallel()
+	d := newDrawer("account", "home", "house:home", "zoo")
+	e := newDrawn(t, d)
+	first := e.icons(t, d, "account,house,zoo", "Accept-Encoding", "gzip")
+	if first.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("the first response: %q", first.Header)
+	}
+	tags := map[string]string{first.Header.Get("ETag"): string(first.body)}
+	settled(t, "the pieces are deflated", func() bool {
+		a := e.icons(t, d, "house,account,zoo", "Accept-Encoding", "gzip")
+		tag, body := a.Header.Get("ETag"), string(a.body)
+		if known, ok := tags[tag]; ok && known != body {
+			t.Errorf("two bodies have the entity tag %s", tag)
+		}
+		tags[tag] = body
+		return len(tags) > 1
+	})
+}
+
 func TestIconDataThatIsAbsent(t *testing.T) {
 	t.Parallel()
 	d := newDrawer("home", "zoo")

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// PagePolicy is the Content-Security-Policy of a page that Page makes: it loads a style sheet alone.
+// PagePolicy is the Content-Security-Policy of a page that Page makes: it loads a style sheet.
 const PagePolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 var page = template.Must(template.New("problem").Parse(`<!DOCTYPE html>
@@ -35,8 +35,8 @@ var page = template.Must(template.New("problem").Parse(`<!DOCTYPE html>
 </html>
 `))
 
-// Page returns the answer as an HTML page, for a person with a browser. It needs no other file: where
-// the style sheet of the site is missing, because the origin is down, the page is plain.
+// Page returns the answer as an HTML page, for a person with a browser. It needs no other file:
+// where the style sheet of the site is missing, because the origin is down, the page is plain.
 func (p *Problem) Page() []byte {
 	var b bytes.Buffer
 	if err := page.Execute(&b, p); err != nil { // texts into memory: can't happen

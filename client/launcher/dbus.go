@@ -24,7 +24,7 @@ const (
 	krunner      = "org.kde.krunner1"
 	searchPrefix = "icon "
 	busRows      = 10
-	answerWithin = 275 * time.Millisecond // of every call, so that a desktop never waits
+	answerWithin = 265 * time.Millisecond // of every call, so that a desktop never waits
 	// stragglers is the time for calls that the bus has delivered before it took the name back.
 	stragglers    = 200 * time.Millisecond
 	remembered    = 500 // icons whose credit is known without a request

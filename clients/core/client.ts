@@ -155,7 +155,7 @@ export class Client {
   #refused(response: Response, text: string, kind: string, what: string): Fault {
     const { status } = response;
     if (status === 429) {
-      const wait = Math.min(retryAfter(response.headers.get('Retry-After')), longestWait);
+      const wait = retryAfter(response.headers.get('Retry-After'));
       this.#blocked.set(kind, Date.now() + wait);
       return limited(wait);
     }
@@ -229,8 +229,9 @@ export function limited(wait: number): Fault {
   return new Fault(`The icon service's rate limit is reached; retry in ${left}.`, 429, wait);
 }
 
-/** The ms of Retry-After in seconds; without one a minute, the window of the service's limits. */
-const retryAfter = (value: string | null) => (Number(value) > 0 ? Number(value) * 1000 : 60_000);
+/** The ms of Retry-After in seconds, at most an hour; without one a minute, the window of the service's limits. */
+export const retryAfter = (value: string | null): number =>
+  Math.min(Number(value) > 0 ? Number(value) * 1000 : 60_000, longestWait);
 
 function suggestions(text: string): string[] {
   try {

@@ -11,7 +11,7 @@ export interface Style {
   name: string;
 }
 
-/** From ui.html to the code. Strings of an insertion are empty, and its size is 0, where the user has chosen nothing. */
+/** From ui.html to the code. */
 export type ToCode =
   | { type: 'ready' | 'credits' | 'close' }
   | { type: 'save'; settings: object; secret: Secret | undefined }
@@ -21,8 +21,8 @@ export type ToCode =
       name: string;
       svg: string;
       credit: string;
-      size: number;
-      color: string;
+      size: number; // height; 0: the icon's own
+      color: string; // hex; empty: black
       style?: string; // id of a style, which counts more than color
       replace?: boolean; // false: in the middle of the view, even if something is selected
     };
@@ -68,8 +68,7 @@ export function readInsert(m: { [name: string]: unknown }): Insertion {
   const color = m.color ? parseColor(m.color) : '#000000';
   if (!color) throw new Refused('The colour must be a hex colour, such as #ff0000.');
   const size = m.size ? Number(m.size) : 0;
-  if (!Number.isInteger(size) || size < 0 || size > 4096)
-    throw new Refused('The size must be a whole number from 1 to 4096.');
+  if (size !== 0 && !(size >= 1 && size <= 4096)) throw new Refused('The size must be a number from 1 to 4096.');
   const marker = markerFor(svg, color.slice(0, 7));
   const monochrome =
     svg.includes('currentColor') && [...svg.matchAll(paint)].every(([, value]) => neutral.test(value!));

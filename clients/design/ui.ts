@@ -41,9 +41,10 @@ async function use(h: Hit, use: Use): Promise<string> {
     return 'Copied ' + credit;
   }
   const style = get<HTMLSelectElement>('style').value;
-  const replace = get<HTMLInputElement>('replace').checked;
+  const more = { ...(style && { style }), ...(!get<HTMLInputElement>('replace').checked && { replace: false }) };
   const { pack, name } = h;
-  post({ type: 'insert', pack, name, svg: icon.svg, credit: phrase(icon.credit), size, color, style, replace });
+  const chosen = { size: size || icon.height, color: color || '#000000' };
+  post({ type: 'insert', pack, name, svg: icon.svg, credit: phrase(icon.credit), ...chosen, ...more });
   return 'Inserting ' + credit;
 }
 

@@ -121,7 +121,7 @@ function credits(): string[] {
   return [...new Set(lines)].sort();
 }
 
-/** Reads what was stored; nothing, if it is no JSON. */
+/** Reads a stored value; nothing, if it is no JSON. */
 function stored(key: string): never | undefined {
   try {
     return (JSON.parse(penpot.localStorage.getItem(key)) ?? undefined) as never;

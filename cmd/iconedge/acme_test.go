@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,28 +20,88 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s}}`
+const pebbleConf = `{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q, "privateKey": %q, "httpPort": 1, "tlsPort": %s,
+	"profiles": {"default": {"validityPeriod": %d}}}}`
+
+// An acmeTest is an authority whose certificates are valid for some seconds. It verifies names at
+// the address secured.
+type acmeTest struct {
+	home, cert, directory, secured string
+	pebble                         *os.Process
+}
+
+func newACMETest(t *testing.T, valid time.Duration) *acmeTest {
+	t.Helper()
+	a := &acmeTest{home: t.TempDir(), directory: harness.FreeAddress(t), secured: harness.FreeAddress(t)}
+	var key string
+	a.cert, key = certstest.Pair(t, a.home, "authority", "authority", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
+	_, port, _ := net.SplitHostPort(a.secured)
+	conf := filepath.Join(a.home, "pebble.json")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, pebbleConf, a.directory, harness.FreeAddress(t), a.cert, key, port, int(valid.Seconds())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.pebble = startPebble(t, conf)
+	return a
+}
+
+// edge starts an edge that gets certificates from the authority.
+func (a *acmeTest) edge(t *testing.T, flags ...string) *harness.Server {
+	t.Helper()
+	cmd := harness.Program(t, a.home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(a.home, "acme"), "--acme-directory", "https://" + a.directory + "/dir"}, flags...)...)
+	cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+a.cert)
+	s := harness.StartCommand(t, cmd)
+	s.Address("tls")
+	return s
+}
+
+// TestACMEFleet: the edges of a fleet with one folder have no certificate at first, and say so; then
+// each has one before its first client, and later another one, while handshakes go on.
+func TestACMEFleet(t *testing.T) {
+	a := newACMETest(t, 9*time.Second)
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
+	t.Cleanup(origin.Close)
+	common := []string{"--proxy-all", "--origin", origin.URL}
+	lost := a.edge(t, append(common, "--tls-listen", "127.0.0.1:0", "--acme-dir", t.TempDir(), "--acme-directory", "https://127.0.0.1:1/dir")...)
+	harness.Eventually(t, "the edge counts the failure", func() bool { return harness.Sum(lost.Metrics(t), "iconedge_edge_acme_failures_total ") > 0 })
+	lost.Ready()
+	if _, body := harness.Get(t, lost.Address("admin"), "/readyz"); body != "ready\nno certificate yet: cdn.edge.test; see the log\n" {
+		t.Errorf("/readyz of an edge without a certificate: %q", body)
+	}
+	if n := harness.Sum(lost.Metrics(t), "iconedge_edge_acme_certificates_missing "); n != 1 {
+		t.Errorf("%d certificates are missing, want 1", n)
+	}
+	if log := lost.Log.String(); !strings.Contains(log, `msg="ACME authority unreachable"`) || !strings.Contains(log, `msg="ACME certificate wanted" host=cdn.edge.test`) {
+		t.Errorf("the log is silent:\n%s", log)
+	}
+	lost.Stop()
+
+	edges := []*harness.Server{a.edge(t, append(common, "--tls-listen", a.secured)...), a.edge(t, append(common, "--tls-listen", "127.0.0.1:0")...)}
+	for i, e := range edges {
+		harness.Eventually(t, fmt.Sprintf("edge %d has a certificate", i), func() bool {
+			return strings.Contains(e.Log.String(), `msg="ACME certificate in use" host=cdn.edge.test`)
+		})
+		if _, body := harness.Get(t, e.Address("admin"), "/readyz"); body != "ready\n" {
+			t.Errorf("/readyz of edge %d: %q", i, body)
+		}
+	}
+	if log := edges[0].Log.String() + edges[1].Log.String(); !strings.Contains(log, `msg="ACME request" method=POST`) || !strings.Contains(log, "host=cdn.edge.test") {
+		t.Errorf("the steps are not logged:\n%s", log)
+	}
+	for i, e := range edges {
+		first := certificateSerial(t, e.Address("tls"), "cdn.edge.test")
+		harness.Eventually(t, fmt.Sprintf("edge %d has renewed its certificate", i), func() bool { return certificateSerial(t, e.Address("tls"), "cdn.edge.test") != first })
+	}
+}
 
 // TestACME: an edge gets a certificate for its name by TLS-ALPN on its own TLS port, from Let's
 // Encrypt's authority for tests. After a restart it serves the stored certificate without a new
 // order. Names below a wildcard get certificates of their own, beside certificates from files.
 func TestACME(t *testing.T) {
-	home := t.TempDir()
-	cert, key := certstest.Pair(t, home, "authority", "authority", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
-	directory, management, secured := harness.FreeAddress(t), harness.FreeAddress(t), harness.FreeAddress(t)
-	_, port, _ := net.SplitHostPort(secured)
-	conf := filepath.Join(home, "pebble.json")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, pebbleConf, directory, management, cert, key, port), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	pebble := startPebble(t, conf)
+	a := newACMETest(t, 90*24*time.Hour)
+	home, secured := a.home, a.secured
 	edge := func(flags ...string) *harness.Server {
-		cmd := harness.Program(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen", secured, "--origin", "http://127.0.0.1:1",
-			"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(home, "acme"), "--acme-directory", "https://" + directory + "/dir"}, flags...)...)
-		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+cert)
-		s := harness.StartCommand(t, cmd)
-		s.Address("tls")
-		return s
+		return a.edge(t, append([]string{"--tls-listen", secured, "--origin", "http://127.0.0.1:1"}, flags...)...)
 	}
 	first := edge()
 	serial := certificateSerial(t, secured, "cdn.edge.test")
@@ -64,7 +126,7 @@ func TestACME(t *testing.T) {
 		}
 	}
 	second.Stop()
-	pebble.Kill()
+	a.pebble.Kill()
 	edge()
 	if again := certificateSerial(t, secured, "cdn.edge.test"); again != serial {
 		t.Errorf("after a restart without the authority: certificate %s, want %s", again, serial)

@@ -152,15 +152,45 @@ func TestConfigDocs(t *testing.T) {
 			place, rule = " in a file |", "---|"
 			inFile = func(name string) string { return " `" + flags.Place(name) + "` |" }
 		}
-		fmt.Fprintf(&b, "\n## `%s`\n\n| flag | variable |%s default | meaning |\n|---|---|%s---|---|\n", part.title, place, rule)
-		fs.VisitAll(func(f *flag.Flag) {
-			_, text := flag.UnquoteUsage(f)
-			def := f.DefValue
-			if def != "" {
-				def = "`" + def + "`"
+		fmt.Fprintf(&b, "\n## `%s`\n", part.title)
+		table := func(title string, has func(name string) bool) {
+			if title != "" {
+				fmt.Fprintf(&b, "\n### %s\n", title)
 			}
-			fmt.Fprintf(&b, "| `--%s` | `%s` |%s %s | %s |\n", f.Name, iconedge.Variable(f.Name), inFile(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
-		})
+			fmt.Fprintf(&b, "\n| flag | variable |%s default | meaning |\n|---|---|%s---|---|\n", place, rule)
+			fs.VisitAll(func(f *flag.Flag) {
+				if !has(f.Name) {
+					return
+				}
+				_, text := flag.UnquoteUsage(f)
+				def := f.DefValue
+				if def != "" {
+					def = "`" + def + "`"
+				}
+				fmt.Fprintf(&b, "| `--%s` | `%s` |%s %s | %s |\n", f.Name, iconedge.Variable(f.Name), inFile(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
+			})
+		}
+		if part.title != "iconedge edge" {
+			table("", func(string) bool { return true })
+			continue
+		}
+		var titles []string
+		groupOf := map[string]int{}
+		note := func(title string) {
+			fs.VisitAll(func(f *flag.Flag) {
+				if _, known := groupOf[f.Name]; !known {
+					groupOf[f.Name] = len(titles) - 1
+				}
+			})
+			titles = append(titles, title)
+		}
+		fs = flag.NewFlagSet(part.title, flag.ContinueOnError)
+		e = edge.Config{}
+		e.GroupedFlags(fs, note)
+		note("")
+		for i, title := range titles[:len(titles)-1] {
+			table(title, func(name string) bool { return groupOf[name] == i })
+		}
 	}
 	golden.Check(t, filepath.Join("..", "..", "docs", "reference", "config.md"), b.Bytes())
 }

@@ -26,8 +26,9 @@ secrets, --admin-token-file, --allow-file and --deny-file again within seconds o
 func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("edge", "", edgeHelp)
 	cfg := edge.Config{Version: buildVersion()}
-	cfg.Flags(fs.FlagSet)
+	cfg.GroupedFlags(fs.FlagSet, fs.Begin)
 	logger := logFlags(fs, std)
+	fs.Begin("Configuration file")
 	file := fs.String(flags.File, "", "`file` with sites, origins and rules in YAML; flags and variables that are given beside it take precedence; read again on SIGHUP (default none)")
 	if err := fs.Parse(std, args); err != nil {
 		return err

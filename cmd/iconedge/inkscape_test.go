@@ -25,12 +25,21 @@ func python(t *testing.T, env []string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestPluginInkscapeCases runs the extension's own tests on Inkscape's module inkex: documents, bad
-// responses, hostile SVGs, the table of searches.
-func TestPluginInkscapeCases(t *testing.T) {
+// inkex skips the test if Inkscape, or a package that its extensions import, is not installed.
+func inkex(t *testing.T) {
+	t.Helper()
 	if _, err := exec.LookPath("inkscape"); err != nil {
 		t.Skip("SKIPPED: inkscape is not installed")
 	}
+	if _, err := python(t, []string{"PATH=/usr/bin:/bin"}, "-c", "import cssselect, gi, lxml, numpy"); err != nil {
+		t.Skip("SKIPPED: python3-cssselect, python3-gi, python3-lxml or python3-numpy is not installed")
+	}
+}
+
+// TestPluginInkscapeCases runs the extension's own tests on Inkscape's module inkex: documents, bad
+// responses, hostile SVGs, the table of searches.
+func TestPluginInkscapeCases(t *testing.T) {
+	inkex(t)
 	out, err := python(t, []string{"HOME=" + t.TempDir(), "PATH=/usr/bin:/bin"}, "-m", "unittest", "discover", "-s", "test")
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -44,6 +53,7 @@ const document = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:inkscape="http:/
 // behind them.
 func TestPluginInkscape(t *testing.T) {
 	inkscape, xdotool := tool(t, "inkscape"), tool(t, "xdotool")
+	inkex(t)
 	screen := display(t)
 	home := withPacks(t)
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()

@@ -29,13 +29,14 @@ With an empty store it starts, is not ready, and waits for the first release to 
 func runAll(ctx context.Context, std cli.Streams, args []string) error {
 	fs := iconedge.Flags("run", "", runHelp)
 	edgeCfg := edge.Config{Version: buildVersion()}
-	edgeCfg.Flags(fs.FlagSet)
+	edgeCfg.GroupedFlags(fs.FlagSet, fs.Begin)
 	fs.Preset("listen", "127.0.0.1:8080")
+	logger := logFlags(fs, std)
+	fs.Begin("The whole service")
 	data := fs.String("data", dataDir(), "`folder` for the store, the mirror and everything else")
 	originCfg := origin.Config{Version: buildVersion(), Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}
 	fs.StringVar(&originCfg.CDNURL, "cdn-url", "", "`URL` of the CDN in responses (default the address of the listener)")
 	fs.StringVar(&originCfg.SiteURL, "site-url", "", "`URL` of the site in the canonical addresses of its pages (default that of --cdn-url)")
-	logger := logFlags(fs, std)
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}

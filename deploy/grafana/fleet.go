@@ -25,7 +25,8 @@ var fleetBoard = board{"fleet", "Fleet", "The users' view by region. Start here;
 			q(`region:iconedge_edge_hits_per_lookups:ratio_rate5m{@region}`, "{{region}}")).below(.9, .8),
 		lines("p50 of icons", seconds, "Half of the icons are answered faster: hits, well under a millisecond.", q(quantile(".5", ofEdges, icons, "region"), "{{region}}")),
 		lines("p99 of icons", seconds, "This shows the cost of a miss: the network to the shield or the origin.", q(quantile(".99", ofEdges, icons, "region"), "{{region}}")).above(.05, .25),
-		lines("Sent", traffic, "Bodies of answers.", q(`sum by (region) (rate(iconedge_edge_response_bytes_total{@edge}@rate))`, "{{region}}")),
+		lines("Sent", bits, "Bodies of answers, and what the network of the edges can send together (recording.rules.yaml).", q(`8 * sum by (region) (rate(iconedge_edge_response_bytes_total{@edge}@rate))`, "{{region}}"),
+			q(`count by (region) (iconedge_edge_ready{@edge}) * scalar(capacity:iconedge_edge_node:bits_per_second)`, "{{region}}: capacity")),
 	}},
 	{"Requests, and how they are answered", []panel{
 		lines("By route", perSecond, "Requests by endpoint.", q(`sum by (route) (rate(iconedge_edge_requests_total{@edge}@rate))`, "{{route}}")).stack(),
@@ -42,7 +43,7 @@ var fleetBoard = board{"fleet", "Fleet", "The users' view by region. Start here;
 	{"What ails", []panel{
 		table("Alerts that fire", "Follow the name to its runbook.", []column{
 			{"alertname", "Alert", "", runbooks + "${__value.text}.md"}, {"severity", "Severity", "", ""}, {"region", "Region", "", ""}, {"instance", "Node", "", ""}, {"job", "Job", "", ""},
-		}, q(`ALERTS{service="iconedge",alertstate="firing"}`, "")),
+		}, q(`ALERTS{service="iconedge",alertstate="firing",alertname!="Watchdog"}`, "")),
 		table("Edges and shields", "Each node as it is now; follow its name.", []column{
 			{"instance", "Node", "", "/d/iconedge-node?var-instance=${__value.text}"}, {"region", "Region", "", ""}, {"job", "Job", "", ""},
 			{valueOf(0), "Ready", whole, ""}, {valueOf(1), "Requests", perSecond, ""}, {valueOf(2), "Answered 5xx", perSecond, ""}, {valueOf(3), "Connections", whole, ""}, {valueOf(4), "Up for", seconds, ""},

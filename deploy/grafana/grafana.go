@@ -121,6 +121,9 @@ func (p panel) targets() []any {
 	var all []any
 	for i, q := range p.queries {
 		t := object{"refId": string(rune('A' + i)), "datasource": source, "editorMode": "code", "expr": q.expr, "legendFormat": q.legend, "range": true, "instant": false}
+		if p.kind == "timeseries" && strings.Contains(q.expr, "histogram_quantile") {
+			t["exemplar"] = true // traced requests, as dots
+		}
 		if p.kind == "table" {
 			t["format"], t["range"], t["instant"] = "table", false, true
 		}

@@ -1,13 +1,15 @@
 // Command grafana writes the dashboards of a fleet to dashboards/*.json, for Grafana's
 // provisioning, from the tables in this folder. Each board has a file: fleet, node, cache, origin,
 // sites, limits, release, slo. Change a table, run `go run ./deploy/grafana`, and review both in
-// the diff; a test compares them.
+// the diff; a test compares them. With -out DIR it writes rules and dashboards for a fleet whose jobs
+// and addresses have other names.
 //
 // Expressions are PromQL with a few abbreviations (panel.go). Queries use only classic histograms,
 // and use the results of the recording rules (deploy/prometheus/rules) where there are any.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +19,15 @@ import (
 var boards = []board{fleetBoard, sloBoard, nodeBoard, cacheBoard, originBoard, sitesBoard, limitsBoard, releaseBoard}
 
 func main() {
-	if err := write(filepath.Join("deploy", "grafana", "dashboards")); err != nil {
+	fleet, out := ownFlags(flag.CommandLine)
+	flag.Parse()
+	err := error(nil)
+	if *out != "" {
+		err = writeOwn(*fleet, "deploy", *out)
+	} else {
+		err = write(filepath.Join("deploy", "grafana", "dashboards"))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "grafana:", err)
 		os.Exit(1)
 	}

@@ -35,6 +35,10 @@ var nodeBoard = board{"node", "Node", "One edge or shield, selected above: its r
 		lines("Longest pause of the collector", seconds, "All requests wait that long.", q(`max by (instance) (go_gc_duration_seconds{@node,quantile="1"})`, "{{instance}}")),
 		lines("Goroutines", whole, "They grow with requests under way; without these, something is stuck.", q(`sum by (instance) (go_goroutines{@node})`, "{{instance}}")),
 		lines("Descriptors", whole, "Open ones, and how many there may be.", q(`sum by (instance) (process_open_fds{@node})`, "{{instance}}"), q(`min(process_max_fds{@node})`, "at most")),
+		lines("Sent, of its capacity", share, "Bodies, of what the network of a node can send (recording.rules.yaml); four fifths for a quarter of an hour are EdgeNearCapacity: [runbook]("+runbooks+"EdgeNearCapacity.md).",
+			q(`8 * sum by (instance) (rate(iconedge_edge_response_bytes_total{@node}@rate)) / scalar(capacity:iconedge_edge_node:bits_per_second)`, "{{instance}}")).above(.8, .95),
+		lines("Counted for iconedge top", share, "Share of the responses that an edge counts by client, path and host; it counts fewer when it is busy.", q(`iconedge_edge_top_sampled_ratio{@node}`, "{{instance}}")),
+		lines("Certificates by ACME", whole, "Hosts without a certificate, and requests to the authority that failed in an hour: [runbook]("+runbooks+"CertificateMissing.md).", q(`sum(iconedge_edge_acme_certificates_missing{@node})`, "missing"), q(`sum(increase(iconedge_edge_acme_failures_total{@node}[1h]))`, "failed")),
 		lines("Logs and traces dropped", events, "Lost because the receiver is too slow.", q(`sum(rate(iconedge_edge_access_log_lines_total{@node,result="dropped"}@rate))`, "lines of the access log"), q(`sum(rate(iconedge_edge_trace_spans_total{@node,result="dropped"}@rate))`, "spans")),
 	}},
 }}

@@ -46,6 +46,7 @@ const (
 	seconds   = "s"
 	size      = "bytes"
 	traffic   = "Bps"
+	bits      = "bps"
 	number    = "short"
 	whole     = "none"
 	ago       = "dateTimeFromNow" // of a time in milliseconds

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -89,6 +90,47 @@ func TestAlerts(t *testing.T) {
 			if want := runbooks + name + ".md"; r.Annotations["runbook_url"] != want {
 				t.Errorf("%s: runbook_url %q, want %q", name, r.Annotations["runbook_url"], want)
 			}
+			link := r.Annotations["dashboard_url"]
+			if !slices.ContainsFunc(boards, func(b board) bool {
+				rest, ok := strings.CutPrefix(link, boardsAt+"/d/iconedge-"+b.name)
+				return ok && (rest == "" || rest == "?var-instance={{ $labels.instance }}" || rest == "?var-region={{ $labels.region }}")
+			}) {
+				t.Errorf("%s: dashboard_url %q leads to no board", name, link)
+			}
+		}
+	}
+}
+
+// TestOwn: rules and dashboards of a fleet with its own names have none of ours, and promtool accepts
+// the rules.
+func TestOwn(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeOwn(own{"web", "mid", "back", "https://wiki.example.org/books", "https://grafana.example.org/", 2.5e10}, "..", dir); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]int{}
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, left := range regexp.MustCompile(`job=~?\\?"iconedge|github\.com/iconedge/iconedge/blob|localhost:3000|vector\(1e9\)`).FindAllString(string(text), -1) {
+			t.Errorf("%s still has %s", filepath.Base(file), left)
+		}
+		for _, name := range []string{`"web"`, `"web|mid"`, `"web|mid|back"`, `\"back\"`, "https://wiki.example.org/books/EdgeDown.md", "https://grafana.example.org/d/iconedge-node?var-instance={{", "vector(2.5e+10)"} {
+			names[name] += strings.Count(string(text), name)
+		}
+	}
+	for name, n := range names {
+		if n == 0 {
+			t.Errorf("no file has %s", name)
+		}
+	}
+	if tool, err := exec.LookPath("promtool"); err == nil {
+		rules, _ := filepath.Glob(filepath.Join(dir, "*.yaml"))
+		if out, err := exec.Command(tool, append([]string{"check", "rules"}, rules...)...).CombinedOutput(); err != nil {
+			t.Errorf("promtool: %v\n%s", err, out)
 		}
 	}
 }
@@ -160,6 +202,7 @@ func TestAlertsAreTested(t *testing.T) {
 			}
 		}
 	}
+	silent["Watchdog"] = true // is never silent
 	for name, rules := range alerts(t) {
 		if fires[name] < len(rules) || !silent[name] {
 			t.Errorf("%s has %d rules; tests expect it to fire %d times, and to be silent: %v", name, len(rules), fires[name], silent[name])

@@ -46,6 +46,12 @@ func (p Protocol) String() string { return protocolNames[p] }
 // Version returns the version of HTTP for traces (OpenTelemetry's network.protocol.version).
 func (p Protocol) Version() string { return protocolVersions[p] }
 
+// Left is what the fast path knows of a request that it has left to the pipeline.
+type Left struct {
+	Sampled bool // it is to be traced
+	Fetched any  // the result of a fetch for it; nil: none
+}
+
 // A Request is one request of a client.
 type Request struct {
 	Protocol Protocol
@@ -64,8 +70,7 @@ type Request struct {
 	// Bodyless: it is a HEAD that could not be parsed, so that its response has no body.
 	Bodyless   bool
 	LongTarget bool // its first line does not fit into the buffer
-	Sampled    bool // the fast path has left it to the pipeline, to be traced
-	Fetched    any  // what the fast path has fetched for it; nil: nothing
+	Left
 	// Upgrade lists the protocols that the client asks to switch to (RFC 9110, section 7.8),
 	// without versions of HTTP and TLS, which a proxy must not pass on. Empty: none.
 	Upgrade string

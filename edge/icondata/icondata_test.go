@@ -28,7 +28,8 @@ func tree(t testing.TB, s []byte) (v any) {
 // prepare prepares the pieces of a, without compression.
 func (a *Answer) prepare() {
 	for _, p := range a.Pieces {
-		a.Add(p.Prepare(nil))
+		prepared := p.Prepare(nil)
+		a.Add(&prepared.Form, prepared.Bytes())
 	}
 }
 
@@ -123,7 +124,7 @@ func TestJoinIsJSON(t *testing.T) {
 			if string(prepared.Name()) != p.Name || !bytes.Equal(prepared.Member(), p.Member) {
 				t.Fatalf("%s %s: %s", prepared.Name(), prepared.Member(), p.Member)
 			}
-			a.Add(prepared)
+			a.Add(&prepared.Form, prepared.Bytes())
 		}
 		want := map[string]any{"prefix": "p", "icons": icons, "aliases": aliases}
 		for range random.IntN(3) {
@@ -196,7 +197,7 @@ func BenchmarkJoin(b *testing.B) {
 	for i := range 30 {
 		p := &Piece{Name: fmt.Sprint("icon", i), Member: fmt.Appendf(nil, `"icon%d":{"body":"<path fill=\"currentColor\" d=\"M%d 4c%s\"/>"}`, i, i, strings.Repeat("1.5-2.25 ", 20))}
 		prepared := p.Prepare(Deflate(p.Member))
-		a.Add(prepared)
+		a.Add(&prepared.Form, prepared.Bytes())
 	}
 	buffer := make([]byte, 0, 64<<10)
 	for name, join := range map[string]func([]byte) []byte{"identity": a.Join, "gzip": a.JoinGzip} {

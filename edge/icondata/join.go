@@ -56,8 +56,11 @@ func (a *Answer) lengths() (plain, coded int) {
 	return plain + a.plain, coded + a.coded
 }
 
-// Add adds a piece to those that are joined. The pieces must be added in the order of their names.
-func (a *Answer) Add(p Prepared) {
+// Add adds a piece to those that are joined, with the bytes that Append has appended to memory. The
+// pieces must be added in the order of their names.
+func (a *Answer) Add(f *Form, memory []byte) {
+	a.prepared = append(a.prepared, Prepared{*f, memory[:f.size:f.size]})
+	p := &a.prepared[len(a.prepared)-1]
 	n := p.object()
 	plain, coded := int(p.plain), int(p.size-p.plain)
 	if !a.begun[n] {
@@ -68,7 +71,6 @@ func (a *Answer) Add(p Prepared) {
 		coded = storedLen(plain)
 	}
 	a.plain, a.coded = a.plain+plain, a.coded+coded
-	a.prepared = append(a.prepared, p)
 }
 
 // Reset makes a an answer without pieces, which keeps its memory for them.

@@ -54,6 +54,9 @@ func (f *Form) IsDeflated() bool { return f.size > f.plain }
 // At returns the piece of the form whose bytes Append has appended to memory before.
 func (f *Form) At(memory []byte) Prepared { return Prepared{*f, memory[:f.size:f.size]} }
 
+// Bytes returns the bytes of the piece for Add.
+func (p *Prepared) Bytes() []byte { return p.data }
+
 // Append appends the bytes of the piece.
 func (p *Prepared) Append(memory []byte) []byte { return append(memory, p.data...) }
 

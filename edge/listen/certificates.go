@@ -1,12 +1,15 @@
 package listen
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -18,6 +21,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/edge/listen/authority"
 	"github.com/iconedge/iconedge/files"
 )
 
@@ -25,6 +29,7 @@ import (
 type secureSource struct {
 	current atomic.Pointer[certificates]
 	manager autocert.Manager // of all certificates from the authority, so that each is renewed once
+	keeper  authority.Keeper // of the certificates of exact hosts
 	log     *slog.Logger
 	m       Observer
 }
@@ -38,10 +43,18 @@ type certificates struct {
 func newSecureSource(c Secure, log *slog.Logger, m Observer, now time.Time) (*secureSource, error) {
 	s := &secureSource{log: log, m: m}
 	s.manager = autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(c.ACMEDir), HostPolicy: s.policy, Email: c.ACMEEmail}
-	if c.ACMEDirectory != "" {
-		s.manager.Client = &acme.Client{DirectoryURL: c.ACMEDirectory}
-	}
+	s.manager.Client = &acme.Client{DirectoryURL: cmp.Or(c.ACMEDirectory, autocert.DefaultACMEDirectory),
+		HTTPClient: &http.Client{Transport: &authority.Exchanges{Next: http.DefaultTransport, Log: log, Observer: m}}}
+	s.keeper = authority.Keeper{Hosts: s.hosts, Get: s.manager.GetCertificate, Log: log, Observer: m}
 	return s, s.use(c, now)
+}
+
+// hosts returns the hosts that have a certificate of their own from the authority.
+func (s *secureSource) hosts() []string {
+	if hosts := s.current.Load().hosts; hosts != nil {
+		return slices.Sorted(maps.Keys(hosts.exact))
+	}
+	return nil
 }
 
 // use replaces the certificates by those of c. If a file can't be used, the previous ones stay.
@@ -77,6 +90,7 @@ var errNoACME = errors.New("no host has a certificate by ACME")
 // run reads the files again when they change, or at once on a signal. Files that can't be used
 // change nothing: run logs an error, and the previous certificates stay in use.
 func (s *secureSource) run(ctx context.Context, told <-chan os.Signal) {
+	go s.keeper.Run(ctx)
 	tick := time.NewTicker(files.Every)
 	defer tick.Stop()
 	for {

@@ -28,6 +28,10 @@ func (h *handshakesFailed) HandshakeDone(err error) {
 
 func (h *handshakesFailed) Certificates(time.Time, bool) {}
 
+func (h *handshakesFailed) AuthorityFailed() {}
+
+func (h *handshakesFailed) AuthorityCertificates(int, time.Time) {}
+
 // A connection that does not begin with a handshake is closed at once; one that stops in the middle
 // of a handshake, after ten seconds. Each is counted, and leaves nothing behind.
 func TestNoHandshake(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/listen/authority"
 	"github.com/iconedge/iconedge/edge/observe"
 )
 
@@ -43,6 +44,7 @@ type Observer interface {
 	// Certificates records when the first of the certificates in use expires, and whether they are
 	// those of their files.
 	Certificates(end time.Time, ok bool)
+	authority.Observer
 }
 
 // Options configures a Server.
@@ -135,6 +137,14 @@ func (s *Server) Reload(ctx context.Context, signals <-chan os.Signal) {
 	if s.source != nil {
 		s.source.run(ctx, signals)
 	}
+}
+
+// Uncertified returns the hosts that still wait for a certificate from their ACME authority.
+func (s *Server) Uncertified() []string {
+	if s.source == nil {
+		return nil
+	}
+	return s.source.keeper.Missing()
 }
 
 // Secured reports whether the server serves TLS.

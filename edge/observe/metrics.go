@@ -33,7 +33,7 @@ type Metrics struct {
 	checks     [tokenResults]prometheus.Counter
 	Handshakes [2]prometheus.Counter // TLS handshakes: failed, ok
 	CertsRead  prometheus.Gauge      // 1 if the last reading of the certificates succeeded
-	certsEnd   prometheus.Gauge
+	certs      certificates
 	listsRead  map[string]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
 	ranges     map[string]prometheus.Gauge // by list
 }
@@ -126,19 +126,12 @@ func (m *Metrics) ofTLS() {
 	shakes := m.counters("tls_handshakes_total", "TLS handshakes over TCP, by result.", "result")
 	m.Handshakes = [2]prometheus.Counter{shakes.WithLabelValues("failed"), shakes.WithLabelValues("ok")}
 	m.CertsRead = m.gauges("tls_last_reload_successful", "1 while the certificates in use are those of their files, 0 while the files can't be used and the previous certificates stay in use.").WithLabelValues()
-	m.certsEnd = m.gauges("tls_certificate_end_timestamp_seconds", "When the first of the certificates from files expires, in seconds since 1970; 0 if there are none.").WithLabelValues()
+	m.ofCertificates()
 	m.CertsRead.Set(1)
 }
 
 // HandshakeDone counts a TLS handshake.
 func (m *Metrics) HandshakeDone(err error) { m.Handshakes[index(err == nil)].Inc() }
-
-// Certificates records whether reading the certificates succeeded, and when the first of those in
-// use expires.
-func (m *Metrics) Certificates(end time.Time, ok bool) {
-	m.CertsRead.Set(float64(index(ok)))
-	m.certsEnd.Set(float64(end.Unix()))
-}
 
 // TokenChecked counts a check of a licence token.
 func (m *Metrics) TokenChecked(given, valid bool, err error) {

@@ -23,7 +23,8 @@ var Responses = sync.Pool{New: func() any { return new(Response) }}
 // A lookup is the search for the pieces of a response.
 type lookup struct {
 	target []byte
-	names  []name
+	names  []name // in memory
+	memory [maxLookup]name
 	read   uint64 // of the memory of pieces, so that the compiler does not leave out the reads
 }
 
@@ -76,19 +77,25 @@ func (t *Table) Lookup(r *Response, target []byte, mounted bool, at cache.Genera
 // for too many and for too long ones. It does not check the bytes of names, because the table has no
 // malformed ones.
 func (l *lookup) scan(start int, seed uint64, x *index) bool {
-	l.names = l.names[:0]
+	l.names = l.memory[:0]
 	sorted := true
 	for at := start; ; {
-		one, next := l.name(at, seed)
-		if n := len(l.names); n == maxLookup || one.to == one.from || one.to-one.from > icon.MaxKey {
+		n := len(l.names)
+		if n == maxLookup {
 			return false
-		} else if sorted && n > 0 {
+		}
+		l.names = l.names[:n+1]
+		one := &l.names[n]
+		next := l.name(one, at, seed)
+		if one.to == one.from || one.to-one.from > icon.MaxKey {
+			return false
+		}
+		if sorted && n > 0 {
 			before := &l.names[n-1]
-			sorted = before.order < one.order || before.order == one.order && bytes.Compare(l.of(before), l.of(&one)) < 0
+			sorted = before.order < one.order || before.order == one.order && bytes.Compare(l.of(before), l.of(one)) < 0
 		}
 		bucket, first := x.bucket(one.sum)
 		one.slot = bucket[first].Load() // find needs it
-		l.names = append(l.names, one)
 		if next == len(l.target) && int(one.to) == next {
 			break
 		} else if at = next; at < 0 {
@@ -102,40 +109,38 @@ func (l *lookup) scan(start int, seed uint64, x *index) bool {
 	return true
 }
 
-// name returns the name at an index of the target, and the index after it and its comma; -1: it does
-// not end at a comma or at the end of the target.
-func (l *lookup) name(at int, seed uint64) (one name, next int) {
-	one.from, one.sum = int32(at), seed
-	for begun := false; ; begun = true {
-		w, n := uint64(0), 8
-		if rest := len(l.target) - at; rest >= 8 {
-			w = binary.LittleEndian.Uint64(l.target[at:])
+// name reads the name at an index of the target, and returns the index after it and its comma; -1: it
+// does not end at a comma or at the end of the target.
+func (l *lookup) name(one *name, at int, seed uint64) int {
+	one.from = int32(at)
+	target, sum, begun := l.target, seed, false
+	for n := 8; n == 8; {
+		w := uint64(0)
+		if rest := len(target) - at; rest >= 8 {
+			w = binary.LittleEndian.Uint64(target[at:])
 		} else if n = rest; rest > 0 { // the target is longer than a word, because it has more than the list
-			w = binary.LittleEndian.Uint64(l.target[len(l.target)-8:]) >> (64 - 8*rest)
+			w = binary.LittleEndian.Uint64(target[len(target)-8:]) >> (64 - 8*rest)
 		}
 		if end := zero(w^(ones*',')) | zero(w^(ones*'%')); end != 0 {
 			n = bits.TrailingZeros64(end) / 8
 			w &= 1<<(8*n) - 1
 		}
 		if !begun {
-			one.order = bits.ReverseBytes64(w)
+			one.order, begun = bits.ReverseBytes64(w), true
 		}
-		one.sum = mix(one.sum, w)
-		if at += n; n < 8 {
-			break
-		}
+		sum = mix(sum, w)
+		at += n
 	}
-	one.to = int32(at)
-	switch rest := l.target[at:]; {
+	one.sum, one.to = sum, int32(at)
+	switch rest := target[at:]; {
 	case len(rest) == 0:
+		return at
 	case rest[0] == ',':
-		at++
+		return at + 1
 	case len(rest) >= 3 && rest[1] == '2' && rest[2]|0x20 == 'c':
-		at += 3
-	default:
-		at = -1
+		return at + 3
 	}
-	return one, at
+	return -1
 }
 
 const ones = 0x0101010101010101
@@ -175,7 +180,7 @@ func (r *Response) fill(now int64) bool {
 		if found.sum != one.sum || found.pack != pack || found.expires <= now {
 			return false
 		}
-		r.answer.Add(found.form.At(one.segment.data[found.data:]))
+		r.answer.Add(&found.form, one.segment.data[found.data:])
 		r.tags = binary.LittleEndian.AppendUint64(r.tags, found.tag)
 		r.names = append(r.names, l.of(one))
 		if found.expires < expires {

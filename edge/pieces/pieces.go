@@ -106,7 +106,7 @@ func (r *Response) Arrange() {
 	slices.SortFunc(r.Pieces, func(a, b *Piece) int { return cmp.Compare(a.Name, b.Name) })
 	r.begin()
 	for _, p := range r.Pieces {
-		r.answer.Add(p.Prepared)
+		r.answer.Add(&p.Form, p.Bytes())
 		r.names = append(r.names, p.Prepared.Name())
 		r.tags = binary.LittleEndian.AppendUint64(r.tags, p.tag)
 		if p.expires < r.oldest.expires {

@@ -361,6 +361,7 @@ func (x *iconData) join() (*cache.Entry, error) {
 // write writes the body of e in the form of the request, and in gzip if the client accepts that.
 func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 	var body []byte
+	form := "" // the pieces are those of other responses too
 	coded := func() []byte { return entry.Encode(entry.Gzip, body) }
 	if x.want.Kind == iconify.Stylesheet {
 		for _, p := range x.Pieces {
@@ -385,26 +386,39 @@ func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 		} else {
 			body = a.Join(make([]byte, 0, a.Len()))
 			coded = func() []byte {
-				// Most of the pieces may not be deflated yet.
 				if n := a.GzipLen(); n < len(body) {
 					return a.JoinGzip(make([]byte, 0, n))
 				}
-				return nil
+				if x.again {
+					return nil
+				}
+				// Most of the pieces are not deflated yet. A join of the deflated ones will have other
+				// bytes, and so another entity tag.
+				whole := entry.Encode(entry.Gzip, body)
+				if len(whole) >= len(body) {
+					return nil
+				}
+				form += notJoined
+				return whole
 			}
 		}
 	}
-	form := "" // the pieces are those of other responses too
 	if x.want.Kind != iconify.Data || x.want.Info || x.want.Pretty {
 		form = x.target.Key
 	}
-	e.SetIdentity(body, string(x.Tag(form)))
+	var zipped []byte
 	if accept := joined(x.ctx, fasthttp.HeaderAcceptEncoding); x.again || accept != "" && x.h.codings.of([]byte(accept)).of[1] == entry.Gzip {
-		if b := coded(); b != nil {
-			e.SetCoded(entry.Gzip, b)
-		}
+		zipped = coded()
+	}
+	e.SetIdentity(body, string(x.Tag(form)))
+	if zipped != nil {
+		e.SetCoded(entry.Gzip, zipped)
 	}
 	return nil
 }
+
+// notJoined is the form of a response whose body in gzip is not joined.
+const notJoined = "gzip"
 
 // Media types of what the edge makes of icon data.
 var (

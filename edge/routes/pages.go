@@ -77,8 +77,8 @@ func page(pattern string, build func(p icon.Params, b *address) error, known ...
 	return Endpoint{Pattern: pattern, Route: Page, Allow: Reading, parse: parse, cached: true}
 }
 
-// siteFile returns the endpoint of a file that pages load. Such files do not count against the limit
-// of pages, because a list of packs loads one for each pack.
+// siteFile returns the endpoint of a file that pages load. Such files do not count against the
+// limit of pages, because a list of packs loads one for each pack.
 func siteFile(pattern string) Endpoint {
 	e := page(pattern, nil)
 	e.Route = SiteFile

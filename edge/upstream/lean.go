@@ -143,7 +143,7 @@ func (x *leanTry) exchange(request []byte) (wire.Head, wire.Form, error) {
 func (x *leanTry) connect(ctx context.Context, fresh bool) error {
 	generation := x.origin.moved.Load()
 	if !fresh {
-		if x.conn = x.origin.idle.Take(generation); x.conn != nil && x.conn.Follow(nil) {
+		if x.conn = x.origin.idle.Take(generation); x.conn != nil && x.conn.Unfollow() {
 			return nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/upstream/wire"
+	"github.com/iconedge/iconedge/tier"
 )
 
 // A quick exchange is a lean one on an idle connection, whose response is plain and arrives with
@@ -55,18 +56,25 @@ func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTr
 		due, late = began.Add(half), errLate
 	}
 	host := or(r.Host, or(c.host, o.host()))
-	request, header := c.quickRequest(o, r, host)
-	_, query, _ := strings.Cut(r.Target, "?")
-	x.req = (&http.Request{Method: r.Method, URL: &url.URL{RawQuery: query}, Header: header}).WithContext(context.WithValue(ctx, destinationMark{}, destination{origin: o, host: host}))
-
+	request, header := c.quickRequest(conn.Out[:0], o, r, host)
+	conn.Out = request
 	conn.Begin(due)
 	h, form, err := x.exchange(request)
 	inTime := conn.End()
 	t := &firstTry{origin: o, try: x}
+	describe := func() {
+		_, query, _ := strings.Cut(r.Target, "?")
+		to := context.WithValue(ctx, destinationMark{}, destination{origin: o, host: host})
+		x.req = (&http.Request{Method: r.Method, URL: &url.URL{RawQuery: query}, Header: header}).WithContext(to)
+	}
+	if x.known == nil { // otherwise it is a 200
+		describe()
+	}
 	if err == nil && inTime && (form != wire.Plain || h.Length > int64(len(conn.Received))) {
 		if x.known != nil {
 			h, _, form = wire.Parse(x.received)
 			x.known = nil
+			describe()
 		}
 		t.rest = &leanRest{x, h, form} // with its slot
 		return t
@@ -102,7 +110,7 @@ func (c *Client) quickResponse(t *firstTry, requestTime time.Time) *Response {
 	}
 	a := c.newResponse(t.resp, requestTime)
 	if t.try.unknown != "" {
-		c.known.add(t.try.unknown, a.Header)
+		c.known.Add(t.try.unknown, a.Header)
 	}
 	return a
 }
@@ -149,7 +157,7 @@ func (c *Client) resume(ctx context.Context, r Request, t *firstTry) (*http.Resp
 	}
 	var resp *http.Response
 	err := net.ErrClosed
-	if x.conn.Follow(nil) {
+	if x.conn.Unfollow() {
 		x.watch(ctx)
 		resp, err = x.answer(t.rest.head, t.rest.form)
 	}
@@ -169,12 +177,12 @@ func (c *Client) resume(ctx context.Context, r Request, t *firstTry) (*http.Resp
 // quickFields are the field lines of requests on the edge's own routes, from Host on.
 type quickFields struct{ host, accept, secret, lines string }
 
-// quickRequest returns the bytes of a request, and its fields.
-func (c *Client) quickRequest(o *origin, r Request, host string) ([]byte, http.Header) {
+// quickRequest appends a request to b, and returns its fields too.
+func (c *Client) quickRequest(b []byte, o *origin, r Request, host string) ([]byte, http.Header) {
 	accept := r.Header["Accept-Encoding"]
 	if len(r.Header) != 1 || len(accept) != 1 || r.Forwarded.Peer.IsValid() {
 		header := c.requestHeader(r)
-		return leanRequest(o.prefix()+r.Target, host, header), header
+		return append(b, leanRequest(o.prefix()+r.Target, host, header)...), header
 	}
 	secret := ""
 	if r.SendTierSecret {
@@ -187,7 +195,40 @@ func (c *Client) quickRequest(o *origin, r Request, host string) ([]byte, http.H
 		known = &quickFields{host, accept[0], secret, lines}
 		c.quickFields.Store(known)
 	}
-	b := make([]byte, 0, 512)
 	b = append(append(append(b, "GET "...), o.prefix()...), r.Target...)
 	return append(b, known.lines...), r.Header
+}
+
+// A Known is the fields that a response shares with others of its origin, and Values the rest.
+type (
+	Known  = wire.Known
+	Values = wire.Values
+)
+
+// Fill makes Header that of the whole response, if it is the one of Known.
+func (a *Response) Fill() {
+	if a.Known != nil {
+		a.Header, a.Known = a.Known.Whole(a.Values), nil
+	}
+}
+
+// parse parses the head of a response. If the caller takes known heads, it looks for it among them
+// first.
+func (x *leanTry) parse(p []byte) (wire.Head, int, wire.Form) {
+	if !x.takesKnown {
+		return wire.Parse(p)
+	}
+	var room [2 << 10]byte
+	lines, values, n, ok := wire.Split(room[:0], p)
+	if ok {
+		if k := x.client.known.Of(lines); k != nil {
+			x.known, x.values = k, values
+			return wire.Head{Status: "200 OK", Code: http.StatusOK, Length: values.Length}, n, wire.Plain
+		}
+	}
+	h, n, form := wire.Parse(p)
+	if ok && form == wire.Plain && !h.Close && len(h.Header[x.client.ours]) > 0 && len(h.Header["Age"]) == 0 && len(h.Header[tier.FieldWanted]) == 0 {
+		x.unknown = string(lines)
+	}
+	return h, n, form
 }

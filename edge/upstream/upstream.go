@@ -21,6 +21,8 @@ import (
 	"net/url"
 	"sync/atomic"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/upstream/wire"
 )
 
 const defaultConns = 256
@@ -102,13 +104,18 @@ type Client struct {
 	retryTransport *http.Transport // for retries, each on a new connection
 	http2          *http.Transport // for origins that speak HTTP/2
 	tunnels        extendedConnect // for upgrades of those
-	dial           dial            // of lean exchanges
-	ours           string
-	leanAlways     bool
-	quickFields    atomic.Pointer[quickFields]
-	known          knownHeads
+	leanExchanges
 	choosing
 	stats struct{ requests, failures, timeouts, broken, retries, open atomic.Int64 }
+}
+
+// leanExchanges has what lean exchanges need (lean.go).
+type leanExchanges struct {
+	dial        dial
+	ours        string // Config.Ours
+	leanAlways  bool   // all origins get them, in tests
+	quickFields atomic.Pointer[quickFields]
+	known       wire.KnownHeads
 }
 
 // identity is the name and the ID of the edge.
@@ -126,7 +133,7 @@ func New(cfg Config) *Client {
 	c := &Client{firstByte: or(cfg.FirstByte, 10*time.Second), whole: or(cfg.Whole, 15*time.Minute), check: or(cfg.Check, 2*time.Second),
 		identity: identity{or(cfg.Name, "iconedge"), or(cfg.ID, NewID())}, choosing: choosing{cfg.Policy, cfg.Health, cfg.Bounded}, log: or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret,
 		host: cfg.Host, sni: cfg.SNI, lookup: cfg.Lookup,
-		dial: (&net.Dialer{Timeout: or(cfg.Connect, 3*time.Second)}).DialContext, ours: cfg.Ours}
+		leanExchanges: leanExchanges{dial: (&net.Dialer{Timeout: or(cfg.Connect, 3*time.Second)}).DialContext, ours: cfg.Ours}}
 	if c.secret == nil {
 		c.secret = func() string { return "" }
 	}

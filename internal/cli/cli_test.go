@@ -151,3 +151,23 @@ func TestWithoutEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// The help of a command with groups has each flag once, under the title of its group, in the order of
+// the groups.
+func TestGroups(t *testing.T) {
+	p := &Program{Name: "prog"}
+	f := p.Flags("cmd", "", "Does it.")
+	f.Bool("first", false, "before any group")
+	f.Begin("Cache")
+	f.Bool("size", false, "of the cache")
+	f.Bool("dir", false, "of the cache")
+	f.Begin("Empty")
+	f.Begin("Log")
+	f.Bool("level", false, "of the log")
+	var out strings.Builder
+	f.help(&out)
+	want := "flags:\n  --first \n        before any group\n\nCache:\n  --dir \n        of the cache\n  --size \n        of the cache\n\nLog:\n  --level \n        of the log\n"
+	if !strings.HasSuffix(out.String(), want) {
+		t.Errorf("%s, want at the end %s", out.String(), want)
+	}
+}

@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,6 +20,40 @@ type Flags struct {
 	usage   string
 	explain string
 	args    []string // the arguments that are no flags
+	groups  []group  // for help
+}
+
+// A group is a part of the flags of a command, with a title in its help.
+type group struct {
+	title string
+	flags map[string]bool
+}
+
+// Begin begins a group: flags that are defined from now on belong to it. Flags from before the first
+// group have none.
+func (f *Flags) Begin(title string) {
+	f.fill()
+	if len(f.groups) == 0 {
+		f.groups = append(f.groups, group{title: "", flags: f.ungrouped()})
+	}
+	f.groups = append(f.groups, group{title, map[string]bool{}})
+}
+
+// fill adds the flags that have no group yet to the last group.
+func (f *Flags) fill() {
+	if n := len(f.groups); n > 0 {
+		maps.Copy(f.groups[n-1].flags, f.ungrouped())
+	}
+}
+
+func (f *Flags) ungrouped() map[string]bool {
+	rest := map[string]bool{}
+	f.VisitAll(func(fl *flag.Flag) {
+		if !slices.ContainsFunc(f.groups, func(g group) bool { return g.flags[fl.Name] }) {
+			rest[fl.Name] = true
+		}
+	})
+	return rest
 }
 
 // Flags returns an empty set of flags for a command. Usage names the arguments that follow the
@@ -140,7 +176,26 @@ func (f *Flags) help(w io.Writer) {
 		fmt.Fprintf(w, " (each has an environment variable: %s)", f.program.exampleVariable())
 	}
 	fmt.Fprintln(w, ":")
+	if f.fill(); len(f.groups) == 0 {
+		f.list(w, f.ungrouped())
+	}
+	for _, g := range f.groups {
+		if len(g.flags) == 0 {
+			continue
+		}
+		if g.title != "" {
+			fmt.Fprintf(w, "\n%s:\n", g.title)
+		}
+		f.list(w, g.flags)
+	}
+}
+
+// list writes the help of some flags.
+func (f *Flags) list(w io.Writer, names map[string]bool) {
 	f.VisitAll(func(fl *flag.Flag) {
+		if !names[fl.Name] {
+			return
+		}
 		kind, text := flag.UnquoteUsage(fl)
 		fmt.Fprintf(w, "  --%s %s\n        %s", fl.Name, kind, strings.ReplaceAll(text, "\n", "\n        "))
 		switch fl.DefValue {

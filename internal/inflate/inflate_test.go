@@ -22,7 +22,7 @@ func deflated(t testing.TB, text []byte, level int) []byte {
 	return b.Bytes()
 }
 
-func drawing(random *rand.Rand, n int) []byte {
+func svgOf(random *rand.Rand, n int) []byte {
 	b := []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="M`)
 	for len(b) < n {
 		b = append(b, "0123456789 .-MmLlHhVvCcZz"[random.IntN(25)])
@@ -40,7 +40,7 @@ func TestRaw(t *testing.T) {
 	}
 	texts = append(texts, noise, []byte(strings.Repeat("<path d='M0 0h24v24H0z'/>", 100)))
 	for n := 1; n < 3000; n += 97 {
-		texts = append(texts, drawing(random, n))
+		texts = append(texts, svgOf(random, n))
 	}
 	for _, text := range texts {
 		for _, level := range []int{flate.HuffmanOnly, flate.NoCompression, flate.BestSpeed, flate.DefaultCompression, flate.BestCompression} {
@@ -72,7 +72,7 @@ func reference(z []byte) (text []byte, ok bool) {
 func FuzzRaw(f *testing.F) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, level := range []int{flate.HuffmanOnly, flate.NoCompression, flate.BestSpeed, flate.BestCompression} {
-		f.Add(deflated(f, drawing(random, 700), level))
+		f.Add(deflated(f, svgOf(random, 700), level))
 		f.Add(deflated(f, bytes.Repeat([]byte("abc"), 300), level))
 	}
 	f.Add([]byte{0x4b, 0x04, 0x00}) // "a", fixed
@@ -90,7 +90,7 @@ func TestChanged(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	var whole [][]byte
 	for i := range 60 {
-		whole = append(whole, deflated(t, drawing(random, 1+random.IntN(900)), []int{flate.HuffmanOnly, flate.BestSpeed, flate.BestCompression}[i%3]))
+		whole = append(whole, deflated(t, svgOf(random, 1+random.IntN(900)), []int{flate.HuffmanOnly, flate.BestSpeed, flate.BestCompression}[i%3]))
 	}
 	for i := range 3000 {
 		z := bytes.Clone(whole[i%len(whole)])
@@ -106,7 +106,7 @@ func TestChanged(t *testing.T) {
 }
 
 func BenchmarkRaw(b *testing.B) {
-	text := drawing(rand.New(rand.NewPCG(1, 2)), 700)
+	text := svgOf(rand.New(rand.NewPCG(1, 2)), 700)
 	z := deflated(b, text, flate.BestCompression)
 	b.Run("this", func(b *testing.B) {
 		for b.Loop() {

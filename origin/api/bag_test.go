@@ -76,8 +76,8 @@ func TestWithdrawnFiles(t *testing.T) {
 	}
 }
 
-// TestWithdrawnSamples: the image of a pack's samples lacks a withdrawn one, and that of a withdrawn
-// pack is a 410.
+// TestWithdrawnSamples: the image of a pack's samples lacks a withdrawn one, and that of a
+// withdrawn pack is a 410.
 func TestWithdrawnSamples(t *testing.T) {
 	w := published(t)
 	for _, c := range []struct {

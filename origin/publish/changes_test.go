@@ -111,7 +111,7 @@ func TestChanges(t *testing.T) {
 		{"two packs", []map[string]string{relicensed}, "3 of 128 icons with the packs other, third"},
 	} {
 		sum, err := try(false, false, row.packs...)
-		if !errors.Is(err, ErrRemoval) || !strings.Contains(err.Error(), row.want+";") || !strings.Contains(text(sum), "removed ") {
+		if !errors.Is(err, ErrRemoval) || !strings.Contains(err.Error(), row.want+";") || !strings.Contains(text(sum), "removed ") || !strings.Contains(text(sum), ", not published\n") {
 			t.Errorf("%s: %v\n%s", row.why, err, text(sum))
 		}
 		if now := whole(t, b).ID; now != current {

@@ -142,6 +142,7 @@ func (p *publication) run(ctx context.Context) (err error) {
 		}
 		return nil
 	case removal != nil && !p.AllowRemoval:
+		p.sum.Refused = true
 		return removal
 	}
 	if err := p.upload(ctx, m, files); err != nil {

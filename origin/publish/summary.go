@@ -13,6 +13,7 @@ type Summary struct {
 	Release   string // id of the release
 	Unchanged bool   // the release was the current one already
 	DryRun    bool   // nothing was written
+	Refused   bool   // it needs --allow-removal, so nothing was published
 
 	Packs, HiddenPacks int
 	VisibleIcons       int // in visible packs, without aliases, as the API counts them
@@ -97,6 +98,8 @@ func (s *Summary) verdict() string {
 		return "unchanged"
 	case s.DryRun:
 		return "not published (dry run)"
+	case s.Refused:
+		return "not published"
 	}
 	return "now current"
 }

@@ -60,8 +60,8 @@ func visiblePacks(r *catalog.Release) []*icon.Pack {
 	return packs
 }
 
-// wall returns icons that show at once what the library is: one of each pack, in turn the first, the
-// second and so on of its samples.
+// wall returns icons that show at once what the library is: one of each pack, in turn the first,
+// the second and so on of its samples.
 func wall(ctx context.Context, r *catalog.Release, packs []*icon.Pack) (icons []picture) {
 	for n, p := range packs {
 		if len(icons) == onWall {

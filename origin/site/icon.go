@@ -172,8 +172,8 @@ func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Ic
 // number returns a length in pixels without needless digits.
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// A nearIcon is a similar icon, as a data URI, because the page of an icon makes no further requests
-// for images.
+// A nearIcon is a similar icon, as a data URI, because the page of an icon makes no further
+// requests for images.
 type nearIcon struct {
 	picture
 	Data dataURI

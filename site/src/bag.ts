@@ -24,13 +24,18 @@ function update(): void {
 
 const unreachable = () => say('There is no network to show the bag.', { lasting: true });
 
-/** Fills the page of the bag with the stored icons. */
+let turn = 0;
+
+/** Fills the page of the bag with the stored icons, unless the bag changes or another page is shown meanwhile. */
 async function fill(): Promise<void> {
   const names = read();
   if (!find('#bag[data-stored]') || (!names.length && !find('#bag .grid'))) return;
+  const mine = ++turn;
   const response = await fetch('/bag' + (names.length ? '?icons=' + names.join(',') : ''));
+  const html = await response.text();
+  if (mine !== turn || !find('#bag[data-stored]')) return;
   if (response.status !== 200) return say('The bag can not be shown at the moment.', { lasting: true });
-  show(await response.text());
+  show(html);
   find('#bag')?.setAttribute('data-stored', '');
 }
 

@@ -94,11 +94,10 @@ export function holdIcons(from: ParentNode): void {
 export function loadIcons(pause = 0): void {
   clearTimeout(start);
   start = window.setTimeout(() => {
-    putOff = [];
-    for (const image of all<HTMLImageElement>('img[data-src]')) {
-      if (image.getBoundingClientRect().top < innerHeight) putOff.push(image);
-      else load(image);
-    }
+    const images = all<HTMLImageElement>('img[data-src]');
+    const below = images.filter((image) => (image.closest('li') ?? image).getBoundingClientRect().top > innerHeight);
+    putOff = images.filter((image) => !below.includes(image));
+    below.forEach(load);
     for (let i = 0; i < atOnce; i++) loadNext();
   }, pause);
 }

@@ -70,7 +70,6 @@ async function send(): Promise<void> {
       return fail(`Too many searches at once. Type again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`);
     }
     if (response.status >= 500 || !response.headers.get('Content-Type')?.startsWith('text/html')) throw new Error('not a page');
-    const copy = response.clone();
     const html = await response.text();
     if (mine !== turn) return;
     show(html, typing);
@@ -79,7 +78,7 @@ async function send(): Promise<void> {
     say((failed = ''));
     pause = window.setTimeout(() => {
       announce();
-      if (navigator.serviceWorker?.controller) keep(url, copy).catch(() => {}); // the browser may refuse storage
+      if (navigator.serviceWorker?.controller) keep(url, new Response(html, response)).catch(() => {}); // the browser may refuse storage
     }, 700);
   } catch (error) {
     if (mine !== turn || (error as Error).name === 'AbortError') return;
@@ -110,9 +109,10 @@ function announce(): void {
   if (total) say(`${total} ${total === '1' ? 'result' : 'results'}`, { quiet: true });
 }
 
-box.addEventListener('input', () => {
-  want(onResults() || box.value.trim() ? address() : shown);
-});
+/** Asks for the results of the box; without text, on other pages than that of the results, for the page itself. */
+const search = () => want(onResults() || box.value.trim() ? address() : shown);
+
+box.addEventListener('input', search);
 
 doc.addEventListener('change', (event) => {
   const filters = (event.target as Element).closest<HTMLFormElement>('form.filters');
@@ -162,7 +162,7 @@ doc.addEventListener('keydown', (event) => {
     } else if (event.key === 'Escape' && box.value) {
       event.preventDefault();
       box.value = '';
-      want(address());
+      search();
     }
     return;
   }

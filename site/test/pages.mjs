@@ -234,6 +234,10 @@ describe('every page', () => {
     assert.ok((await pixel('#preview')).every((c) => c > 200), 'a black square on dark ground');
     await page.goto(site.base + '/icon/colors/home');
     assert.deepEqual(await pixel('#preview'), [255, 102, 0]);
+    await page.getByRole('button', { name: /theme$/ }).click(); // colours that the system forces win over the chosen theme
+    await page.emulateMedia({ colorScheme: 'dark', forcedColors: 'active' });
+    await page.goto(site.base + '/icon/mdi/square');
+    assert.ok((await pixel('#preview')).every((c) => c > 200), 'a black square with forced colours');
     await close(page);
   });
   test('layout shift', async () => {
@@ -341,13 +345,30 @@ describe('search', () => {
     assert.deepEqual(page.noise, []);
     await close(page);
   });
-  test('icons below the window load when the user scrolls to them, after typing', async () => {
+  test('icons below the window load when the user scrolls to them, after typing and filtering', async () => {
     const page = await open('/', { viewport: { width: 320, height: 640 } });
     await box(page).pressSequentially('arrow');
     await results(page, 'arrow');
     const last = page.locator('.grid img').last();
     await last.scrollIntoViewIfNeeded();
     await page.waitForFunction(() => [...document.querySelectorAll('.grid img')].at(-1).naturalWidth > 0);
+    await page.goto(site.base + '/packs');
+    await page.getByLabel('Commercial use allowed').check();
+    await page.waitForURL('**/packs?commercial=true');
+    await page.locator('.packs a').last().scrollIntoViewIfNeeded();
+    await page.waitForFunction(() => [...document.querySelectorAll('.packs img')].at(-1).naturalWidth > 0);
+    await close(page);
+  });
+  test('a cleared box asks for nothing where there are no results', async () => {
+    const page = await open('/icon/mdi/star');
+    await page.route(/\/search/, (route) => route.abort());
+    await box(page).pressSequentially('x');
+    await page.getByRole('status').filter({ hasText: /connection|network/ }).waitFor();
+    await page.unroute(/\/search/);
+    await page.keyboard.press('Escape');
+    await page.getByRole('status').filter({ hasText: /^$/ }).waitFor({ state: 'attached' });
+    assert.match(page.url(), /\/icon\/mdi\/star$/);
+    assert.equal(await page.locator('h1').textContent(), 'star');
     await close(page);
   });
   test('the results are always those of the last query, whatever the order of responses', async () => {
@@ -593,6 +614,24 @@ describe('packs and bag', () => {
     assert.match(await (await get('/-/samples/mdi.svg')).text(), /M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z[^]*M0 0h24v24H0z/);
     assert.equal(await page.locator('main img').count(), await page.locator('.packs a').count());
     assert.deepEqual(page.noise, []);
+    await close(page);
+  });
+  test('a bag that comes late is not shown over results, nor over a later bag', async () => {
+    const stored = 'lucide/house,mdi/home,mdi/star';
+    let release;
+    const late = new Promise((done) => (release = done));
+    const hold = async (route) => {
+      await late;
+      await route.continue().catch(() => {});
+    };
+    const page = await open('/bag', {}, (p) => Promise.all([p.addInitScript((list) => localStorage.setItem('bag', list), stored), p.route(/\/bag\?icons=/, hold)]));
+    await page.getByRole('searchbox').pressSequentially('star');
+    await page.locator('[data-testid=results][data-query=star]').waitFor();
+    const answered = page.waitForResponse(/\/bag\?icons=/).catch(() => {});
+    release();
+    await answered;
+    await page.evaluate(() => new Promise((done) => setTimeout(done, 100)));
+    assert.equal(await page.locator('[data-testid=results][data-query=star]').count(), 1);
     await close(page);
   });
   test('the page of the bag follows another tab', async () => {

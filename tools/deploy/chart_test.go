@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ var installs = map[string]values{
 	"as it is": ``,
 	"everything": `
 region: eu
-redis: {existingSecret: redis}
+redis: {existingSecret: redis, passwordSecret: redis-password}
 trace: {endpoint: "http://otel:4318"}
 secrets: {existing: tiers}
 admin: {hosts: ["*.svc.cluster.test"], protectMetrics: true}
@@ -54,9 +55,10 @@ edge:
   nodeSelector: {a: b}
   tolerations: [{key: a, operator: Exists}]
   disruptionBudget: {maxUnavailable: 25%}
-origin: {storeSecret: s3, mirror: {size: 1Gi, storageClass: fast}}
+origin: {storeFileSecret: s3, mirror: {size: 1Gi, storageClass: fast}}
 publish: {enabled: true, schedule: "0 4 * * *"}
 networkPolicy: {tierPeers: [{ipBlock: {cidr: 10.9.0.0/16}}]}
+monitoring: {jobs: {edge: web, shield: mid, origin: back}, runbooks: "https://wiki.example.org/books", grafana: "https://grafana.example.org", nodeBitsPerSecond: 10000000000}
 serviceMonitor: {enabled: true, labels: {release: prometheus}}
 prometheusRule: {enabled: true, labels: {release: prometheus}}
 dashboards: {enabled: true}
@@ -369,12 +371,13 @@ func checkServer(t *testing.T, w workload, c core.Container) {
 	if c.StartupProbe == nil {
 		t.Errorf("%s: has no time to start", w.name)
 	}
-	drain := int64(0)
+	drain, delay := int64(0), int64(0)
 	for _, arg := range c.Args {
 		fmt.Sscanf(arg, "--drain=%ds", &drain)
+		fmt.Sscanf(arg, "--shutdown-delay=%ds", &delay)
 	}
-	if grace := *w.pod.Spec.TerminationGracePeriodSeconds; drain == 0 || grace <= drain+c.Lifecycle.PreStop.Sleep.Seconds {
-		t.Errorf("%s: is killed after %d s, with a drain of %d s", w.name, grace, drain)
+	if grace := *w.pod.Spec.TerminationGracePeriodSeconds; drain == 0 || delay == 0 || grace <= drain+delay {
+		t.Errorf("%s: is killed after %d s, with a delay of %d s and a drain of %d s", w.name, grace, delay, drain)
 	}
 	if len(w.pod.Spec.TopologySpreadConstraints) != 2 || !chosen(w.pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels, w.pod.Labels) {
 		t.Errorf("%s: is not spread", w.name)
@@ -519,6 +522,9 @@ func TestChartValues(t *testing.T) {
 		{`redis: {url: "redis://user:secret@valkey"}`, "/redis/url"},
 		{`redis: {url: "http://valkey"}`, "/redis/url"},
 		{`trace: {sample: 2}`, "/trace/sample"},
+		{`monitoring: {jobs: {edge: "a b"}}`, "/monitoring/jobs/edge"},
+		{`monitoring: {nodeBitsPerSecond: 10}`, "/monitoring/nodeBitsPerSecond"},
+		{`monitoring: {grafana: grafana}`, "/monitoring/grafana"},
 		{`drainSeconds: 0`, "/drainSeconds"},
 		{`drainSeconds: 25s`, "/drainSeconds"},
 		{`logLevel: loud`, "/logLevel"},
@@ -577,7 +583,57 @@ func TestChartCopies(t *testing.T) {
 			}
 		}
 	}
+	for _, text := range named(t, rules, boards) {
+		if left := regexp.MustCompile(`job=~?\\?"iconedge|github\.com/iconedge/iconedge/blob|localhost:3000|vector\(1e9\)`).FindString(text); left != "" {
+			t.Errorf("rules or dashboards still have %s, in spite of the values", left)
+		}
+	}
 	if len(rules) < 4 || len(boards) < 7 {
 		t.Errorf("rules %v, dashboards %v", slices.Collect(maps.Keys(rules)), slices.Collect(maps.Keys(boards)))
+	}
+}
+
+// named returns the texts of rules and dashboards.
+func named(t *testing.T, rules map[string]*monitoring.PrometheusRule, boards map[string]*core.ConfigMap) (texts []string) {
+	t.Helper()
+	for _, r := range rules {
+		text, err := yaml.Marshal(r.Spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	for _, b := range boards {
+		texts = append(texts, slices.Collect(maps.Values(b.Data))...)
+	}
+	return texts
+}
+
+// TestChartRotation: secrets of which the values say that they can be replaced without new pods are
+// mounted as whole volumes, which Kubernetes updates, and the program reads them there.
+func TestChartRotation(t *testing.T) {
+	want := map[string][]string{ // by component
+		"edge":    {"secrets tiers /etc/iconedge/secrets", "redis redis-password /etc/iconedge/redis"},
+		"shield":  {"secrets tiers /etc/iconedge/secrets", "redis redis-password /etc/iconedge/redis"},
+		"origin":  {"secrets tiers /etc/iconedge/secrets", "store s3 /etc/iconedge/store"},
+		"publish": {"store s3 /etc/iconedge/store"},
+	}
+	for _, w := range workloads(objects(t, installs["everything"])) {
+		c := w.pod.Spec.Containers[0]
+		for _, mount := range want[w.pod.Labels["app.kubernetes.io/component"]] {
+			parts := strings.Fields(mount)
+			volume := slices.IndexFunc(w.pod.Spec.Volumes, func(v core.Volume) bool {
+				return v.Name == parts[0] && v.Secret != nil && v.Secret.SecretName == parts[1]
+			})
+			at := slices.IndexFunc(c.VolumeMounts, func(m core.VolumeMount) bool {
+				return m.Name == parts[0] && m.MountPath == parts[2] && m.SubPath == ""
+			})
+			if volume < 0 || at < 0 {
+				t.Errorf("%s has no %s: %v, %v", w.name, mount, w.pod.Spec.Volumes, c.VolumeMounts)
+			}
+		}
+		for _, e := range c.EnvFrom {
+			t.Errorf("%s has the secret %s as variables", w.name, e.SecretRef.Name)
+		}
 	}
 }

@@ -98,28 +98,54 @@ func TestServices(t *testing.T) {
 	}
 }
 
+// TestSystemdSecrets: edge and origin have folders and groups of their own, and read their secrets
+// where the operator changes them. A credential would be a copy from the start of the service. A
+// reload is a SIGHUP.
+func TestSystemdSecrets(t *testing.T) {
+	groups := string(read(t, "systemd", "iconedge.conf"))
+	for part, s := range units(t, "service") {
+		name := strings.TrimSuffix(part, ".service")
+		if s["Service.LoadCredential"] != nil || !slices.Equal(s["Service.SupplementaryGroups"], []string{name}) || !strings.Contains(groups, "\ng "+name+" -\n") {
+			t.Errorf("%s: credentials %v, groups %v", name, s["Service.LoadCredential"], s["Service.SupplementaryGroups"])
+		}
+		for _, folder := range []string{"StateDirectory", "ConfigurationDirectory"} {
+			if !slices.Equal(s["Service."+folder], []string{name}) {
+				t.Errorf("%s: %s %v", name, folder, s["Service."+folder])
+			}
+		}
+		if got := s["Service.ExecReload"]; !slices.Equal(got, []string{"/bin/kill -HUP $MAINPID"}) {
+			t.Errorf("%s: ExecReload %q", name, got)
+		}
+		for _, v := range s["Service.Environment"] {
+			if _, path, _ := strings.Cut(v, "="); strings.Contains(v, "_FILE=") && !strings.HasPrefix(path, "/etc/"+name+"/secrets/") {
+				t.Errorf("%s reads %s", name, v)
+			}
+		}
+		if len(s["Service.MemoryMax"]) != 1 {
+			t.Errorf("%s has no memory limit", name)
+		}
+	}
+	for _, format := range []string{"systemd/iconedge.conf", "deploy/postinstall.sh"} {
+		if !bytes.Contains(read(t, "nfpm.yaml"), []byte(format)) {
+			t.Errorf("the packages lack %s", format)
+		}
+	}
+}
+
 // TestSystemdSites: the program accepts the example of a configuration file, which is in a folder
-// that the service can read and takes its secrets from credentials; a reload is a SIGHUP.
+// that the service can read, as its secrets are.
 func TestSystemdSites(t *testing.T) {
 	edge, text := units(t, "service")["iconedge-edge.service"], string(read(t, "systemd", "edge.yaml"))
-	if got := edge["Service.ExecReload"]; !slices.Equal(got, []string{"/bin/kill -HUP $MAINPID"}) {
-		t.Errorf("ExecReload %q", got)
-	}
 	path := regexp.MustCompile(`(?m)^#ICONEDGE_CONFIG=/etc/(.*)/edge.yaml$`).FindSubmatch(read(t, "systemd", "edge.env"))
 	if path == nil || !slices.Equal(edge["Service.ConfigurationDirectory"], []string{string(path[1])}) {
 		t.Errorf("edge.env has %q, the service %q", path, edge["Service.ConfigurationDirectory"])
 	}
-	const credentials = "/run/credentials/iconedge-edge.service/"
-	for _, m := range regexp.MustCompile(credentials+`([a-z-]+)`).FindAllStringSubmatch(text, -1) {
-		if !strings.Contains(text, "LoadCredential="+m[1]+":") {
-			t.Errorf("edge.yaml does not say where the credential %s is from", m[1])
-		}
-	}
+	const secrets = "/etc/iconedge-edge/secrets/"
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	checkSites(t, "systemd/edge.yaml", strings.ReplaceAll(text, credentials+"download-key", key), credentials+"staging-users")
+	checkSites(t, "systemd/edge.yaml", strings.ReplaceAll(text, secrets+"download-key", key), secrets+"staging-users")
 }
 
 // TestSystemdVerify runs systemd-analyze verify on the units, with an existing program.

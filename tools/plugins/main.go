@@ -59,8 +59,8 @@ var plugins = []plugin{
 	}, 80 << 10},
 }
 
-// design returns the files of the plugin for a program that designs, some of which clients/build.mjs
-// has built.
+// design returns the files of the plugin for Figma or Penpot, some of which clients/build.mjs has
+// built.
 func design(name string, built ...string) map[string]string {
 	files := map[string]string{"README.md": "clients/" + name + "/README.md", "window.png": "clients/" + name + "/window.png", "LICENSE": "LICENSE"}
 	for _, file := range built {

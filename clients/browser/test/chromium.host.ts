@@ -44,6 +44,7 @@ beforeEach(async () => {
   popup = await browser.newPage();
   await popup.setViewport({ width: 400, height: 520 });
   await popup.goto(`chrome-extension://${id}/options.html`);
+  await popup.evaluate(() => chrome.storage.session.clear());
   await popup.evaluate((baseUrl) => chrome.storage.local.set({ settings: { baseUrl, insertAs: 'svg' } }), relay.url);
   await popup.goto(`chrome-extension://${id}/popup.html`);
   await popup.waitForSelector('#q:focus');
@@ -78,6 +79,25 @@ test('typing searches once, shows licences and pictures, and Enter copies with t
   await status('Copied ' + first[0]!);
   const text = await popup.evaluate(() => navigator.clipboard.readText());
   expect(text).toMatch(new RegExp(`^<!-- ${first[0]!}: license .*; attribution: .* -->\n<svg `));
+});
+
+test('the next popup makes no request for the same search, and none before Retry-After has passed', async () => {
+  const again = async (text: string) => {
+    await popup.goto(`chrome-extension://${id}/popup.html`);
+    await popup.waitForSelector('#q:focus');
+    await popup.type('#q', text);
+  };
+  await popup.type('#q', 'square');
+  await status('found');
+  await again('square');
+  await status('found');
+  expect(relay.searches).toHaveLength(1);
+  relay.answer = () => ({ status: 429, body: '{}', retry: '7' });
+  await again('squares');
+  await status('rate limit');
+  await again('squared');
+  await status('rate limit');
+  expect(relay.searches).toHaveLength(2);
 });
 
 test('axe finds nothing, in light and dark', async () => {
@@ -170,5 +190,26 @@ test('an icon is inserted at the caret of the page, and one undo reverts it', as
   await page.keyboard.press('z');
   await page.keyboard.up('Control');
   expect(await page.$eval('#t', (t) => (t as HTMLTextAreaElement).value)).toBe('ab');
+  await page.close();
+});
+
+test('the popup of the toolbar inserts at the caret of the page, which it may reach only now', async () => {
+  const page = await browser.newPage();
+  await page.goto(relay.url + '/healthz');
+  await page.setContent('<textarea id="t">ab</textarea>');
+  await page.focus('#t');
+  await page.keyboard.press('End');
+  const extension = (await browser.extensions()).get(id)!;
+  await page.triggerExtensionAction(extension);
+  const target = await browser.waitForTarget((t) => t.url().endsWith('popup.html') && t !== popup.target());
+  const real = await target.asPage();
+  await real.waitForSelector('#q');
+  await real.type('#q', 'home');
+  await real.waitForFunction(() => document.getElementById('status')!.textContent!.includes('found'));
+  await real.click('#insert');
+  await page.waitForFunction(() => document.querySelector('textarea')!.value.includes('<svg'));
+  expect(await page.$eval('#t', (t) => (t as HTMLTextAreaElement).value)).toMatch(
+    /^ab<!-- \w+\/home: license .*-->\n<svg /,
+  );
   await page.close();
 });

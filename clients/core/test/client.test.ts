@@ -11,6 +11,7 @@ import {
   Search,
   type Hit,
 } from '..';
+import { remembering, type Memory, type Remembered } from '../memory';
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0"/></svg>';
 const metadata = { width: 24, height: 24, monochrome: true, recolored: false, commercial_use: true, attribution: 'A' };
@@ -51,6 +52,37 @@ test('requests have the form of the contract, and are made once', async () => {
   expect(requests).toHaveLength(1);
   expect(requests[0]![0]).toBe('https://icons.example/api/v1/search?q=a%26limit%3D1&limit=50&pack=mdi&commercial=true');
   expect(requests[0]![1].headers).toEqual({ Authorization: 'Bearer iel_x', 'User-Agent': 'iconedge-test/1' });
+});
+
+test('a memory keeps searches for five minutes, and waits, for the next client', async () => {
+  const stored = new Map<string, Remembered>();
+  const memory: Memory = {
+    get: async (key) => stored.get(key),
+    set: async (key, value) => void stored.set(key, value),
+  };
+  let requests = 0;
+  let answer = () => json({ results: [result] });
+  const count = (async () => (requests++, answer())) as unknown as typeof fetch;
+  const client = () => new Client({ settings, fetch: remembering(memory, count) });
+  await client().search('home');
+  expect(await client().search('home')).toHaveLength(1);
+  expect(requests).toBe(1);
+  vi.advanceTimersByTime(300_000);
+  await client().search('home');
+  expect(requests).toBe(2);
+  answer = () => new Response('<!doctype html>');
+  await expect(client().search('page')).rejects.toThrow('invalid response');
+  await expect(client().search('page')).rejects.toThrow('invalid response'); // no failure is remembered
+  expect(requests).toBe(4);
+
+  answer = () => json({}, { status: 429, headers: { 'Retry-After': '7' } });
+  await expect(client().search('trash')).rejects.toThrow('retry in 7 seconds');
+  answer = () => json({ results: [result] });
+  await expect(client().search('bin')).rejects.toThrow('retry in 7 seconds');
+  expect(await client().search('home')).toHaveLength(1);
+  expect(requests).toBe(5);
+  vi.advanceTimersByTime(7000);
+  expect(await client().search('bin')).toHaveLength(1);
 });
 
 test('the CDN gets no token', async () => {

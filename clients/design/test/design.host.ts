@@ -25,6 +25,7 @@ declare module 'vitest' {
 /** What both fake hosts have in common. */
 interface Fake {
   posted: { type: string; [name: string]: unknown }[];
+  received: unknown[];
   closed: boolean;
   onPost: ((m: unknown) => void) | undefined;
   stored: Map<string, unknown>;
@@ -36,9 +37,14 @@ interface Fake {
 async function figma(): Promise<Fake> {
   const host = new Figma();
   await run('figma/code.ts', { figma: host.api, __html__: '' });
+  const received: unknown[] = [];
   return Object.assign(host, {
+    received,
     names: () => host.page.nodes.map((n) => n.name),
-    send: (m: { pluginMessage: unknown }) => void host.onmessage(m.pluginMessage),
+    send: (m: { pluginMessage: unknown }) => {
+      received.push(m.pluginMessage);
+      void host.onmessage(m.pluginMessage);
+    },
     select: (name: string) => host.select(...host.page.nodes.filter((n) => n.name === name)),
   });
 }
@@ -46,8 +52,15 @@ async function figma(): Promise<Fake> {
 async function penpot(): Promise<Fake> {
   const host = new Host(penpotManifest.permissions);
   await run('penpot/plugin.ts', { penpot: host.api });
+  const { send } = host;
+  const received: unknown[] = [];
   return Object.assign(host, {
+    received,
     names: () => host.root.nodes.map((n) => n.name),
+    send: (m: unknown) => {
+      received.push(m);
+      send(m);
+    },
     select: (name: string) => void (host.selection = host.root.nodes.filter((n) => n.name === name)),
   });
 }
@@ -163,6 +176,15 @@ describe.each(['figma', 'penpot'] as const)('%s', (name) => {
     await status('Inserted ' + icon);
     expect(await ui.$eval('#status', (s) => s.textContent)).toMatch(/, (MIT|Apache-2.0|ISC): ./);
     expect(host.names()).toEqual([icon]);
+    expect(host.received.at(-1)).toEqual({
+      type: 'insert',
+      pack: icon!.split('/')[0],
+      name: 'home',
+      svg: expect.stringMatching(/^<svg /) as string,
+      credit: expect.stringMatching(/^license .*; attribution: ./) as string,
+      size: 24,
+      color: '#000000',
+    });
   });
 
   test('axe finds nothing, in light and dark, with each dialog', async () => {

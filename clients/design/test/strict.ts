@@ -3,7 +3,7 @@ import { build } from 'esbuild';
 import { createContext, runInContext } from 'node:vm';
 import { scan } from '../../react/src/xml';
 
-/** Returns an object that refuses to read what it does not have, and to change what has no setter. */
+/** Returns an object that refuses to read fields that it lacks, and to change fields without a setter. */
 export function strict<T extends object>(target: T, name: string): T {
   const known = (key: PropertyKey) => typeof key === 'symbol' || key === 'then' || Reflect.has(target, key);
   return new Proxy(target, {

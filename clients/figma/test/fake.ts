@@ -89,7 +89,7 @@ export class Node implements Omit<Documented, 'type'> {
 export class Parent extends Node {
   nodes: Node[] = [];
   layoutMode = 'NONE';
-  locked = false; // as what is inside of an instance
+  locked = false; // as the inside of an instance
 
   get children() {
     return this.nodes.map((n) => n.seen);

@@ -28,7 +28,7 @@ test('inserts at the middle of the view: name, size, colour, credit, selection a
   expect(figma.steps).toEqual([figma.state()]);
 });
 
-test('a local style paints what is currentColor, and no other part', async () => {
+test('a local style paints the parts that are currentColor, and no other', async () => {
   await figma.onmessage(message({ svg: flag, style: 'S:1', size: 0 }));
   expect(frame()).toMatchObject({ width: 32, height: 24 });
   const [red, own] = frame().nodes;

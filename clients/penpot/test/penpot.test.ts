@@ -35,7 +35,7 @@ test('inserts at the middle of the view: name, size, colour, credit, selection a
   expect(penpot.steps).toEqual([penpot.state()]);
 });
 
-test('a colour of the library paints what is currentColor, and no other part', () => {
+test('a colour of the library paints the parts that are currentColor, and no other', () => {
   penpot.send(message({ svg: flag, style: 'c-1', size: 0 }));
   expect(icon().nodes.map((n) => n.fills)).toEqual([
     [{ fillColor: '#FF0000', fillOpacity: 1 }],

@@ -1,10 +1,22 @@
 // The preferences as settings of the core, and the token for the address that it was entered for.
 import { createHash } from 'node:crypto';
-import { getPreferenceValues, LocalStorage } from '@raycast/api';
+import { Cache, getPreferenceValues, LocalStorage } from '@raycast/api';
 import { Client, readSettings } from '../../core';
+import { remembering, type Memory, type Remembered } from '../../core/memory';
 import { tokenFor, type Secret } from '../../core/secret';
 
 const version = '0.0.0'; // the build sets it
+
+const cache = new Cache({ capacity: 4 << 20 });
+
+/** The memory between two starts of the command. */
+export const memory: Memory = {
+  get: async (key) => {
+    const text = cache.get(key);
+    return text ? (JSON.parse(text) as Remembered) : undefined;
+  },
+  set: async (key, value) => cache.set(key, JSON.stringify(value)),
+};
 
 /** Reads the preferences; complaints are sentences about wrong ones. */
 export async function open(): Promise<{ client: Client; complaints: string[] }> {
@@ -13,7 +25,8 @@ export async function open(): Promise<{ client: Client; complaints: string[] }> 
   const { settings, complaints } = readSettings({ ...rest, ...lists });
   const known = token ? await tokenAt(token, settings.baseUrl) : undefined;
   if (token && !known) complaints.push('The address has changed; enter the licence token anew.');
-  return { client: new Client({ settings, token: known, agent: 'iconedge-raycast/' + version }), complaints };
+  const agent = 'iconedge-raycast/' + version;
+  return { client: new Client({ settings, token: known, agent, fetch: remembering(memory, fetch) }), complaints };
 }
 
 /** Returns the token, unless it was first used with another origin. Raycast stores the token; here is only its hash. */

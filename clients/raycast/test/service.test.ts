@@ -2,13 +2,18 @@ import { beforeEach, expect, test, vi } from 'vitest';
 
 const raycast = vi.hoisted(() => ({ preferences: {} as object, stored: new Map<string, string>() }));
 vi.mock('@raycast/api', () => ({
+  Cache: class {
+    #all = new Map<string, string>();
+    get = (key: string) => this.#all.get(key);
+    set = (key: string, value: string) => this.#all.set(key, value);
+  },
   getPreferenceValues: () => raycast.preferences,
   LocalStorage: {
     getItem: async (key: string) => raycast.stored.get(key),
     setItem: async (key: string, value: string) => void raycast.stored.set(key, value),
   },
 }));
-const { open } = await import('../src/service');
+const { memory, open } = await import('../src/service');
 
 const preferences = {
   baseUrl: 'http://127.0.0.1:8080',
@@ -41,4 +46,10 @@ test('the token goes to the origin that it was entered for', async () => {
   expect(moved.complaints).toEqual([expect.stringContaining('enter the licence token anew')]);
   raycast.preferences = { ...preferences, token: 'iel_another', baseUrl: 'https://other.example' };
   expect((await open()).client.host.token).toBe('iel_another');
+});
+
+test('searches and waits are remembered for the next start of the command', async () => {
+  await memory.set('key', { text: 'x', at: 1 });
+  expect(await memory.get('key')).toEqual({ text: 'x', at: 1 });
+  expect(await memory.get('other')).toBeUndefined();
 });

@@ -63,8 +63,8 @@ func (c *Conn) expire() {
 	}
 }
 
-// Follow closes c when ctx ends, instead of with the context before; nil: with none. It reports
-// whether that one has not ended; otherwise c is closed. Only the owner of c may call it.
+// Follow closes c when ctx ends, instead of with the context before. It reports whether that one
+// has not ended; otherwise c is closed.
 func (c *Conn) Follow(ctx context.Context) bool {
 	l := &c.limit
 	l.mu.Lock()
@@ -72,20 +72,34 @@ func (c *Conn) Follow(ctx context.Context) bool {
 	if ctx == l.watched {
 		return true
 	}
+	if !l.unfollow() {
+		return false
+	}
+	conn := c.Conn
+	l.watched, l.stop = ctx, context.AfterFunc(ctx, func() { conn.Close() })
+	return true
+}
+
+// Unfollow makes c outlast the context that it follows. It reports whether that one has not ended;
+// otherwise c is closed.
+func (c *Conn) Unfollow() bool {
+	l := &c.limit
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unfollow()
+}
+
+func (l *limit) unfollow() bool {
 	if l.stop != nil && !l.stop() {
 		return false
 	}
-	l.watched, l.stop = ctx, nil
-	if ctx != nil {
-		conn := c.Conn
-		l.stop = context.AfterFunc(ctx, func() { conn.Close() })
-	}
+	l.watched, l.stop = nil, nil
 	return true
 }
 
 // Close closes the connection, and ends its limits.
 func (c *Conn) Close() error {
-	c.Follow(nil)
+	c.Unfollow()
 	l := &c.limit
 	l.mu.Lock()
 	if l.due = (time.Time{}); l.timer != nil {

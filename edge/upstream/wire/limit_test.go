@@ -62,8 +62,10 @@ func TestFollow(t *testing.T) {
 		c := NewConn(near, pipe{near}, 0)
 		first, end := context.WithCancel(t.Context())
 		second, endSecond := context.WithCancel(t.Context())
-		if !c.Follow(first) || !c.Follow(first) || !c.Follow(second) {
-			t.Fatal("the contexts have not ended")
+		for _, ctx := range []context.Context{first, first, second} {
+			if !c.Follow(ctx) {
+				t.Fatal("the contexts have not ended")
+			}
 		}
 		end()
 		synctest.Wait()
@@ -76,7 +78,7 @@ func TestFollow(t *testing.T) {
 		if _, err := c.Read(make([]byte, 1)); err == nil {
 			t.Error("it has not ended with its context")
 		}
-		if c.Follow(nil) {
+		if c.Unfollow() {
 			t.Error("its context has ended")
 		}
 		c.Close()

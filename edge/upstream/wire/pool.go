@@ -11,6 +11,7 @@ type Conn struct {
 	net.Conn
 	Generation int64  // of the addresses of its origin
 	Received   []byte // and not used yet
+	Out        []byte // memory for a request
 
 	buffer []byte
 	quiet  func() bool // nil: it can't be examined, so it is never used again

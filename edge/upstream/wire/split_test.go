@@ -34,8 +34,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Whatever values a head has, Parse takes it as it takes another one with the same shared lines, and
-// reads the same fields.
+// Whatever values a head has, Parse takes it as it takes another one with the same shared lines,
+// and reads the same fields.
 func FuzzSplit(f *testing.F) {
 	f.Add([]byte(splitHead), `"b"`, "x y", "12")
 	f.Add([]byte("HTTP/1.1 200 OK\r\ncontent-length: 3\r\nContent-Length: 4\r\n\r\n"), "", "", "3")

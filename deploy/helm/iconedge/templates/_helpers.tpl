@@ -84,7 +84,7 @@ securityContext:
     drop: [ALL]
 {{- end }}
 
-{{/* Probes and preStop of a container. Readiness uses the admin listener, which answers 503 during the drain. */}}
+{{/* Probes of a container. Readiness uses the admin listener, which answers 503 during the drain. */}}
 {{- define "iconedge.life" -}}
 startupProbe:
   httpGet: {path: /healthz, port: admin}
@@ -100,15 +100,39 @@ readinessProbe:
   periodSeconds: 2
   timeoutSeconds: 2
   failureThreshold: 2
-lifecycle:
-  preStop:
-    sleep:
-      seconds: {{ .Values.preStopSeconds }}
+{{- end }}
+
+{{/* Checksums of the secrets that pods have as variables, so that an upgrade after a change replaces the pods: (list . SECRET …). Secrets that are mounted
+are read again by the program. Without the cluster (`helm template`) there is no checksum. */}}
+{{- define "iconedge.checksums" -}}
+{{- $ := index . 0 -}}
+{{- range $name := slice . 1 }}
+{{- if $name }}
+{{- with lookup "v1" "Secret" $.Release.Namespace $name }}
+checksum/{{ $name }}: {{ .data | toJson | sha256sum }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* A text of rules or dashboards with the names of jobs and the addresses of the values: (list . TEXT). */}}
+{{- define "iconedge.named" -}}
+{{- $m := (index . 0).Values.monitoring -}}
+{{- $text := index . 1 -}}
+{{- range $q := list "\"" "\\\"" }}
+{{- range $part, $job := $m.jobs }}
+{{- $text = $text | replace (printf "job=%siconedge-%s%s" $q $part $q) (printf "job=%s%s%s" $q $job $q) }}
+{{- end }}
+{{- $text = $text | replace (printf "job=~%siconedge-(edge|shield)%s" $q $q) (printf "job=~%s%s|%s%s" $q $m.jobs.edge $m.jobs.shield $q) }}
+{{- $text = $text | replace (printf "job=~%siconedge-.+%s" $q $q) (printf "job=~%s%s|%s|%s%s" $q $m.jobs.edge $m.jobs.shield $m.jobs.origin $q) }}
+{{- end }}
+{{- $text | replace "https://github.com/iconedge/iconedge/blob/main/docs/how-to/runbooks/" (printf "%s/" (trimSuffix "/" $m.runbooks)) | replace "http://localhost:3000/" (printf "%s/" (trimSuffix "/" $m.grafana)) | replace "expr: vector(1e9)" (printf "expr: vector(%d)" (int64 $m.nodeBitsPerSecond)) }}
 {{- end }}
 
 {{/* Arguments of every server. */}}
 {{- define "iconedge.args" -}}
 - --tier-secret-file=/etc/iconedge/secrets/tier-secret
+- --shutdown-delay={{ .Values.preStopSeconds }}s
 - --drain={{ .Values.drainSeconds }}s
 - --log-format={{ .Values.logFormat }}
 - --log-level={{ .Values.logLevel }}
@@ -133,6 +157,9 @@ lifecycle:
 - --admin-token-file=/etc/iconedge/secrets/admin-token
 - --region={{ index . 2 }}
 - --cache-bytes={{ (index . 1).cacheBytes | int64 }}
+{{- if $.Values.redis.passwordSecret }}
+- --redis-password-file=/etc/iconedge/redis/password
+{{- end }}
 {{ include "iconedge.args" $ }}
 {{- end }}
 
@@ -166,6 +193,48 @@ lifecycle:
   secret:
     secretName: {{ include "iconedge.secret" . }}
     defaultMode: 0440
+{{- end }}
+
+{{/* The password of Redis, as a volume and its mount. */}}
+{{- define "iconedge.redisVolume" -}}
+{{- with .Values.redis.passwordSecret }}
+- name: redis
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+{{- end }}
+{{- end }}
+
+{{- define "iconedge.redisMount" -}}
+{{- if .Values.redis.passwordSecret }}
+- {name: redis, mountPath: /etc/iconedge/redis, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{/* Variables, volume and mount of the credentials of the store. */}}
+{{- define "iconedge.storeEnv" -}}
+{{- if .Values.origin.storeFileSecret }}
+env:
+  - {name: AWS_SHARED_CREDENTIALS_FILE, value: /etc/iconedge/store/credentials}
+{{- else if .Values.origin.storeSecret }}
+envFrom:
+  - secretRef: {name: {{ .Values.origin.storeSecret }}}
+{{- end }}
+{{- end }}
+
+{{- define "iconedge.storeVolume" -}}
+{{- with .Values.origin.storeFileSecret }}
+- name: store
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+{{- end }}
+{{- end }}
+
+{{- define "iconedge.storeMount" -}}
+{{- if .Values.origin.storeFileSecret }}
+- {name: store, mountPath: /etc/iconedge/store, readOnly: true}
+{{- end }}
 {{- end }}
 
 {{/* Origins of a shield, and of an edge behind shields: the addresses of the pods of a StatefulSet. */}}
