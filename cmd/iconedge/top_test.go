@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,8 @@ func TestTop(t *testing.T) {
 	edge := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--admin-token-file", token, "--limit", "search=2/1m", "--trusted-proxies", "127.0.0.1").Ready()
 	admin := edge.Address("admin")
+	harness.Get(t, edge.Address("public"), "/api/v1/packs")   // so that the edge knows the Host
+	harness.Get(t, edge.Address("public"), "/demo/house.svg") // a miss
 	for range 5 {
 		harness.Get(t, edge.Address("public"), "/demo/house.svg?color=f00")
 		resp := getFor(t, edge.Address("public"), "/api/v1/search?q=house&secret=1", "198.51.100.7")
@@ -38,6 +41,9 @@ func TestTop(t *testing.T) {
 	}
 	if r.Requests < 10 || r.Refused != 3 || len(r.Limited) != 1 || r.Limited[0].Name != "198.51.100.7" || r.Limited[0].Refused != 3 || strings.Contains(stdout, "secret") {
 		t.Errorf("%s", stdout)
+	}
+	if i := slices.IndexFunc(r.Paths, func(row top.Row) bool { return row.Name == "/demo/house.svg" }); i < 0 || r.Paths[i].Requests != 6 {
+		t.Errorf("hits and misses of /demo/house.svg: %+v, want 6", r.Paths)
 	}
 	stdout, _, status = harness.Call(t, home, "top", "--once", "--admin", admin, "--admin-token-file", token, "--rows", "3")
 	for _, want := range []string{"CLIENT BY 429\n", "198.51.100.7\n", "  /api/v1/search\n", "  /demo/house.svg\n", "HOST\n"} {

@@ -88,6 +88,20 @@ func (r Reports) Count(l *accesslog.Line, stands int64) {
 	r.Top.Record(l.Time.Add(l.Duration), top.Response{Client: l.Client, Host: l.Host, Path: pathOf(l.Target), Status: l.Status, Bytes: int(l.Bytes)}, stands)
 }
 
+// CountLater samples a request of the fast path for Top whose response comes after the memory of
+// the request is reused. It returns nil if the response shall not be counted.
+func (r Reports) CountLater(q *eligible.Request) (count func(now time.Time, status, body int)) {
+	stands := r.Top.Sample()
+	if stands == 0 {
+		return nil
+	}
+	response := top.Response{Client: r.clientOf(q), Host: bytes.Clone(q.Host), Path: bytes.Clone(pathOf(q.Target))}
+	return func(now time.Time, status, body int) {
+		response.Status, response.Bytes = status, body
+		r.Top.Record(now, response, stands)
+	}
+}
+
 // pathOf returns a target without its query, which may have secrets, and without licence tokens.
 func pathOf(target []byte) []byte {
 	path, _, _ := bytes.Cut(target, []byte("?"))

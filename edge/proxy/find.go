@@ -328,6 +328,7 @@ type fastMiss struct {
 	accept  string
 	secure  bool
 	arrived time.Time
+	top     func(now time.Time, status, body int) // counts the response; nil: it is not in the sample
 
 	fetch  *collapse.Fetch
 	began  bool // the request began it
@@ -369,7 +370,7 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 		Find:  func() *cache.Entry { return h.lookup(m.q).entry }, // the pipeline decides about it
 		Fetch: func() collapse.Result { return h.fetchOnce(m.q, key, nil, h.fetchAndStore) },
 	})
-	m.fetch, m.began, m.came = f, began, came
+	m.fetch, m.began, m.came, m.top = f, began, came, h.Options.Reports.CountLater(q)
 	waits := h.Options.Cache.Then(f, key, func(l collapse.Result) {
 		h.Options.Origin.limiter.release(slot)
 		m.result = l
@@ -430,6 +431,9 @@ func (h *Proxy) appendMiss(m *fastMiss) func([]byte) []byte {
 		w := headWriter{head: e.Head}
 		dst = append(w.append(append(dst, "HTTP/1.1 200 OK\r\n"...), &t), "\r\n"...)
 		h.Options.Metrics.Answered(exchange.H1, routes.CDN, outcome, http.StatusOK, time.Since(m.arrived)).Send(len(v.Body))
+		if m.top != nil {
+			m.top(now, http.StatusOK, len(v.Body))
+		}
 		return append(dst, v.Body...)
 	}
 }
