@@ -162,7 +162,18 @@ func TestSearch(t *testing.T) {
 		"size of a node":              "/docs/how-to/sizing",
 		"upgrading":                   "/docs/how-to/upgrade",
 		"wordpress":                   "/docs/how-to/sites",
-		"neovim":                      "/docs/how-to/editors",
+		// The questions of the index.
+		"How do I go back to the previous release?":    "/docs/how-to/releases",
+		"How do I take an icon down, tonight?":         "/docs/how-to/takedown",
+		"Why does a client get an old response?":       "/docs/how-to/incidents",
+		"Who sends too much, and how do I stop it?":    "/docs/how-to/incidents",
+		"Why has the hit ratio dropped?":               "/docs/how-to/runbooks/HitRatioDropped",
+		"How do I get, renew and check a certificate?": "/docs/how-to/certificates",
+		"How do I replace a secret?":                   "/docs/how-to/rotation",
+		"How do I add a region?":                       "/docs/how-to/fleet",
+		"How large must a node be?":                    "/docs/how-to/sizing",
+		"How do I upgrade?":                            "/docs/how-to/upgrade",
+		"neovim":                                       "/docs/how-to/editors",
 	} {
 		results := m.Search(query)
 		if len(results) == 0 || results[0].Page.Path != want {
