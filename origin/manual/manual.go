@@ -106,6 +106,7 @@ func read(files fs.FS, name string, content []byte, folder, repository string) (
 	if err := ast.Walk(doc, d.visit); err != nil {
 		return nil, nil, err
 	}
+	d.replaceAbsent()
 	if d.page.Title == "" {
 		return nil, nil, fmt.Errorf("the document has no heading")
 	}

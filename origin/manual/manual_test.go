@@ -54,9 +54,15 @@ func TestRendering(t *testing.T) {
 	}
 }
 
+// An image that is not embedded becomes a link to it: one mistake in a document costs no page.
 func TestMissingImage(t *testing.T) {
-	if _, err := New(fstest.MapFS{"README.md": {Data: []byte("# A\n\n![b](b.png)")}}, "docs", ""); err == nil {
-		t.Error("a page whose image is missing was made")
+	m, err := New(fstest.MapFS{"README.md": {Data: []byte("# A\n\nc ![b](../x/b.png) d\n\n![e](f.svg)")}}, "docs", "https://repository.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `<p>c <a href="https://repository.example/x/b.png">b</a> d</p>` + "\n" + `<p><a href="https://repository.example/docs/f.svg">e</a></p>`
+	if body := string(m.Page(Root).Body); !strings.Contains(body, want) {
+		t.Errorf("got\n%s\nwant\n%s", body, want)
 	}
 }
 
@@ -88,6 +94,12 @@ func TestDocuments(t *testing.T) {
 				t.Errorf("%s has the %q of %s", path, text, other)
 			}
 			seen[text] = path
+		}
+	}
+	absent := regexp.MustCompile(`href="https://repository.example/[^"]*\.(png|svg|webp)"`)
+	for _, path := range m.Paths() {
+		if found := absent.FindString(string(m.Page(path).Body)); found != "" {
+			t.Errorf("%s: the image %s is not embedded: put it into docs, and into the list of docs/docs.go", path, found)
 		}
 	}
 	link := regexp.MustCompile(`(?:href|src)="(/docs/[^"#]*)?(#[^"]*)?"`)
@@ -122,7 +134,7 @@ func TestDocuments(t *testing.T) {
 
 // The windows of plugins are in their own folders too, from which packages are made.
 func TestWindows(t *testing.T) {
-	for image, other := range map[string]string{"vscode": "vscode/window.png", "rofi": "desktop/rofi.png", "inkscape": "inkscape/window.png"} {
+	for image, other := range map[string]string{"browser": "browser/popup.png", "figma": "figma/window.png", "vscode": "vscode/window.png", "rofi": "desktop/rofi.png", "inkscape": "inkscape/window.png"} {
 		content, err := os.ReadFile("../../clients/" + other)
 		if err != nil {
 			t.Fatal(err)
@@ -150,7 +162,18 @@ func TestSearch(t *testing.T) {
 		"size of a node":              "/docs/how-to/sizing",
 		"upgrading":                   "/docs/how-to/upgrade",
 		"wordpress":                   "/docs/how-to/sites",
-		"neovim":                      "/docs/how-to/editors",
+		// The questions of the index.
+		"How do I go back to the previous release?":    "/docs/how-to/releases",
+		"How do I take an icon down, tonight?":         "/docs/how-to/takedown",
+		"Why does a client get an old response?":       "/docs/how-to/incidents",
+		"Who sends too much, and how do I stop it?":    "/docs/how-to/incidents",
+		"Why has the hit ratio dropped?":               "/docs/how-to/runbooks/HitRatioDropped",
+		"How do I get, renew and check a certificate?": "/docs/how-to/certificates",
+		"How do I replace a secret?":                   "/docs/how-to/rotation",
+		"How do I add a region?":                       "/docs/how-to/fleet",
+		"How large must a node be?":                    "/docs/how-to/sizing",
+		"How do I upgrade?":                            "/docs/how-to/upgrade",
+		"neovim":                                       "/docs/how-to/editors",
 	} {
 		results := m.Search(query)
 		if len(results) == 0 || results[0].Page.Path != want {

@@ -31,6 +31,19 @@ type document struct {
 	source     []byte
 	page       *Page
 	sections   []section
+	absent     []*ast.Image // images that are not among the files
+}
+
+// replaceAbsent puts a link in the place of each image that is not among the files.
+func (d *document) replaceAbsent() {
+	for _, image := range d.absent {
+		link := ast.NewLink()
+		link.Destination = []byte(d.link(string(image.Destination)))
+		image.Parent().ReplaceChild(image.Parent(), image, link)
+		for child := image.FirstChild(); child != nil; child = image.FirstChild() {
+			link.AppendChild(link, child)
+		}
+	}
 }
 
 // visit changes the addresses in a node, and notes what the page needs to know of it.
@@ -106,8 +119,9 @@ func (d *document) link(to string) string {
 func (d *document) image(n *ast.Image) error {
 	name := path.Join(path.Dir(d.name), string(n.Destination))
 	content, err := fs.ReadFile(d.files, name)
-	if err != nil {
-		return fmt.Errorf("an image is missing: %w", err)
+	if err != nil { // it is in the repository only
+		d.absent = append(d.absent, n)
+		return nil
 	}
 	width, height, err := size(name, content)
 	if err != nil {

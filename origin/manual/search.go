@@ -172,18 +172,23 @@ func (x *index) match(word string) map[int]float64 {
 // mostWords is the number of different words of a query that count.
 const mostWords = 16
 
-// enough is the number of results from which parts without a word of the query are left out.
+// enough is the number of results from which parts that match far worse than the best are left out.
 const enough = 4
 
-// Search returns the pages that match a query, each by its best part. Parts that have more of the
-// words come first.
+// A match is a section that has words of a query.
+type match struct {
+	section, words int
+	weight         float64
+}
+
+// rank is higher for a section with more of the words, but not so much that a long section with all
+// of them comes before the heading that has the rare ones.
+func (m match) rank() float64 { return m.weight * float64(m.words) }
+
+// Search returns the pages that match a query, each by its best part.
 func (m *Manual) Search(query string) []Result {
 	x := m.index
-	type rank struct {
-		section, words int
-		weight         float64
-	}
-	ranks := map[int]*rank{}
+	ranks := map[int]*match{}
 	asked := map[string]bool{}
 	for _, word := range wordsOf(query) {
 		if asked[word.lower] || ignored[word.lower] || len(asked) == mostWords {
@@ -193,26 +198,26 @@ func (m *Manual) Search(query string) []Result {
 		for s, weight := range x.match(word.lower) {
 			r := ranks[s]
 			if r == nil {
-				r = &rank{section: s}
+				r = &match{section: s}
 				ranks[s] = r
 			}
 			r.words++
 			r.weight += weight
 		}
 	}
-	order := make([]*rank, 0, len(ranks))
+	order := make([]*match, 0, len(ranks))
 	for _, r := range ranks {
 		order = append(order, r)
 	}
-	slices.SortFunc(order, func(a, b *rank) int {
-		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(b.weight, a.weight), cmp.Compare(a.section, b.section))
+	slices.SortFunc(order, func(a, b *match) int {
+		return cmp.Or(cmp.Compare(b.rank(), a.rank()), cmp.Compare(a.section, b.section))
 	})
 	var results []Result
 	seen := map[*Page]bool{}
 	for _, r := range order {
 		page, s := x.pages[r.section], x.sections[r.section]
 		switch {
-		case r.words < order[0].words && len(results) >= enough, len(results) == MaxResults:
+		case r.words < order[0].words && len(results) >= enough && r.rank() < order[0].rank()/4, len(results) == MaxResults:
 			return results
 		case seen[page]:
 			continue

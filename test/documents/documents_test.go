@@ -135,7 +135,7 @@ func newReader(t *testing.T, blocks []Block) *reader {
 		t.Fatal(err)
 	}
 	program := harness.Program(t, r.folder)
-	r.env = append(program.Env, "PROGRAM="+program.Path, "ICONEDGE_API=http://127.0.0.1:"+r.ports["8080"],
+	r.env = append(program.Env, "PROGRAM="+program.Path, "ICONEDGE_API=http://127.0.0.1:"+r.ports["8080"], "ICONEDGE_ADMIN=127.0.0.1:"+r.ports["8082"],
 		"XDG_DATA_HOME="+filepath.Join(r.folder, ".local/share"))
 	return r
 }
