@@ -74,7 +74,7 @@ func (s *Server) Close() { s.life.end() }
 type lifecycle struct {
 	context.Context
 	enders  []func()    // in the order of construction
-	leaving atomic.Bool // the edge was told to stop
+	leaving atomic.Bool // the edge has received the signal to stop
 }
 
 func newLifecycle() *lifecycle {

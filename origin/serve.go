@@ -102,7 +102,7 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, 
 type adminHandler struct {
 	http.Handler
 	catalog  *catalog.Catalog
-	leaving  atomic.Bool // the origin was told to stop
+	leaving  atomic.Bool // the origin has received the signal to stop
 	stopping atomic.Bool // it drains
 }
 

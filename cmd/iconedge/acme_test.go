@@ -55,8 +55,8 @@ func (a *acmeTest) edge(t *testing.T, flags ...string) *harness.Server {
 	return s
 }
 
-// TestACMEFleet: the edges of a fleet with one folder have no certificate at first, and say so; then
-// each has one before its first client, and later another one, while handshakes go on.
+// TestACMEFleet: the edges of a fleet with one folder have no certificate at first, and say so;
+// then each has one before its first client, and later another one, while handshakes go on.
 func TestACMEFleet(t *testing.T) {
 	a := newACMETest(t, 9*time.Second)
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))

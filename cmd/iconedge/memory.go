@@ -15,8 +15,8 @@ import (
 const memoryPart = 0.9
 
 // limitMemory sets the runtime's memory limit to memoryPart of the limit of the process's control
-// group (version 1 or 2), or of the machine's memory if the group has no limit, unless GOMEMLIMIT is
-// in the environment. So the metric of the limit always means something, and the alert
+// group (version 1 or 2), or of the machine's memory if the group has no limit, unless GOMEMLIMIT
+// is in the environment. So the metric of the limit always means something, and the alert
 // MemoryNearLimit can fire everywhere.
 func limitMemory(log *slog.Logger, group, machine memlimit.Provider) {
 	source := "cgroup"

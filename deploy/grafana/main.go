@@ -1,8 +1,8 @@
 // Command grafana writes the dashboards of a fleet to dashboards/*.json, for Grafana's
 // provisioning, from the tables in this folder. Each board has a file: fleet, node, cache, origin,
 // sites, limits, release, slo. Change a table, run `go run ./deploy/grafana`, and review both in
-// the diff; a test compares them. With -out DIR it writes rules and dashboards for a fleet whose jobs
-// and addresses have other names.
+// the diff; a test compares them. With -out DIR it writes rules and dashboards for a fleet whose
+// jobs and addresses have other names.
 //
 // Expressions are PromQL with a few abbreviations (panel.go). Queries use only classic histograms,
 // and use the results of the recording rules (deploy/prometheus/rules) where there are any.

@@ -40,7 +40,8 @@ func (o own) replace(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// writeOwn writes rules and dashboards for an own fleet into dir, from those below the folder deploy.
+// writeOwn writes rules and dashboards for an own fleet into dir, from those below the folder
+// deploy.
 func writeOwn(o own, deploy, dir string) error {
 	for _, pattern := range []string{filepath.Join("prometheus", "rules", "*.rules.yaml"), filepath.Join("grafana", "dashboards", "*.json")} {
 		files, err := filepath.Glob(filepath.Join(deploy, pattern))

@@ -101,8 +101,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestOwn: rules and dashboards of a fleet with its own names have none of ours, and promtool accepts
-// the rules.
+// TestOwn: rules and dashboards of a fleet with its own names have none of ours, and promtool
+// accepts the rules.
 func TestOwn(t *testing.T) {
 	dir := t.TempDir()
 	if err := writeOwn(own{"web", "mid", "back", "https://wiki.example.org/books", "https://grafana.example.org/", 2.5e10}, "..", dir); err != nil {

@@ -107,7 +107,8 @@ func (d *durations) took(t time.Duration, times int) {
 	d.nanos.Add(int64(t) * int64(times))
 }
 
-// exemplars hold the last traced request for each classic bucket of a histogram, and for longer ones.
+// exemplars hold the last traced request for each classic bucket of a histogram, and for longer
+// ones.
 type exemplars [16]atomic.Pointer[prometheus.Exemplar]
 
 func (e *exemplars) add(d time.Duration, traceID string, now time.Time) {

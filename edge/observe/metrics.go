@@ -162,9 +162,10 @@ func (m *Metrics) NamesKnown(n int) { m.names.Set(float64(n)) }
 // NameAbsent counts a request for a name that is not in the list of names.
 func (m *Metrics) NameAbsent() { m.absent.Inc() }
 
-// Handler returns a handler that serves the metrics in Prometheus' formats.
+// Handler returns a handler that serves the metrics in Prometheus' formats, and in OpenMetrics,
+// which has exemplars.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true}) // which has exemplars
+	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
 // Answered counts a request. The caller adds the bytes of its body that were sent.

@@ -152,8 +152,8 @@ func TestWithoutEnvironment(t *testing.T) {
 	}
 }
 
-// The help of a command with groups has each flag once, under the title of its group, in the order of
-// the groups.
+// The help of a command with groups has each flag once, under the title of its group, in the order
+// of the groups.
 func TestGroups(t *testing.T) {
 	p := &Program{Name: "prog"}
 	f := p.Flags("cmd", "", "Does it.")

@@ -29,8 +29,8 @@ type group struct {
 	flags map[string]bool
 }
 
-// Begin begins a group: flags that are defined from now on belong to it. Flags from before the first
-// group have none.
+// Begin begins a group: flags that are defined from now on belong to it. Flags from before the
+// first group have none.
 func (f *Flags) Begin(title string) {
 	f.fill()
 	if len(f.groups) == 0 {

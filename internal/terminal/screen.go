@@ -49,7 +49,7 @@ func NewScreen(w io.Writer, size func() (width, height int)) *Screen {
 	return &Screen{w, size}
 }
 
-// Show replaces the screen with lines. It cuts what does not fit.
+// Show replaces the screen with lines. It cuts lines that do not fit.
 func (s *Screen) Show(lines []string) error {
 	width, height := s.size()
 	var b strings.Builder

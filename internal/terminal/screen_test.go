@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A screen cuts what does not fit, erases what an update does not overwrite, and leaves the terminal
-// as it was.
+// A screen cuts long lines, erases the rest of the previous update, and restores the terminal.
 func TestScreen(t *testing.T) {
 	var out strings.Builder
 	width, height := 5, 3

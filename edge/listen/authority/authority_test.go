@@ -80,8 +80,8 @@ func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &next, nil
 }
 
-// Each exchange is a line of the log, and a failed one is counted. The client gets the response as it
-// was.
+// Each exchange is a line of the log, and a failed one is counted. The client gets the response as
+// it was.
 func TestExchanges(t *testing.T) {
 	for _, row := range []struct {
 		code   int

@@ -1,6 +1,6 @@
 // Package top counts the responses of the last minute by client, path and host, so that an operator
-// sees who sends the most requests now. Its memory is bounded whatever clients send, and so is its
-// cost: it records every response of a quiet edge, and a sample of those of a busy one.
+// sees which of them have the most requests now. Its memory is bounded whatever clients send, and
+// so is its cost: it records every response of a quiet edge, and a sample of those of a busy one.
 package top
 
 import (

@@ -56,8 +56,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A report is about the present: counts leave it after the time that it covers, and the memory after
-// a minute.
+// A report is about the present: counts leave it after the time that it covers, and the memory
+// after a minute.
 func TestReportForgets(t *testing.T) {
 	c := New(start)
 	record(c, start, "192.0.2.1", "/a", 200)
@@ -79,7 +79,7 @@ func TestReportForgets(t *testing.T) {
 	}
 }
 
-// Random clients, paths and hosts take bounded memory, and hide nobody who sends much.
+// Random clients, paths and hosts take bounded memory, and hide no client with many requests.
 func TestCountsAreBounded(t *testing.T) {
 	c := New(start)
 	long := strings.Repeat("x", 10*maxPath)
@@ -108,8 +108,8 @@ func TestCountsAreBounded(t *testing.T) {
 	}
 }
 
-// A busy edge records a sample within its budget. The sums remain right, but for chance, and a quiet
-// edge records everything again.
+// A busy edge records a sample within its budget. The sums remain right, but for chance, and a
+// quiet edge records everything again.
 func TestSampleFollowsTheLoad(t *testing.T) {
 	c, now, recorded, seconds := New(start), start, 0, 20
 	const rate = 64_000
