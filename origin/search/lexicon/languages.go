@@ -294,8 +294,8 @@ func total(of map[string]float64) (sum float64) {
 }
 
 // isEnglish reports whether a term means something in English: it stands at emoji, many names
-// have it, or its meaning is certain and it is no text of user interfaces in another language. A word
-// that only the dictionary knows does not count: "Geld" is rather German.
+// have it, or its meaning is certain and it is no text of user interfaces in another language. A
+// word that only the dictionary knows does not count: "Geld" is rather German.
 func (t *translator) isEnglish(term string, things bool) bool {
 	known := t.known[term]
 	return t.english[term] || len(known) > 0 && (t.vocabulary[term] >= manyNames || things && known[0].Weight >= leastEnglish)
