@@ -99,18 +99,18 @@ fleet: build .cache/loadtest engines library/node_modules .cache/versitygw ## ru
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
 	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs/reference)
 
-bench-search: library/node_modules ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
+bench-search: library/node_modules library/lexicon/node_modules ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
 	ICONEDGE_PART=$(PART) ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
 	  go test -tags baseline -count=1 -v -timeout 30m -run TestRelevance ./origin/search
 
-lexicon: library/node_modules ## learn the meanings of words that the program embeds, from the packages that library/package.json pins (name their versions and licences in NOTICE)
-	go run ./origin/search/lexicon/compile library/node_modules origin/search/lexicon/shipped.lex
+lexicon: library/node_modules library/lexicon/node_modules ## learn the meanings of words that the program embeds, from the packages that library/lexicon/package.json pins (name their versions and licences in NOTICE)
+	go run ./origin/search/lexicon/compile library/lexicon/node_modules library/node_modules/@iconify/json origin/search/lexicon/shipped.lex
 
 bench-go: ## run the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
 	go test -C loadtest -run '^$$' -bench . -benchmem ./...
 
-conformance: build library/node_modules tools/node_modules tools/mcp/node_modules tools/iconify/node_modules site/node_modules ## run the public cache suite against an edge and the installed caches, compare 2,500 answers with those of Iconify's own service, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, h2spec, and crawl 2,000 pages of the site
+conformance: build library/node_modules library/lexicon/node_modules tools/node_modules tools/mcp/node_modules tools/iconify/node_modules site/node_modules ## run the public cache suite against an edge and the installed caches, compare 2,500 answers with those of Iconify's own service, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, h2spec, and crawl 2,000 pages of the site
 	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
 	  go test -p 1 -count=1 -v -timeout 30m -run TestConformance ./test/conformance ./cmd/iconedge
 	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
@@ -182,6 +182,10 @@ help: ## list the targets
 library/node_modules: library/package-lock.json
 	@echo "installing the icon library (@iconify/json, pinned by library/package-lock.json)"
 	cd library && npm ci --no-progress && touch node_modules
+
+library/lexicon/node_modules: library/lexicon/package-lock.json
+	@echo "installing the sources of the lexicon (pinned by library/lexicon/package-lock.json)"
+	cd library/lexicon && npm ci --no-progress --ignore-scripts --omit=peer && touch node_modules
 
 clients/react/node_modules: clients/react/package-lock.json
 	@echo "installing the tools of the React package (pinned by its package-lock.json)"

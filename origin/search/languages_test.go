@@ -33,8 +33,8 @@ const heldPackage = "@payloadcms/translations"
 // icon with the words of the English text. Keywords that stand at one emoji alone are not asked,
 // because nothing else says what they mean.
 func (r *report) languages(t testing.TB, packs []icon.Pack, docs []Doc) {
-	modules := filepath.Dir(filepath.Dir(os.Getenv("ICONEDGE_LIBRARY")))
-	files := os.DirFS(filepath.Join(modules, "cldr-annotations-full"))
+	files := os.DirFS(filepath.Join(lexiconModules, "cldr-annotations-full"))
+	modules := os.DirFS(lexiconModules)
 	read := func(language string) lexicon.Annotations {
 		a, err := lexicon.ReadAnnotations(files, language)
 		if err != nil {
@@ -42,10 +42,10 @@ func (r *report) languages(t testing.TB, packs []icon.Pack, docs []Doc) {
 		}
 		return a
 	}
-	english, vocabulary := read("en"), map[string]bool{}
+	english, vocabulary := read("en"), map[string]int{}
 	for _, d := range docs {
 		for _, w := range nameWords(nil, d.Name) {
-			vocabulary[w] = true
+			vocabulary[w]++
 		}
 	}
 	heldAt := slices.IndexFunc(lexicon.InterfacePackages, func(p lexicon.InterfacePackage) bool { return p.Name == heldPackage })
@@ -55,7 +55,7 @@ func (r *report) languages(t testing.TB, packs []icon.Pack, docs []Doc) {
 	for _, language := range lexicon.Languages {
 		learned, asked := holdBack(read(language), english)
 		keywords[language] = asked
-		rest, err := lexicon.ReadInterfaces(modules, others, language)
+		rest, err := lexicon.ReadParallels(modules, others, language)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,10 +64,10 @@ func (r *report) languages(t testing.TB, packs []icon.Pack, docs []Doc) {
 			t.Fatal(err)
 		}
 		interfaces[language] = shortTexts(held, vocabulary)
-		texts = append(texts, lexicon.Parallel{English: english, Foreign: learned, Emoji: true}, rest)
+		texts = append(append(texts, lexicon.Parallel{English: english, Foreign: learned, Things: true}), rest...)
 	}
 	var file bytes.Buffer
-	if err := lexicon.Compile(&file, nil, lexicon.Translate(texts, slices.Sorted(maps.Keys(vocabulary)), nil)); err != nil {
+	if err := lexicon.Compile(&file, nil, lexicon.Translate(texts, vocabulary, nil)); err != nil {
 		t.Fatal(err)
 	}
 	base, err := lexicon.ReadCompiled(file.Bytes())
@@ -101,14 +101,14 @@ func (r *report) languages(t testing.TB, packs []icon.Pack, docs []Doc) {
 }
 
 // shortTexts returns the texts of one or two words whose English words occur in names.
-func shortTexts(texts lexicon.Parallel, vocabulary map[string]bool) (asked []heldKeyword) {
+func shortTexts(texts lexicon.Parallel, vocabulary map[string]int) (asked []heldKeyword) {
 	seen := map[string]bool{}
 	for _, k := range slices.Sorted(maps.Keys(texts.Foreign)) {
 		if len(texts.English[k].Name) == 0 || len(texts.Foreign[k].Name) == 0 {
 			continue
 		}
 		text, english := texts.Foreign[k].Name[0], folded(split(texts.English[k].Name[0]))
-		unknown := slices.ContainsFunc(english, func(w string) bool { return !vocabulary[w] })
+		unknown := slices.ContainsFunc(english, func(w string) bool { return vocabulary[w] == 0 })
 		if len(english) > 2 || unknown || seen[text] {
 			continue
 		}

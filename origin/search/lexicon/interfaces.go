@@ -1,12 +1,11 @@
 package lexicon
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,17 +14,21 @@ import (
 )
 
 // An InterfacePackage is an npm package with the texts of a user interface in many languages: a
-// file for each, or one file with an object for each.
+// file for each, or one file with an object for each. It may also be several packages, one for each
+// language.
 type InterfacePackage struct {
+	// Name is that of the package. In all three, %s is the language as the package spells it.
 	Name string
-	// path is that of the file of a language, and object the name of its object in that file; ""
-	// stands for any. %s is the language as the package spells it.
+	// path is that of the file of a language, and object the path of its object in that file; ""
+	// stands for any variable.
 	path, object string
 	// english is how the package spells English; "" means that the keys are the English texts.
 	english string
 	// spelled has the languages that the package spells differently from CLDR; "" means that it
 	// has none of that language.
 	spelled map[string]string
+	// plain, if not nil, maps letters of the English texts to those of the alphabet.
+	plain *strings.Replacer
 }
 
 // InterfacePackages are those that the embedded lexicon learns words of user interfaces from. Each
@@ -34,6 +37,16 @@ var InterfacePackages = []InterfacePackage{
 	{Name: "@ag-grid-community/locale", path: "dist/package/main.esm.mjs", object: "AG_GRID_LOCALE_%s", english: "EN", spelled: map[string]string{
 		"ar": "EG", "de": "DE", "es": "ES", "fr": "FR", "it": "IT", "ja": "JP", "ko": "KR", "nl": "NL", "pl": "PL", "pt": "BR", "ru": "", "tr": "TR", "uk": "UA", "zh": "CN", "zh-Hant": "TW",
 	}},
+	{Name: "@clerk/localizations", path: "dist/%s.mjs", english: "en-US", spelled: map[string]string{
+		"ar": "ar-SA", "de": "de-DE", "es": "es-ES", "fr": "fr-FR", "it": "it-IT", "ja": "ja-JP", "ko": "ko-KR", "nl": "nl-NL", "pl": "pl-PL", "pt": "pt-BR", "ru": "ru-RU", "tr": "tr-TR", "uk": "uk-UA",
+		"zh": "zh-CN", "zh-Hant": "zh-TW",
+	}},
+	// Visual Studio Code's texts, as lists. The English ones are in a language for tests, which has
+	// them in other letters.
+	{Name: "@codingame/monaco-vscode-language-pack-%s", path: "translations/main.i18n.json.js", english: "qps-ploc", spelled: map[string]string{
+		"ar": "", "nl": "", "pt": "pt-br", "uk": "", "zh": "zh-hans", "zh-Hant": "zh-hant",
+	}, plain: pseudo},
+	{Name: "cldr-localenames-full", path: "main/%s/territories.json", object: "/main/%s/localeDisplayNames/territories", english: "en"},
 	{Name: "@electerm/electerm-locales", path: "dist/esm/%s.mjs", english: "en_us", spelled: map[string]string{
 		"ar": "ar_ar", "de": "de_de", "es": "es_es", "fr": "fr_fr", "it": "", "ja": "ja_jp", "ko": "ko_kr", "nl": "", "pl": "pl_pl", "pt": "pt_br", "ru": "ru_ru", "tr": "tr_tr", "uk": "",
 		"zh": "zh_cn", "zh-Hant": "zh_tw",
@@ -50,11 +63,16 @@ var InterfacePackages = []InterfacePackage{
 	{Name: "primelocale", path: "%s.json", english: "en", spelled: map[string]string{"ar": "", "ko": "", "pt": "pt-BR", "zh": "zh-CN", "zh-Hant": "zh-TW"}},
 }
 
+// pseudo maps the letters of a pseudo-language, in which developers test their texts, to English
+// ones.
+var pseudo = strings.NewReplacer("Æ", "A", "æ", "a", "Ç", "C", "ç", "c", "Ð", "D", "ð", "d", "Ë", "E", "ë", "e", "Ï", "I", "ï", "i", "Ñ", "N", "ñ", "n", "Ø", "O", "ø", "o", "þ", "b", "Þ", "B", "ß", "B",
+	"§", "S", "Ü", "U", "ü", "u", "µ", "u", "Ý", "Y", "ÿ", "y")
+
 // ReadInterfaces returns the texts of a language in packages, which lie in a node_modules folder.
-func ReadInterfaces(modules string, packages []InterfacePackage, language string) (all Parallel, err error) {
+func ReadInterfaces(modules fs.FS, packages []InterfacePackage, language string) (all Parallel, err error) {
 	all = Parallel{English: Annotations{}, Foreign: Annotations{}}
 	for _, p := range packages {
-		english, foreign, err := p.Texts(os.DirFS(filepath.Join(modules, filepath.FromSlash(p.Name))), language)
+		english, foreign, err := p.Texts(modules, language)
 		if err != nil {
 			return all, fmt.Errorf("reading texts of %s: %w", p.Name, err)
 		}
@@ -64,13 +82,33 @@ func ReadInterfaces(modules string, packages []InterfacePackage, language string
 	return all, nil
 }
 
-// Texts returns the texts of a language and the same in English, by their keys, both as annotations
-// without emoji: a short text is a name, and its words are keywords.
-func (p InterfacePackage) Texts(files fs.FS, language string) (english, foreign Annotations, err error) {
-	spelled, differs := p.spelled[language]
-	if !differs {
-		spelled = language
+// Packages returns the names of the packages.
+func (p InterfacePackage) Packages() (names []string) {
+	for _, language := range slices.Concat([]string{"en"}, Languages) {
+		spelled := p.spelling(language)
+		if name := strings.ReplaceAll(p.Name, "%s", spelled); spelled != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
+	return names
+}
+
+// spelling returns a language as the package spells it, or "".
+func (p InterfacePackage) spelling(language string) string {
+	if language == "en" {
+		return cmp.Or(p.english, "en")
+	}
+	if spelled, differs := p.spelled[language]; differs {
+		return spelled
+	}
+	return language
+}
+
+// Texts returns the texts of a language and the same in English, by their keys, both as annotations
+// without emoji: a short text is a name, and its words are keywords. The files are those of a
+// node_modules folder.
+func (p InterfacePackage) Texts(files fs.FS, language string) (english, foreign Annotations, err error) {
+	spelled := p.spelling(language)
 	english, foreign = Annotations{}, Annotations{}
 	if spelled == "" {
 		return english, foreign, nil
@@ -90,6 +128,9 @@ func (p InterfacePackage) Texts(files fs.FS, language string) (english, foreign 
 		if p.english == "" {
 			original = k
 		}
+		if p.plain != nil {
+			original = p.plain.Replace(original)
+		}
 		if a, b := annotation(original), annotation(text); original != text && len(a.Name) > 0 && len(b.Name) > 0 {
 			k = p.Name + "/" + path.Dir(p.path) + "/" + k // of several folders
 			english[k], foreign[k] = a, b
@@ -100,22 +141,31 @@ func (p InterfacePackage) Texts(files fs.FS, language string) (english, foreign 
 
 // read returns the texts of a language by key.
 func (p InterfacePackage) read(files fs.FS, spelled string) (map[string]string, error) {
-	name := strings.ReplaceAll(p.path, "%s", spelled)
+	name := strings.ReplaceAll(path.Join(p.Name, p.path), "%s", spelled)
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasSuffix(name, ".properties") {
-		return propertyTexts(string(data)), nil
-	}
-	texts, object := map[string]string{}, strings.ReplaceAll(p.object, "%s", spelled)
-	for path, text := range objectTexts(string(data)) {
-		if outer, k, ok := strings.Cut(path, "/"); ok && (object == "" || outer == object) {
-			texts[k] = text
+	texts := map[string]string{}
+	switch {
+	case strings.HasSuffix(name, ".properties"):
+		texts = propertyTexts(string(data))
+	case p.plain != nil:
+		texts = listTexts(string(data))
+	default:
+		object := strings.ReplaceAll(p.object, "%s", spelled)
+		for path, text := range objectTexts(string(data)) {
+			_, k, ok := strings.Cut(path, "/")
+			if object != "" {
+				k, ok = strings.CutPrefix(path, object+"/")
+			}
+			if ok {
+				texts[k] = text
+			}
 		}
 	}
 	if len(texts) == 0 {
-		return nil, fmt.Errorf("%w: %s of %s has no texts", ErrSource, name, p.Name)
+		return nil, fmt.Errorf("%w: %s has no texts", ErrSource, name)
 	}
 	return texts, nil
 }
@@ -178,6 +228,18 @@ func propertyTexts(src string) map[string]string {
 		}
 		text, _ = literal(`"` + text + `"`)
 		texts[strings.TrimSpace(k)] = strings.TrimSpace(text)
+	}
+	return texts
+}
+
+// listTexts returns the strings of a list that has one a line, by their line numbers.
+func listTexts(src string) map[string]string {
+	texts, n := map[string]string{}, 0
+	for line := range strings.Lines(src) {
+		n++
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, `"`) {
+			texts[strconv.Itoa(n)], _ = literal(line)
+		}
 	}
 	return texts
 }

@@ -51,8 +51,12 @@ const (
 	sureTranslated = .9  // names of icons that are the English word
 	surePartly     = .6  // names that have the English word among others
 	sureKeyword    = .9  // for English words that are keywords alone, and no name
+	surePlaces     = .7  // things on maps have loose keywords
+	sureTitles     = .9  // Chinese titles of icons
 	nameShare      = 2   // the weight of an emoji's name, compared with a keyword's
 	leastAlike     = .15 // share of the emoji of both words that two words must have in common
+	sureTexts      = .99 // for texts of user interfaces
+	sureText       = .95 // for a whole text of a user interface
 	// A part of a text of a user interface is the translation of another if they share so many
 	// texts, and are so much alike.
 	leastTexts, leastAlikeParts = 2, .3
@@ -60,48 +64,75 @@ const (
 	// A keyword of an emoji that is also a whole text of user interfaces rather means that text: 保存
 	// stands at the jar, and on buttons that save.
 	doubtEmoji = .6
+	// If so many texts have a word, the share of them that also have an English word is evidence.
+	manyTexts, sureShare = 3, .6
 
-	maxTranslated = 4  // English words for one foreign word
-	maxWhole      = 2  // of these, words whose icons of that very name are preferred
-	doubtForeign  = .5 // for a foreign word that is also a word in names
+	leastSureTranslated = .2
+
+	maxTranslation = 2 // words of an English term, except of emoji
+	maxTranslated  = 3 // English words for one foreign word
+	maxWhole       = 2 // of these, words whose icons of that very name are preferred
+	// A word is English if so many names have it, or if its meaning in English is so certain.
+	manyNames, leastEnglish = 25, .6
+	doubtForeign            = .5 // for a foreign word that is also a word in names
 )
 
 // A Parallel has annotations in English and the same in another language, by the same keys.
 type Parallel struct {
 	English, Foreign Annotations
-	// Emoji means that the keys are emoji. A word is then the translation of another even if they
-	// share one key alone. Otherwise the keys stand for texts of user interfaces, and only whole
-	// texts are evidence enough alone.
-	Emoji bool
+	// Things means that the keys are emoji, or other things that have names and keywords. A word
+	// is then the translation of another even if they share one key alone. Otherwise the keys stand
+	// for texts of user interfaces, and only whole texts are evidence enough alone.
+	Things bool
+	// Sure is the certainty of the evidence; 0 stands for 1.
+	Sure float64
+}
+
+// ReadParallels returns what packages in a node_modules folder have in one language, except emoji.
+func ReadParallels(modules fs.FS, packages []InterfacePackage, language string) (all []Parallel, err error) {
+	var places [2]Annotations
+	for i, l := range []string{"en", language} {
+		if places[i], err = ReadPlaces(modules, l); err != nil {
+			return nil, err
+		}
+	}
+	all = append(all, Parallel{English: places[0], Foreign: places[1], Things: true, Sure: surePlaces})
+	if language == "zh" {
+		english, chinese, err := ReadTitles(modules)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Parallel{English: english, Foreign: chinese, Things: true, Sure: sureTitles})
+	}
+	interfaces, err := ReadInterfaces(modules, packages, language)
+	return append(all, interfaces), err
 }
 
 // Translate returns the meanings of foreign words, and of the emoji themselves, in English words of
 // the vocabulary. It learns them from annotations in English and in another language: two words
 // mean the same to the degree that they stand at the same emoji or texts. It leaves out words that
-// have a meaning in English already, because most people mean that.
-func Translate(texts []Parallel, vocabulary []string, known map[string][]Meaning) map[string][]Meaning {
-	t := translator{vocabulary: map[string]bool{}, known: known, english: map[string]bool{}, interfaces: map[string]bool{}, found: map[string]map[string]float64{}}
-	for _, w := range vocabulary {
-		t.vocabulary[w] = true
-	}
+// have a meaning in English already, because most people mean that. The vocabulary has the words of
+// names, with the number of names.
+func Translate(texts []Parallel, vocabulary map[string]int, known map[string][]Meaning) map[string][]Meaning {
+	t := translator{vocabulary: vocabulary, known: known, english: map[string]bool{}, interfaces: map[string]bool{}, found: map[string]map[string]float64{}}
 	for _, p := range texts {
-		if p.Emoji {
+		if p.Things {
 			t.emoji(termsOf(p.English))
 		}
 	}
 	for _, p := range texts {
-		if !p.Emoji {
+		if !p.Things {
 			t.interfaceTexts(p.Foreign)
 		}
 	}
 	for _, p := range texts {
-		t.learn(termsOf(p.English), termsOf(p.Foreign), p.Emoji)
+		t.learn(termsOf(p.English), termsOf(p.Foreign), p)
 	}
 	return t.meanings()
 }
 
 type translator struct {
-	vocabulary map[string]bool
+	vocabulary map[string]int
 	known      map[string][]Meaning
 	english    map[string]bool               // the terms of emoji
 	interfaces map[string]bool               // whole texts of user interfaces
@@ -163,44 +194,96 @@ func inverted(m map[string]map[string]float64) map[string]map[string]float64 {
 }
 
 // learn adds the words of one language.
-func (t *translator) learn(english, foreign map[string]map[string]float64, emoji bool) {
+func (t *translator) learn(english, foreign map[string]map[string]float64, p Parallel) {
+	things, sure := p.Things, cmp.Or(p.Sure, 1)
+	if !things {
+		sure = min(sure, sureTexts)
+	}
 	textsOf := inverted(english)
 	for word, texts := range inverted(foreign) {
-		if t.isEnglish(word, emoji) {
+		if t.isEnglish(word, things) || things && sure < 1 && strings.Count(word, " ") >= maxTranslation {
 			continue
 		}
-		together, times := map[string]float64{}, map[string]int{}
-		named, isName := map[string]bool{}, false // the English term is a name; the foreign one is
+		found := map[string]*shared{}
+		wholes := 0.0 // texts that are the word
 		for e, own := range texts {
-			isName = isName || own == nameShare
+			if own == nameShare {
+				wholes++
+			}
 			for term, share := range english[e] {
-				together[term] += math.Sqrt(own * share)
-				times[term]++
-				if share == nameShare && (emoji || own == nameShare) {
-					named[term] = true
+				more := strings.Count(term, " ")
+				if !things && own != nameShare && more > 0 || more >= maxTranslation && sure < 1 {
+					continue // a part of a text says nothing about the whole of another
 				}
+				if found[term] == nil {
+					found[term] = &shared{}
+				}
+				found[term].add(own, share)
 			}
 		}
 		size := total(texts)
-		for term, both := range together {
-			// The cosine of two words, as vectors over the emoji or texts.
-			alike := both * both / (size * total(textsOf[term]))
-			if alike < leastAlike || !emoji && !named[term] && (times[term] < leastTexts || alike < leastAlikeParts) {
-				continue
+		for term, s := range found {
+			certainty := sure * s.certainty(size*total(textsOf[term]), wholes, things)
+			if !things && s.times >= manyTexts {
+				certainty = max(certainty, sureShare*float64(s.times)/float64(len(texts)))
 			}
-			certainty := min(1, math.Sqrt(alike))
-			if !named[term] {
-				certainty *= sureKeyword
-			}
-			if emoji && !isName && t.interfaces[word] {
+			if things && wholes == 0 && t.interfaces[word] {
 				certainty *= doubtEmoji
 			}
+			if certainty < leastSureTranslated {
+				continue
+			}
 			t.add(word, term, certainty)
-			if plain := withoutMarks(word); plain != word && !t.isEnglish(plain, emoji) {
+			if plain := withoutMarks(word); plain != word && !t.isEnglish(plain, things) {
 				t.add(plain, term, certainty)
 			}
 		}
 	}
+}
+
+// shared counts what a foreign and an English term have in common.
+type shared struct {
+	times  int     // things or texts of both
+	owns   int     // of these, those whose name is the foreign term
+	names  int     // those whose name is the English term
+	wholes float64 // those whose names are both
+}
+
+func (s *shared) add(own, share float64) {
+	s.times++
+	if own == nameShare {
+		s.owns++
+	}
+	if share == nameShare {
+		s.names++
+	}
+	if own == nameShare && share == nameShare {
+		s.wholes++
+	}
+}
+
+// together returns the sum of the weights of the things or texts of both. Sums of counts do not
+// depend on the order.
+func (s *shared) together() float64 {
+	one := float64(s.owns+s.names) - 2*s.wholes
+	return float64(s.times) - one - s.wholes + one*math.Sqrt(nameShare) + s.wholes*nameShare
+}
+
+// certainty returns how sure it is that two terms mean the same, 0 for too little evidence: the
+// cosine of both, as vectors over the things or texts, or the share of the foreign term's whole
+// texts that are the English term.
+func (s *shared) certainty(sizes, wholes float64, things bool) float64 {
+	alike := s.together() * s.together() / sizes
+	certainty := min(1, math.Sqrt(alike))
+	switch {
+	case things && alike < leastAlike, !things && s.wholes == 0 && (s.times < leastTexts || alike < leastAlikeParts):
+		return 0
+	case !things && s.wholes > 0:
+		return max(certainty, sureText*s.wholes/wholes)
+	case s.names == 0:
+		return certainty * sureKeyword
+	}
+	return certainty
 }
 
 func total(of map[string]float64) (sum float64) {
@@ -210,19 +293,21 @@ func total(of map[string]float64) (sum float64) {
 	return sum
 }
 
-// isEnglish reports whether a term means something in English. A word that no name has does not
-// count if it is a word of user interfaces in another language: "recherche" is rather French.
-func (t *translator) isEnglish(term string, emoji bool) bool {
-	return t.english[term] || len(t.known[term]) > 0 && (emoji || t.vocabulary[term])
+// isEnglish reports whether a term means something in English: it stands at emoji, many names
+// have it, or its meaning is certain and it is no text of user interfaces in another language. A
+// word that only the dictionary knows does not count: "Geld" is rather German.
+func (t *translator) isEnglish(term string, things bool) bool {
+	known := t.known[term]
+	return t.english[term] || len(known) > 0 && (t.vocabulary[term] >= manyNames || things && known[0].Weight >= leastEnglish)
 }
 
 func (t *translator) add(term, english string, certainty float64) {
 	for w := range strings.FieldsSeq(english) {
-		if !t.vocabulary[w] {
+		if t.vocabulary[w] == 0 {
 			return
 		}
 	}
-	if t.vocabulary[term] {
+	if t.vocabulary[term] > 0 {
 		certainty *= doubtForeign
 	}
 	if t.found[term] == nil {
@@ -235,7 +320,7 @@ func (t *translator) meanings() map[string][]Meaning {
 	all := map[string][]Meaning{}
 	for term, found := range t.found {
 		best := slices.SortedFunc(maps.Keys(found), func(a, b string) int {
-			return cmp.Or(cmp.Compare(found[b], found[a]), strings.Compare(a, b))
+			return cmp.Or(cmp.Compare(found[b], found[a]), cmp.Compare(t.names(b), t.names(a)), strings.Compare(a, b))
 		})
 		var list []Meaning
 		for i, english := range best[:min(len(best), maxTranslated)] {
@@ -248,6 +333,15 @@ func (t *translator) meanings() map[string][]Meaning {
 		all[term] = list
 	}
 	return all
+}
+
+// names returns an upper bound of the number of names that have an English term.
+func (t *translator) names(english string) int {
+	most := math.MaxInt
+	for w := range strings.FieldsSeq(english) {
+		most = min(most, t.vocabulary[w])
+	}
+	return most
 }
 
 // emojiKey returns the look-up form of an emoji of one character, or "".

@@ -19,13 +19,22 @@ func annotations(t *testing.T, text string) Annotations {
 	return a
 }
 
+// namesOf returns a vocabulary in which one name has each word.
+func namesOf(words ...string) map[string]int {
+	names := map[string]int{}
+	for _, w := range words {
+		names[w]++
+	}
+	return names
+}
+
 func TestTranslate(t *testing.T) {
 	english := annotations(t, `{"🏠":{"default":["home","building"],"tts":["house"]},"🏥":{"default":["building","doctor"],"tts":["hospital"]},"❤️":{"default":["love"],"tts":["red heart"]},
 		"🥖":{"default":["bread"],"tts":["baguette"]},"🤕":{"default":["pain"],"tts":["hurt face"]}}`)
 	french := annotations(t, `{"🏠":{"default":["bâtiment"],"tts":["maison"]},"🏥":{"default":["bâtiment"],"tts":["hôpital"]},"❤️":{"tts":["cœur rouge"]},"🥖":{"default":["pain","pains longs"],"tts":["baguette"]},
 		"🐴":{"tts":["cheval"]}}`)
-	vocabulary := []string{"house", "home", "building", "hospital", "red", "heart", "love", "bread", "baguette", "face", "pains"}
-	got := Translate([]Parallel{{english, french, true}}, vocabulary, map[string][]Meaning{"garbage": {{Text: "trash", Weight: 1}}})
+	vocabulary := namesOf("house", "home", "building", "hospital", "red", "heart", "love", "bread", "baguette", "face", "pains")
+	got := Translate([]Parallel{{English: english, Foreign: french, Things: true}}, vocabulary, map[string][]Meaning{"garbage": {{Text: "trash", Weight: 1}}})
 	for word, want := range map[string]string{
 		"maison": "house", "hôpital": "hospital", "hopital": "hospital", "bâtiment": "building", "batiment": "building",
 		"cœur rouge": "red heart", "🏠": "house", "❤": "red heart", "🥖": "baguette",
@@ -60,20 +69,21 @@ func TestPictographs(t *testing.T) {
 // other emoji too; it is understood if its meanings include an English word of the emoji that was
 // left out. The test is skipped if ICONEDGE_LIBRARY is not set to a folder of @iconify/json.
 func TestLibraryLanguages(t *testing.T) {
-	library := os.Getenv("ICONEDGE_LIBRARY")
-	if library == "" {
+	if os.Getenv("ICONEDGE_LIBRARY") == "" {
 		t.Skip("ICONEDGE_LIBRARY is not set to a folder of @iconify/json")
 	}
-	files := os.DirFS(filepath.Join(filepath.Dir(filepath.Dir(library)), "cldr-annotations-full"))
+	files := os.DirFS(filepath.Join("..", "..", "..", "library", "lexicon", "node_modules", "cldr-annotations-full"))
 	english, err := ReadAnnotations(files, "en")
 	if err != nil {
 		t.Fatal(err)
 	}
 	terms := termsOf(english)
-	var vocabulary []string
+	vocabulary := map[string]int{}
 	for _, of := range terms {
 		for term := range of {
-			vocabulary = append(vocabulary, strings.Fields(term)...)
+			for w := range strings.FieldsSeq(term) {
+				vocabulary[w]++
+			}
 		}
 	}
 	for _, language := range Languages {
@@ -103,7 +113,7 @@ func TestLibraryLanguages(t *testing.T) {
 			rest[emoji] = of
 		}
 		left := inverted(termsOf(rest))
-		meanings := Translate([]Parallel{{english, rest, true}}, vocabulary, nil)
+		meanings := Translate([]Parallel{{English: english, Foreign: rest, Things: true}}, vocabulary, nil)
 		asked, understood := 0, 0
 		for _, p := range held {
 			if len(left[p.word]) == 0 || terms[p.emoji] == nil {
@@ -122,16 +132,42 @@ func TestLibraryLanguages(t *testing.T) {
 	}
 }
 
+// TestTranslateShare checks that a word means an English one that most of its texts have, though
+// other texts have that too, and that a text never means a longer one.
+func TestTranslateShare(t *testing.T) {
+	p := Parallel{English: Annotations{}, Foreign: Annotations{}}
+	for foreign, english := range map[string]string{
+		"Benachrichtigung löschen": "Clear notification", "Benachrichtigung senden": "Send notification", "Benachrichtigung anzeigen": "Show notification", "Mitteilung": "Notification",
+		"Mitteilungen": "Notifications", "Mitteilungen stumm": "Mute notifications", "Mitteilung a": "Notification sound", "Mitteilung b": "Notification area", "Mitteilung c": "Notification light", "Mitteilung d": "Notification tone",
+	} {
+		p.English[foreign], p.Foreign[foreign] = annotation(english), annotation(foreign)
+	}
+	got := Translate([]Parallel{p}, namesOf("clear", "send", "show", "notification"), nil)["benachrichtigung"]
+	if len(got) != 2 || got[0].Text != "notification" {
+		t.Errorf("benachrichtigung means %v, want notification alone", got)
+	}
+}
+
+// TestTranslateDictionary checks that a foreign word is understood if only the dictionary knows it
+// in English, and not if icons have it as a tag.
+func TestTranslateDictionary(t *testing.T) {
+	p := Parallel{Things: true, English: Annotations{"💰": {Name: []string{"money"}}, "🐈": {Name: []string{"cat"}}}, Foreign: Annotations{"💰": {Name: []string{"geld"}}, "🐈": {Name: []string{"chat"}}}}
+	got := Translate([]Parallel{p}, namesOf("money", "cat"), map[string][]Meaning{"geld": {{Text: "cut", Weight: .4}}, "chat": {{Text: "message", Weight: .7}}})
+	if len(got["geld"]) == 0 || got["geld"][0].Text != "money" || len(got["chat"]) > 0 {
+		t.Errorf("geld means %v, and chat %v", got["geld"], got["chat"])
+	}
+}
+
 // TestTranslateButtons checks that a word which is a text of user interfaces means that text rather
 // than the keyword of one emoji, and that Arabic words are found with and without their article.
 func TestTranslateButtons(t *testing.T) {
-	jar := Parallel{Emoji: true,
+	jar := Parallel{Things: true,
 		English: Annotations{"🫙": {Name: []string{"jar"}, Keywords: []string{"container", "jar"}}},
 		Foreign: Annotations{"🫙": {Name: []string{"罐子"}, Keywords: []string{"保存", "罐子"}}}}
 	buttons := Parallel{
 		English: Annotations{"1": annotation("Save"), "2": annotation("Save as"), "3": annotation("Save file"), "4": annotation("Settings")},
 		Foreign: Annotations{"1": annotation("保存"), "2": annotation("另存为"), "3": annotation("保存文件"), "4": annotation("الإعدادات")}}
-	got := Translate([]Parallel{jar, buttons}, []string{"jar", "container", "save", "file", "setting"}, nil)
+	got := Translate([]Parallel{jar, buttons}, namesOf("jar", "container", "save", "file", "setting"), nil)
 	for word, want := range map[string]string{"保存": "save", "罐子": "jar", "إعدادات": "setting"} {
 		if list := got[word]; len(list) == 0 || list[0].Text != want {
 			t.Errorf("%q means %v, want %s first", word, list, want)

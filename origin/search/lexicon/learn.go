@@ -59,7 +59,7 @@ const (
 	leastTaught  = .15
 	maxTaught    = 250 // associations by tags
 	maxRelated   = 100 // words of the dictionary
-	maxInferred  = 56  // meanings, except the names of icons with the tag
+	maxInferred  = 40  // meanings, except the names of icons with the tag
 	maxTagged    = 200 // names of icons with the tag
 	maxNarrower  = 200 // a sense with more narrower ones is too broad to search for
 	maxSiblings  = 30

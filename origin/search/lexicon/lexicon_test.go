@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 const nouns = `  1 a licence
@@ -125,6 +126,28 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := Open([]Folder{{"empty", os.DirFS(t.TempDir())}}, sha256.New()); !errors.Is(err, ErrSource) {
 		t.Errorf("an empty folder: %v, want ErrSource", err)
+	}
+}
+
+// TestForms checks that the tags of each project are read.
+func TestForms(t *testing.T) {
+	for file, text := range map[string]string{
+		"tags.json":                   `{"house": ["abode"]}`,
+		"icons.json":                  `{"house": {"tags": ["abode"]}}`,
+		"meta.json":                   `[{"name": "house", "aliases": ["abode"]}]`,
+		"metadata/icon-families.json": `{"house": {"label": "House", "search": {"terms": ["abode"]}}}`,
+		"build/data.json":             `{"house": {"keywords": ["abode"], "heights": {}}}`,
+		"src/template/metadata.json":  `{"house": {"tags": ["abode"], "category": "places"}}`,
+		"dist/index.mjs":              "const x = [\n  {\n    name: \"house\",\n    pascal_name: \"House\",\n    tags: [\n      \"*new*\",\n      \"abode\"\n    ]\n  }, { name: \"tree\", tags: [] }\n]",
+	} {
+		l, err := Open([]Folder{{"a", fstest.MapFS{file: {Data: []byte(text)}}}}, sha256.New())
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		if got := l.Projects[0].Icons[0]; got.Name != "house" || !slices.Equal(got.Tags, []string{"abode"}) {
+			t.Errorf("%s: %v, want the tag abode of house", file, got)
+		}
 	}
 }
 

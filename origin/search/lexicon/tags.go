@@ -9,12 +9,16 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 )
 
 // open reads one folder.
 func (l *Lexicon) open(from Folder, sum hash.Hash) error {
+	var files []string
 	for _, kind := range kinds {
+		files = append(files, kind.file)
 		switch _, err := fs.Stat(from.Files, kind.file); {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
@@ -26,7 +30,7 @@ func (l *Lexicon) open(from Folder, sum hash.Hash) error {
 		}
 		return kind.read(l, from, kind.file)
 	}
-	return fmt.Errorf("%w: it must have a tags.json, icons.json, meta.json, dict/data.noun or %s", ErrSource, annotationsOf("en"))
+	return fmt.Errorf("%w: it must have one of the files %s", ErrSource, strings.Join(files, ", "))
 }
 
 func digest(sum hash.Hash, kind string, from Folder, path string) error {
@@ -90,6 +94,57 @@ func (l *Lexicon) readMeta(from Folder, path string) error {
 	icons := map[string][]word{}
 	for _, about := range file {
 		icons[about.Name] = about.Aliases
+	}
+	return l.add(from, icons)
+}
+
+// readTerms reads the form of Font Awesome: {"house": {"search": {"terms": ["abode"]}}}.
+func (l *Lexicon) readTerms(from Folder, path string) error {
+	var file map[string]struct{ Search struct{ Terms []word } }
+	if err := readJSON(from, path, &file); err != nil {
+		return err
+	}
+	icons := map[string][]word{}
+	for name, about := range file {
+		icons[name] = about.Search.Terms
+	}
+	return l.add(from, icons)
+}
+
+// readKeywords reads the form of Octicons: {"home": {"keywords": ["building"]}}.
+func (l *Lexicon) readKeywords(from Folder, path string) error {
+	var file map[string]struct{ Keywords []word }
+	if err := readJSON(from, path, &file); err != nil {
+		return err
+	}
+	icons := map[string][]word{}
+	for name, about := range file {
+		icons[name] = about.Keywords
+	}
+	return l.add(from, icons)
+}
+
+// phosphorIcon is an icon in the list of phosphor-icons: a name, and later its tags. A tag between
+// asterisks is no word of the icon.
+var phosphorIcon = regexp.MustCompile(`(?s)\bname: "([a-z0-9-]+)",.*?\btags: \[([^\]]*)\]`)
+
+// readModule reads phosphor's form, a module of JavaScript.
+func (l *Lexicon) readModule(from Folder, path string) error {
+	data, err := fs.ReadFile(from.Files, path)
+	if err != nil {
+		return err
+	}
+	icons := map[string][]word{}
+	for _, found := range phosphorIcon.FindAllSubmatch(data, -1) {
+		var tags []string
+		if err := json.Unmarshal(fmt.Appendf(nil, "[%s]", found[2]), &tags); err != nil {
+			return fmt.Errorf("%w: the tags of %s: %w", ErrSource, found[1], err)
+		}
+		for _, tag := range tags {
+			if !strings.HasPrefix(tag, "*") {
+				icons[string(found[1])] = append(icons[string(found[1])], word(tag))
+			}
+		}
 	}
 	return l.add(from, icons)
 }

