@@ -339,6 +339,68 @@ func countries(t *testing.T) string {
 	return path
 }
 
+// TestSiteLimits: each site counts for itself, its refusals have the RateLimit fields and the edits
+// of the site, and a reload changes limits, those of the edge's own paths too.
+func TestSiteLimits(t *testing.T) {
+	file := func(client, search string) string {
+		return fmt.Sprintf(`version: 1
+defaults: {limits: {search: 50/1h}}
+sites:
+  - name: a
+    hosts: [a.test]
+    limits: {forwarded: 2/1h}
+    origins: {app: {urls: ["http://10.0.0.1:80"]}}
+  - name: b
+    hosts: [b.test]
+    limits: {client: %s}
+    response_headers: {set: {X-Site: b}}
+    origins: {app: {urls: ["http://10.0.0.2:80"]}}
+  - name: icons
+    hosts: [icons.test]
+    icons: true
+    limits: {search: %s}
+    origins: {icons: {urls: ["http://10.0.0.3:80"]}}
+`, client, search)
+	}
+	e := newFileEdge(t, file("1/1h", "1/1h"))
+	e.run(t, []fileStep{
+		{"GET http://a.test/fresh", nil, 200, "!Ratelimit"}, {"GET http://a.test/fresh", nil, 200, "hit"},
+		{"GET http://a.test/fresh", nil, 429, `Ratelimit-Policy: "forwarded";q=2;w=3600|Ratelimit: "forwarded";r=0|Retry-After`},
+		{"GET http://b.test/fresh", nil, 200, "X-Site: b"},
+		{"GET http://b.test/fresh", nil, 429, `Ratelimit-Policy: "client";q=1;w=3600|Retry-After|X-Site: b`},
+		{"GET http://icons.test/api/v1/search?q=a", nil, 200, `Ratelimit-Policy: "search";q=1;w=3600`},
+		{"GET http://icons.test/api/v1/search?q=a", nil, 429, ""},
+	})
+	e.write(t, file("9/1h", "8/1h"))
+	must(t, e.sites.Reload())
+	e.run(t, []fileStep{
+		{"GET http://a.test/fresh", nil, 429, ""}, // an unchanged limit keeps its window
+		{"GET http://b.test/fresh", nil, 200, "hit"},
+		{"GET http://icons.test/api/v1/search?q=a", nil, 200, `Ratelimit-Policy: "search";q=8;w=3600`},
+	})
+}
+
+// TestIconsWithRules: the fast path answers for the icons of a site whose rules match other paths,
+// and its hits are counted and logged for the site.
+func TestIconsWithRules(t *testing.T) {
+	origin := newOurOrigin()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	text := fmt.Sprintf("version: 1\nsites:\n  - name: icons\n    hosts: [edge.test]\n    icons: true\n    origins: {icons: {urls: [%q]}}\n    rules:\n", server.URL)
+	for rules, want := range map[string]bool{
+		"      - {match: {path: \"/old/**\"}, redirect: {to: \"/$1\"}}\n":                     true,
+		"      - {match: {path: \"/mdi/*.svg\"}, response_headers: {set: {X-Rule: \"1\"}}}\n": false,
+		"      - {match: {cookie: a}, response_headers: {set: {X-Rule: \"1\"}}}\n":            false,
+	} {
+		e := newFileEdge(t, text+rules)
+		e.library.Poll()
+		e.run(t, []fileStep{{"GET http://edge.test/mdi/home.svg", nil, 200, "<svg"}, {"GET http://edge.test/mdi/home.svg", nil, 200, "hit"}})
+		if out, ok := e.proxy.Answer(nil, ready("/mdi/home.svg")); ok != want {
+			t.Errorf("%s: answered %v, want %v: %q", rules, ok, want, out)
+		}
+	}
+}
+
 // TestReloadedCertificates: a reload brings the certificates of new sites, and those that can't be
 // used change nothing.
 func TestReloadedCertificates(t *testing.T) {
@@ -437,6 +499,9 @@ sites:
 	e.write(t, file(1000, ", key: {query: none}"))
 	must(t, e.sites.Reload())
 	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "uri-miss"}, {"GET http://b.test/fresh", nil, 200, "hit"}})
+	e.write(t, strings.Replace(file(1001, ", key: {query: none}"), "origins: {app: ", "origin: app\n    origins: {other: {urls: [\"http://10.0.0.3:80\"]}, app: ", 1))
+	must(t, e.sites.Reload())
+	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "hit"}}) // another origin has joined
 	e.write(t, "listen: {http: \":1\"}\n"+file(1001, ""))
 	if err := e.sites.Reload(); err == nil || !strings.Contains(err.Error(), ":1: listen: can't change without a restart") {
 		t.Error(err)

@@ -55,7 +55,7 @@ func TestConfigPlaces(t *testing.T) {
 		}
 		for _, v := range flagValues[f.Name] {
 			given := edgeFlags()
-			if f.Name != "icons" && f.Name != "iconify-host" {
+			if f.Name != "icons" && f.Name != "iconify-host" && f.Name != "limit" {
 				set(given, "proxy-all", "true")
 			}
 			set(given, f.Name, v)
@@ -64,8 +64,13 @@ func TestConfigPlaces(t *testing.T) {
 				t.Errorf("--%s %s: %v", f.Name, v, err)
 				continue
 			}
-			if !strings.Contains(string(text), strings.Fields(v)[0]) && v != "true" && v != "on" && v != "off" && !strings.Contains(v, "=") {
-				t.Errorf("--%s %s is not in the file:\n%s", f.Name, v, text)
+			for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return strings.ContainsRune(" ,=", r) }) {
+				if part == "off" {
+					part = "false"
+				}
+				if slices.Contains(settingsOf, f.Name) && !strings.Contains(string(text), part) {
+					t.Errorf("--%s %s: %s is not in the file:\n%s", f.Name, v, part, text)
+				}
 			}
 			loaded, err := flags.Parse("f", text, edgeFlags)
 			if err != nil {

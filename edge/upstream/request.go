@@ -31,7 +31,8 @@ type Request struct {
 	Interim func(Interim)
 	Upgrade string // protocols to switch to, for Upgrade; the response may be a 101
 
-	check bool // it is a health check
+	check bool   // it is a health check
+	turn  func() // to be called when the request has a slot; nil: by nobody
 
 	// SendTierSecret sends the tier secret. It is meant for an origin that is, or may be, an edge
 	// or iconedge's own origin, because any other could disclose the secret.
