@@ -380,6 +380,40 @@ sites:
 	})
 }
 
+// TestReloadedSettings: a reload turns addresses of a site with icons on and off.
+func TestReloadedSettings(t *testing.T) {
+	file := func(on bool) string {
+		return fmt.Sprintf("version: 1\nsites: [{name: icons, hosts: [icons.test], icons: true, iconify: %v, site: %v, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}}]\n", on, on)
+	}
+	e := newFileEdge(t, file(false))
+	for i, want := range []int{404, 200, 404} {
+		e.write(t, file(i == 1))
+		must(t, e.sites.Reload())
+		e.run(t, []fileStep{{"GET http://icons.test/collections", nil, want, ""}, {"GET http://icons.test/", nil, want, ""}})
+	}
+}
+
+// TestReloadedForwarding: a site that a reload has brought takes uploads, and its responses are purged
+// by address, although the edge has started without any such site.
+func TestReloadedForwarding(t *testing.T) {
+	const icons = "version: 1\nsites:\n  - {name: icons, hosts: [icons.test], icons: true, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}}\n"
+	e := newFileEdge(t, icons)
+	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 421, ""}})
+	e.write(t, icons+"  - {name: a, hosts: [a.test], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}\n")
+	must(t, e.sites.Reload())
+	resp, err := e.client.Post("http://a.test/upload", "text/plain", strings.NewReader(strings.Repeat("x", 1<<20)))
+	must(t, err)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("upload: %d", resp.StatusCode)
+	}
+	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, "uri-miss"}, {"GET http://a.test/fresh", nil, 200, "hit"}})
+	resp, err = http.Post(e.admin+"/purge", "application/json", strings.NewReader(`{"urls":["http://a.test/fresh"]}`))
+	must(t, err)
+	resp.Body.Close()
+	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, "uri-miss"}})
+}
+
 // TestIconsWithRules: the fast path answers for the icons of a site whose rules match other paths,
 // and its hits are counted and logged for the site.
 func TestIconsWithRules(t *testing.T) {

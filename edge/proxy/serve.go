@@ -67,7 +67,6 @@ type Options struct {
 // A Proxy answers every request of the public listeners.
 type Proxy struct {
 	Options Options
-	table   *router.Router
 	doors   doorkeeper
 	clock   clock
 
@@ -89,7 +88,6 @@ type Proxy struct {
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
 	h := &Proxy{Options: o, objects: objects.New(o.Cache), joined: cache.NewShare(o.Cache, o.CacheBytes/joinedPart), pieces: pieces.NewTable(o.CacheBytes / recentPart), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
-	h.table = routes.New(h.answer, h.serveUnknown, o.Sites.Icons != nil && o.Sites.Icons.Iconify)
 	h.Use(o.Sites)
 	return h
 }
@@ -100,11 +98,12 @@ type current struct {
 	seenHosts  knownHosts
 	seenMounts knownHosts // which are mounts of Iconify's API
 	hit        observe.SiteHits
+	table      *router.Router // of the edge's own paths
 }
 
 // Use makes the sites of set those of all requests from now on.
 func (h *Proxy) Use(set *vhosts.Set) {
-	next := &current{Set: set}
+	next := &current{Set: set, table: routes.New(h.answer, h.serveUnknown, set.Icons != nil && set.Icons.Iconify)}
 	if set.Icons != nil && set.Icons.Name != "" {
 		next.hit = h.Options.Metrics.SiteHits(set.Icons.Name)
 	}
@@ -257,7 +256,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	case r.mounted:
 		h.serveMounted(ctx)
 	case r.site.Icons:
-		h.table.Handler(ctx)
+		sites.table.Handler(ctx)
 	case r.isHealthCheck():
 		r.route = routes.Health
 		o, err := h.serveHealthPath(r)
