@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -470,6 +471,14 @@ func TestReloadedCertificates(t *testing.T) {
 	serves("b", "a")
 }
 
+// memory returns the heap in use after a collection, and the number of goroutines.
+func memory() (heap uint64, goroutines int) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc, runtime.NumGoroutine()
+}
+
 // TestReloads: reloads under load fail no request and give no wrong response; entries stay where
 // the site has the same name and key rules.
 func TestReloads(t *testing.T) {
@@ -484,13 +493,18 @@ sites:
       - {match: {path: "/k/**"}, ttl: 1h%s}
   - name: b
     hosts: [b.test]
-    origins: {app: {urls: ["http://10.0.0.2:80"]}}
-`, version, more)
+    origins: {app: {urls: ["http://10.0.0.2:80"], max_connections: %d}}
+`, version, more, 1000+version)
 	}
 	e := newFileEdge(t, file(0, ""))
 	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "10.0.0.1:80|uri-miss"}, {"GET http://b.test/fresh", nil, 200, "10.0.0.2:80"}})
-	const reloads = 300
-	var least, most atomic.Int64
+	reloads := 1000
+	if testing.Short() {
+		reloads = 300
+	}
+	var heap uint64
+	var goroutines int
+	var least, most, responses atomic.Int64
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
 	for range 4 {
@@ -512,6 +526,7 @@ sites:
 					t.Errorf("%d %s", resp.StatusCode, body)
 					return
 				}
+				responses.Add(2)
 			}
 		})
 	}
@@ -520,6 +535,16 @@ sites:
 		e.write(t, file(i+1, ""))
 		must(t, e.sites.Reload())
 		least.Store(int64(i + 1))
+		switch i {
+		case reloads / 3:
+			heap, goroutines = memory()
+		case reloads - 1:
+			if h, g := memory(); h > heap+4<<20 || g > goroutines+20 {
+				t.Errorf("%d bytes of heap and %d goroutines after %d reloads; %d and %d after a third of them", h, g, reloads, heap, goroutines)
+			} else {
+				t.Logf("%d reloads, %d responses; heap %d kB, then %d kB; %d goroutines, then %d", reloads, responses.Load(), heap>>10, h>>10, goroutines, g)
+			}
+		}
 		if i%50 == 0 { // a wrong file changes nothing
 			e.write(t, "version: 1\nsites: [")
 			if e.sites.Reload() == nil {

@@ -77,11 +77,14 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 	return set, nil
 }
 
-// retire ends the clients that are not among kept, after a while.
+// retire ends the checks and the idle connections of the clients that are not among kept, and after a
+// while the connections that requests in flight have used.
 func (b *Builder) retire(clients, kept map[string]*running, after time.Duration) {
 	for key, c := range clients {
 		if kept[key] == nil {
-			time.AfterFunc(after, func() { c.stop(); c.Close() })
+			c.stop()
+			c.Close()
+			time.AfterFunc(after, c.Close)
 		}
 	}
 }
