@@ -394,8 +394,8 @@ func TestReloadedSettings(t *testing.T) {
 	}
 }
 
-// TestReloadedForwarding: a site that a reload has brought takes uploads, and its responses are purged
-// by address, although the edge has started without any such site.
+// TestReloadedForwarding: a site that a reload has brought takes uploads, and its responses are
+// purged by address, although the edge has started without any such site.
 func TestReloadedForwarding(t *testing.T) {
 	const icons = "version: 1\nsites:\n  - {name: icons, hosts: [icons.test], icons: true, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}}\n"
 	e := newFileEdge(t, icons)

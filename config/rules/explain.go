@@ -94,7 +94,7 @@ func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 	}
 	b.WriteString(scheme + "://" + host + s.CacheTarget(d, q))
 	b.WriteString("\x00" + s.Name + "/" + s.KeyRules)
-	b.WriteString("\x00o=" + d.Choose(q)) // also of the only one, so that entries stay when a second one comes
+	b.WriteString("\x00o=" + d.Choose(q)) // of one too: entries stay when a second origin comes
 	for _, name := range d.Key.Headers {
 		name = canonical(name)
 		values := q.Header[name]

@@ -112,7 +112,8 @@ func (h *Proxy) Use(set *vhosts.Set) {
 
 // spares reports whether no rule of the site with icons can match the path of a target.
 func (c *current) spares(target []byte) bool {
-	return c.Icons.Spares(unsafe.String(unsafe.SliceData(target), len(target))) // valid during the call only
+	path := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the call only
+	return c.Icons.Spares(path)
 }
 
 // Sites returns the sites in use.

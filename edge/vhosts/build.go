@@ -77,8 +77,8 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 	return set, nil
 }
 
-// retire ends the checks and the idle connections of the clients that are not among kept, and after a
-// while the connections that requests in flight have used.
+// retire ends the checks and the idle connections of the clients that are not among kept, and after
+// a while the connections that requests in flight have used.
 func (b *Builder) retire(clients, kept map[string]*running, after time.Duration) {
 	for key, c := range clients {
 		if kept[key] == nil {

@@ -23,8 +23,8 @@ type Site struct {
 	Name     string
 	ProxyAll bool        // paths that are none of the edge's own are forwarded
 	Rules    *rules.Site // nil: none
-	// Client limits all requests of a client to the site, Forwarded those that the edge forwards. With
-	// the flags alone it is Admission that limits the latter.
+	// Client limits all requests of a client to the site, Forwarded those that the edge forwards.
+	// With flags alone Admission limits the latter.
 	Client, Forwarded Limit
 	// Origins are the upstreams by name. Without rules there is one, of the empty name.
 	Origins map[string]*Upstream

@@ -93,8 +93,8 @@ func Edge(name, program string, p Place, args ...string) (Spec, error) {
 	return s, err
 }
 
-// EdgeWithSites describes an edge of iconedge with a configuration file of 50 sites and 200 rules. The
-// site that gets the requests has icons, or it forwards every path.
+// EdgeWithSites describes an edge of iconedge with a configuration file of 50 sites and 200 rules.
+// The site that gets the requests has icons, or it forwards every path.
 func EdgeWithSites(name, program string, p Place, icons bool) (Spec, error) {
 	s, err := p.spec(name, program, "edge", "--config", filepath.Join(p.Dir, "sites.yaml"))
 	admin, adminErr := FreePort()
