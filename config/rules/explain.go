@@ -89,6 +89,7 @@ func (e Explanation) Text() string {
 // the site with its key rules and everything else that the rules put into keys.
 func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 	var b strings.Builder
+	b.Grow(len(scheme) + len(host) + len(q.Target) + 64)
 	if d.Key.Host != nil && !*d.Key.Host {
 		host = "_"
 	}
