@@ -57,7 +57,7 @@ var rooms = map[string]string{
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
 	// The pipeline and its fast path.
 	"edge/proxy": "internal/units cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
-		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config/rules edge/vhosts",
+		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config config/rules edge/vhosts",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
 	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
@@ -88,7 +88,7 @@ var rooms = map[string]string{
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
-	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/ratelimit edge/sites edge/upstream",
+	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/ratelimit edge/routes edge/sites edge/upstream",
 	// What an edge knows about an origin of our own: release, names, negative cache.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.

@@ -68,7 +68,11 @@ func TestFindings(t *testing.T) {
 		{"TTL", site("ttl: {\"99\": 1m}"), "\"99\" is no status"},
 		{"cache", site("rules:", "  - {cache: bypas}"), "did you mean bypass?"},
 		{"limit", site("limits: {client: 600}"), "is no limit"},
-		{"network", site("rules:", "  - {deny: [10.0.0.0/99]}"), "must be an address or a network"},
+		{"network", site("rules:", "  - {deny: [10.0.0.0/99]}"), `deny[0]: "10.0.0.0/99" is no network; must be an address or a network`},
+		{"no network", site("rules:", "  - {allow: []}"), "allow: names no network; must have one"},
+		{"origin", strings.Replace(site(), "http://10.0.0.5:3000", "ftp://a", 1), `urls[0]: "ftp://a" is no URL of an origin; must be`},
+		{"list", "- a\n", "f:1: file: a list; must be a map of fields"},
+		{"value", strings.Replace(site(), "[shop.test]", "{a: b}", 1), "hosts: a map; must be a value or a list of values"},
 		{"TLS without a listener", site("tls: {cert: a, key: b}"), "must have listen.https too"},
 		{"alias without end", "x: &a [*a]\n" + site(), "unknown field"},
 		{"aliases that multiply", strings.Replace(site(), "hosts: [shop.test]", "hosts: *j", 1), ""},
@@ -86,8 +90,13 @@ func TestFindings(t *testing.T) {
 			continue
 		}
 		for _, f := range all {
-			if strings.Contains(f.String(), "\n") || f.Line < 1 {
-				t.Errorf("%s: the finding %q is no line", row.name, f)
+			if text := f.String(); strings.Contains(text, "\n") || f.Line < 1 || f.Field == "" || !strings.Contains(f.Text, "; ") {
+				t.Errorf("%s: the finding %q is no line of FILE:LINE: FIELD: the error; the correct form", row.name, f)
+			}
+		}
+		for i, f := range all[1:] {
+			if f.Field == all[i].Field {
+				t.Errorf("%s: two findings about %s", row.name, f.Field)
 			}
 		}
 	}
@@ -174,4 +183,14 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestRedacted: the file that the admin listener shows has no secrets.
+func TestRedacted(t *testing.T) {
+	text := site("rules:", `  - {signed: {secret: hunter2}}`, `  - {signed: {secret: "${NAME:-hunter2}"}}`, `  - {signed: {secret: "${file:/run/sign}"}}`,
+		`  - {request_headers: {set: {Authorization: Bearer hunter2}}} # hunter2`) + "redis: redis://ann:hunter2@10.0.0.1\n"
+	shown := string((&File{Text: []byte(text)}).Redacted())
+	if strings.Contains(shown, "hunter2") || !strings.Contains(shown, "${file:/run/sign}") || !strings.Contains(shown, "10.0.0.1") {
+		t.Error(shown)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -35,7 +36,24 @@ func Schema(flags map[string]Flag) ([]byte, error) {
 		s.Properties[snake(name)] = flags[name].schema()
 	}
 	withoutNull(s)
+	limitValues(s.Properties["sites"].Items)
 	return json.MarshalIndent(s, "", "  ")
+}
+
+// limitValues limits the values of a site's fields that have a type of Go with more of them.
+func limitValues(site *schema) {
+	origin, rule := site.Properties["origins"].AdditionalProperties, site.Properties["rules"].Items
+	origin.Properties["policy"] = text(strings.Join(policies, "|"), "")
+	rule.Properties["cache"] = text(strings.Join(caches, "|"), "")
+	rule.Properties["limit"].Properties["key"] = text("client|path|header .+", "")
+	status := rule.Properties["redirect"].Properties["status"]
+	for _, one := range redirects {
+		status.Enum = append(status.Enum, one)
+	}
+	atLeast := func(least float64, of *schema) { of.Minimum = &least }
+	atLeast(200, rule.Properties["respond"].Properties["status"])
+	atLeast(0, origin.Properties["max_connections"])
+	atLeast(0, origin.Properties["weight"].Items)
 }
 
 // withoutNull removes null from the types of a schema, which the generator adds for pointers: an
@@ -78,7 +96,7 @@ func forms() map[reflect.Type]*schema {
 	duration := &schema{AnyOf: []*schema{text(`(\d+d)?((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*`, "a time, such as 30d, 1h30m or 10s"), zero}}
 	size := &schema{AnyOf: []*schema{text(`\d+(\.\d+)? ?([kKMGT]B|[KMGT]iB|B)`, "a size, such as 512MB (10^6) or 512MiB (2^20)"), zero}}
 	limit := text(`off|\d+/[0-9a-z]+`, "requests and a window, such as 600/1m, or off")
-	split := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object", Properties: map[string]*schema{"sticky": text(`client|cookie .+`, "")}, AdditionalProperties: &schema{Type: "integer"}}}}
+	split := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object", Properties: map[string]*schema{"sticky": text(`client|cookie .+`, "")}, AdditionalProperties: &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}}}}
 	lists := map[string]*schema{"include": words, "exclude": words}
 	return map[reflect.Type]*schema{
 		reflect.TypeFor[Strings]():  words,

@@ -24,7 +24,7 @@ import (
 // Config holds everything that an operator can set on an edge; Flags sets the defaults. Each
 // embedded type is a group of settings, and knows its flags and its errors.
 type Config struct {
-	Addresses
+	listen.Addresses
 	Ending
 	Origins       Origins       // groups of base URLs, in order of preference
 	OriginTimeout time.Duration // for an origin's response to begin; 0: the default of each path

@@ -62,15 +62,15 @@ func (s *Server) build() (err error) {
 	if err != nil {
 		return err
 	}
+	shared, err := s.openFleet()
+	if err != nil {
+		return err
+	}
 	own, forwarded := cfg.originTimeouts()
 	set, err := s.makeSites(upstream.Config{
 		Origins: cfg.Origins, FirstByte: own, MaxConns: cfg.OriginConns, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
 		Host: cfg.HostName(), SNI: cfg.OriginSNI, Ours: icon.FieldRelease,
-	})
-	if err != nil {
-		return err
-	}
-	shared, err := s.openFleet()
+	}, windows(shared))
 	if err != nil {
 		return err
 	}

@@ -102,10 +102,14 @@ func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 	return s.origin.CheckToken(token, s.library.MayGetSecret(true))
 }
 
+// forwards reports whether the edge may have to forward requests: with a file, a reload may bring a
+// site that does.
+func (s *Server) forwards() bool { return s.cfg.ProxyAll || s.cfg.Load != nil }
+
 // forwardedTarget returns the function that gives the targets by which a forwarded response may be
 // stored; nil, if the edge forwards nothing.
 func (s *Server) forwardedTarget() func(host, target string) []string {
-	if !s.cfg.ProxyAll {
+	if !s.forwards() {
 		return nil
 	}
 	return func(host, target string) []string { return s.proxy.Sites().CacheTargets(host, target) }
@@ -121,7 +125,7 @@ func (s *Server) purgeMethod() func(authorization []string, address string) (int
 
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
-	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: exchange.MaxBody, Uploads: s.cfg.ProxyAll, Tunnels: s.cfg.ProxyAll, Clients: s.cfg.Clients(),
+	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: exchange.MaxBody, Uploads: s.forwards(), Tunnels: s.forwards(), Clients: s.cfg.Clients(),
 		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/config/flags"
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
 )
@@ -20,7 +22,8 @@ type reloading struct {
 const keepClients = 15 * time.Minute
 
 // makeSites makes the sites of the flags or of the file, and the client of the main origin.
-func (s *Server) makeSites(c upstream.Config) (set *vhosts.Set, err error) {
+// share returns the window that edges share under a name; nil: they share none.
+func (s *Server) makeSites(c upstream.Config, share func(name string, own *ratelimit.Limiter) access.Window) (set *vhosts.Set, err error) {
 	if s.cfg.Load == nil {
 		s.upstream = upstream.New(c)
 		s.life.onEnd(s.upstream.Close)
@@ -29,6 +32,9 @@ func (s *Server) makeSites(c upstream.Config) (set *vhosts.Set, err error) {
 	}
 	c.ID = upstream.NewID()
 	s.sites = &vhosts.Reloader{Builder: vhosts.Builder{Life: s.life, Upstream: c, Drain: keepClients, Log: s.cfg.Log}, Load: s.cfg.Load, Record: s.metrics.ConfigReloaded}
+	if share != nil {
+		s.sites.Share = func(name string, own *ratelimit.Limiter) vhosts.Window { return share(name, own) }
+	}
 	s.life.onEnd(s.sites.Close)
 	set, s.upstream, err = s.sites.Start()
 	return set, err
@@ -48,7 +54,10 @@ func (s *Server) connectSites() {
 	if s.sites == nil {
 		return
 	}
-	s.sites.Use = s.proxy.Use
+	s.sites.Use = func(set *vhosts.Set) {
+		s.admission.Use(limitsOf(set))
+		s.proxy.Use(set)
+	}
 	// If the certificates in use are not those of the file, flags have replaced them for good.
 	c := s.sites.Certificates()
 	if s.listeners.Secured() && slices.Equal(c.Certs, s.cfg.TLSCerts) && slices.Equal(c.ACMEHosts, s.cfg.ACMEHosts) {
@@ -58,6 +67,17 @@ func (s *Server) connectSites() {
 			return s.listeners.Certify(secure)
 		}
 	}
+}
+
+// limitsOf returns the limits of the edge's own paths.
+func limitsOf(set *vhosts.Set) access.Limits {
+	limits := access.Limits{}
+	for class, of := range set.Limits {
+		if err := limits.Set(class + "=" + of); err != nil {
+			panic(err) // the file was checked
+		}
+	}
+	return limits
 }
 
 // originStats returns the function that counts requests to all origins.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -339,6 +340,102 @@ func countries(t *testing.T) string {
 	return path
 }
 
+// TestSiteLimits: each site counts for itself, its refusals have the RateLimit fields and the edits
+// of the site, and a reload changes limits, those of the edge's own paths too.
+func TestSiteLimits(t *testing.T) {
+	file := func(client, search string) string {
+		return fmt.Sprintf(`version: 1
+defaults: {limits: {search: 50/1h}}
+sites:
+  - name: a
+    hosts: [a.test]
+    limits: {forwarded: 2/1h}
+    origins: {app: {urls: ["http://10.0.0.1:80"]}}
+  - name: b
+    hosts: [b.test]
+    limits: {client: %s}
+    response_headers: {set: {X-Site: b}}
+    origins: {app: {urls: ["http://10.0.0.2:80"]}}
+  - name: icons
+    hosts: [icons.test]
+    icons: true
+    limits: {search: %s}
+    origins: {icons: {urls: ["http://10.0.0.3:80"]}}
+`, client, search)
+	}
+	e := newFileEdge(t, file("1/1h", "1/1h"))
+	e.run(t, []fileStep{
+		{"GET http://a.test/fresh", nil, 200, "!Ratelimit"}, {"GET http://a.test/fresh", nil, 200, "hit"},
+		{"GET http://a.test/fresh", nil, 429, `Ratelimit-Policy: "forwarded";q=2;w=3600|Ratelimit: "forwarded";r=0|Retry-After`},
+		{"GET http://b.test/fresh", nil, 200, "X-Site: b"},
+		{"GET http://b.test/fresh", nil, 429, `Ratelimit-Policy: "client";q=1;w=3600|Retry-After|X-Site: b`},
+		{"GET http://icons.test/api/v1/search?q=a", nil, 200, `Ratelimit-Policy: "search";q=1;w=3600`},
+		{"GET http://icons.test/api/v1/search?q=a", nil, 429, ""},
+	})
+	e.write(t, file("9/1h", "8/1h"))
+	must(t, e.sites.Reload())
+	e.run(t, []fileStep{
+		{"GET http://a.test/fresh", nil, 429, ""}, // an unchanged limit keeps its window
+		{"GET http://b.test/fresh", nil, 200, "hit"},
+		{"GET http://icons.test/api/v1/search?q=a", nil, 200, `Ratelimit-Policy: "search";q=8;w=3600`},
+	})
+}
+
+// TestReloadedSettings: a reload turns addresses of a site with icons on and off.
+func TestReloadedSettings(t *testing.T) {
+	file := func(on bool) string {
+		return fmt.Sprintf("version: 1\nsites: [{name: icons, hosts: [icons.test], icons: true, iconify: %v, site: %v, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}}]\n", on, on)
+	}
+	e := newFileEdge(t, file(false))
+	for i, want := range []int{404, 200, 404} {
+		e.write(t, file(i == 1))
+		must(t, e.sites.Reload())
+		e.run(t, []fileStep{{"GET http://icons.test/collections", nil, want, ""}, {"GET http://icons.test/", nil, want, ""}})
+	}
+}
+
+// TestReloadedForwarding: a site that a reload has brought takes uploads, and its responses are
+// purged by address, although the edge has started without any such site.
+func TestReloadedForwarding(t *testing.T) {
+	const icons = "version: 1\nsites:\n  - {name: icons, hosts: [icons.test], icons: true, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}}\n"
+	e := newFileEdge(t, icons)
+	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 421, ""}})
+	e.write(t, icons+"  - {name: a, hosts: [a.test], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}\n")
+	must(t, e.sites.Reload())
+	resp, err := e.client.Post("http://a.test/upload", "text/plain", strings.NewReader(strings.Repeat("x", 1<<20)))
+	must(t, err)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("upload: %d", resp.StatusCode)
+	}
+	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, "uri-miss"}, {"GET http://a.test/fresh", nil, 200, "hit"}})
+	resp, err = http.Post(e.admin+"/purge", "application/json", strings.NewReader(`{"urls":["http://a.test/fresh"]}`))
+	must(t, err)
+	resp.Body.Close()
+	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, "uri-miss"}})
+}
+
+// TestIconsWithRules: the fast path answers for the icons of a site whose rules match other paths,
+// and its hits are counted and logged for the site.
+func TestIconsWithRules(t *testing.T) {
+	origin := newOurOrigin()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	text := fmt.Sprintf("version: 1\nsites:\n  - name: icons\n    hosts: [edge.test]\n    icons: true\n    origins: {icons: {urls: [%q]}}\n    rules:\n", server.URL)
+	for rules, want := range map[string]bool{
+		"      - {match: {path: \"/old/**\"}, redirect: {to: \"/$1\"}}\n":                     true,
+		"      - {match: {path: \"/mdi/*.svg\"}, response_headers: {set: {X-Rule: \"1\"}}}\n": false,
+		"      - {match: {cookie: a}, response_headers: {set: {X-Rule: \"1\"}}}\n":            false,
+	} {
+		e := newFileEdge(t, text+rules)
+		e.library.Poll()
+		e.run(t, []fileStep{{"GET http://edge.test/mdi/home.svg", nil, 200, "<svg"}, {"GET http://edge.test/mdi/home.svg", nil, 200, "hit"}})
+		if out, ok := e.proxy.Answer(nil, ready("/mdi/home.svg")); ok != want {
+			t.Errorf("%s: answered %v, want %v: %q", rules, ok, want, out)
+		}
+	}
+}
+
 // TestReloadedCertificates: a reload brings the certificates of new sites, and those that can't be
 // used change nothing.
 func TestReloadedCertificates(t *testing.T) {
@@ -374,6 +471,14 @@ func TestReloadedCertificates(t *testing.T) {
 	serves("b", "a")
 }
 
+// memory returns the heap in use after a collection, and the number of goroutines.
+func memory() (heap uint64, goroutines int) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc, runtime.NumGoroutine()
+}
+
 // TestReloads: reloads under load fail no request and give no wrong response; entries stay where
 // the site has the same name and key rules.
 func TestReloads(t *testing.T) {
@@ -388,13 +493,18 @@ sites:
       - {match: {path: "/k/**"}, ttl: 1h%s}
   - name: b
     hosts: [b.test]
-    origins: {app: {urls: ["http://10.0.0.2:80"]}}
-`, version, more)
+    origins: {app: {urls: ["http://10.0.0.2:80"], max_connections: %d}}
+`, version, more, 1000+version)
 	}
 	e := newFileEdge(t, file(0, ""))
 	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "10.0.0.1:80|uri-miss"}, {"GET http://b.test/fresh", nil, 200, "10.0.0.2:80"}})
-	const reloads = 300
-	var least, most atomic.Int64
+	reloads := 1000
+	if testing.Short() {
+		reloads = 300
+	}
+	var heap uint64
+	var goroutines int
+	var least, most, responses atomic.Int64
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
 	for range 4 {
@@ -416,6 +526,7 @@ sites:
 					t.Errorf("%d %s", resp.StatusCode, body)
 					return
 				}
+				responses.Add(2)
 			}
 		})
 	}
@@ -424,6 +535,16 @@ sites:
 		e.write(t, file(i+1, ""))
 		must(t, e.sites.Reload())
 		least.Store(int64(i + 1))
+		switch i {
+		case reloads / 3:
+			heap, goroutines = memory()
+		case reloads - 1:
+			if h, g := memory(); h > heap+4<<20 || g > goroutines+20 {
+				t.Errorf("%d bytes of heap and %d goroutines after %d reloads; %d and %d after a third of them", h, g, reloads, heap, goroutines)
+			} else {
+				t.Logf("%d reloads, %d responses; heap %d kB, then %d kB; %d goroutines, then %d", reloads, responses.Load(), heap>>10, h>>10, goroutines, g)
+			}
+		}
 		if i%50 == 0 { // a wrong file changes nothing
 			e.write(t, "version: 1\nsites: [")
 			if e.sites.Reload() == nil {
@@ -437,6 +558,9 @@ sites:
 	e.write(t, file(1000, ", key: {query: none}"))
 	must(t, e.sites.Reload())
 	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "uri-miss"}, {"GET http://b.test/fresh", nil, 200, "hit"}})
+	e.write(t, strings.Replace(file(1001, ", key: {query: none}"), "origins: {app: ", "origin: app\n    origins: {other: {urls: [\"http://10.0.0.3:80\"]}, app: ", 1))
+	must(t, e.sites.Reload())
+	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "hit"}}) // another origin has joined
 	e.write(t, "listen: {http: \":1\"}\n"+file(1001, ""))
 	if err := e.sites.Reload(); err == nil || !strings.Contains(err.Error(), ":1: listen: can't change without a restart") {
 		t.Error(err)

@@ -187,7 +187,7 @@ func (b *bench) show() {
 	if len(b.result.Cells) == 0 {
 		return
 	}
-	for _, t := range []report.Table{b.result.CPUTable(0), b.result.CPUTable(b.rate), b.result.TargetTable(), b.result.MissTable()} {
+	for _, t := range []report.Table{b.result.CPUTable(0), b.result.CPUTable(b.rate), b.result.TargetTable(), b.result.SitesTable(), b.result.MissTable()} {
 		if len(t.Rows) > 0 && len(t.Head) > 1 {
 			fmt.Fprintln(b.std.Out)
 			report.Text(b.std.Out, t)

@@ -70,6 +70,9 @@ func (c column) asks(server *contender) bool {
 	if most, limited := connectionsOf[server.name]; limited && c.connections > most {
 		return false
 	}
+	if isOfSites(server.name) {
+		return !c.alone && c.coding == "" && c.connections == 0
+	}
 	return isPlainEdge(server.name) || !c.alone && (server.name != report.Limited || c.coding == "")
 }
 

@@ -28,7 +28,7 @@ type contender struct {
 	plans  map[string]*load.Plan
 }
 
-var contenders = []string{report.Ours, report.Before, report.Limited, report.Nginx, report.Varnish, report.HAProxy, report.Ceiling}
+var contenders = []string{report.Ours, report.Before, report.Limited, report.Sites, report.Forwarding, report.ForwardingSites, report.Nginx, report.Varnish, report.HAProxy, report.Ceiling}
 
 // wants reports whether a server is selected. The baseline is, if its program is given.
 func (b *bench) wants(name string) bool {
@@ -40,6 +40,11 @@ func (b *bench) wants(name string) bool {
 
 // isOurs reports whether the targets apply to a server.
 func isOurs(name string) bool { return name == report.Ours || name == report.Limited }
+
+// isOfSites reports whether a server is there for the table of sites alone.
+func isOfSites(name string) bool {
+	return name == report.Sites || name == report.Forwarding || name == report.ForwardingSites
+}
 
 // isPlainEdge reports whether a server is an edge without limits: this build, or the baseline.
 func isPlainEdge(name string) bool { return name == report.Ours || name == report.Before }
@@ -160,6 +165,10 @@ func (b *bench) specOf(name string, place peers.Place) (peers.Spec, error) {
 	// a limit that no client reaches, but that the edge counts every request for
 	case report.Limited:
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=1000000/1s")...)
+	case report.Sites, report.ForwardingSites:
+		return peers.EdgeWithSites(name, b.iconedge, place, name == report.Sites)
+	case report.Forwarding:
+		return peers.Edge(name, b.iconedge, place, "--proxy-all", "--origin-host", "origin")
 	case report.Reference:
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=off", "--http2-reference")...)
 	case report.Nginx:

@@ -56,7 +56,7 @@ func (b *bench) measureRound(ctx context.Context, round int) error {
 			}
 			for i := range b.contenders {
 				c := b.contenders[(i+round)%len(b.contenders)]
-				if c.plans[column.name] == nil {
+				if c.plans[column.name] == nil || rate > 0 && isOfSites(c.name) {
 					continue
 				}
 				r, err := b.measure(ctx, c, column, rate)

@@ -186,12 +186,7 @@ func useFile(std cli.Streams, fs *cli.Flags, cfg *edge.Config, name string) erro
 	of.Flags(values.FlagSet)
 	logFlags(values, std)
 	for flag := range given {
-		text := fs.Lookup(flag).Value.String()
-		all := []string{text}
-		if r, ok := fs.Lookup(flag).Value.(interface{ Repeatable() bool }); ok && r.Repeatable() {
-			all = strings.Fields(text)
-		}
-		for _, one := range all {
+		for _, one := range flags.Texts(fs.Lookup(flag)) {
 			if err := values.Set(flag, one); err != nil {
 				return err
 			}

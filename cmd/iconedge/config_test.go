@@ -152,7 +152,7 @@ func TestConfigSchema(t *testing.T) {
 	if err := validate(contractFile); err != nil {
 		t.Error(err)
 	}
-	for _, change := range [][2]string{{"30d", "30"}, {"origins:", "orgins:"}, {"cookie: session", "cooky: session"}, {"idle: 60s", "idle: 60"}, {"query: none", "query: some"}} {
+	for _, change := range [][2]string{{"30d", "30"}, {"origins:", "orgins:"}, {"cookie: session", "cooky: session"}, {"idle: 60s", "idle: 60"}, {"query: none", "query: some"}, {"cache: bypass", "cache: bypas"}, {"status: 301", "status: 299"}, {"policy: least_conn", "policy: least"}} {
 		if validate(strings.Replace(contractFile, change[0], change[1], 1)) == nil {
 			t.Errorf("%s is valid", change[1])
 		}

@@ -53,15 +53,9 @@ func (l *Loaded) Apply(fs *flag.FlagSet, given map[string]bool) error {
 	for _, name := range names(f.Flags) {
 		errs = append(errs, set(name, f.Flags[name]...))
 	}
-	icons, forwards, limits := "off", "false", map[string]config.Limit{}
-	for class, limit := range f.Defaults.Limits {
-		limits[class] = limit
-	}
+	icons, forwards := "off", "false"
 	for i := range f.Sites {
 		s := &f.Sites[i]
-		for class, limit := range s.Limits {
-			limits[class] = limit
-		}
 		if on(s.Icons, f.Defaults.Icons) {
 			icons = "on"
 			for _, host := range first(s.IconifyHost, f.Defaults.IconifyHost) {
@@ -77,13 +71,32 @@ func (l *Loaded) Apply(fs *flag.FlagSet, given map[string]bool) error {
 	if dir := f.Cache.Disk.Dir; dir != "" && f.Flags["acme-dir"] == nil {
 		errs = append(errs, set("acme-dir", filepath.Join(dir, "acme")))
 	}
+	given = nil // the rest follows from all sites, to which Override has added the flags
+	limits := l.ClassLimits()
 	for _, class := range names(limits) {
-		if class != "client" {
-			errs = append(errs, set("limit", class+"="+string(limits[class])))
+		errs = append(errs, set("limit", class+"="+limits[class]))
+	}
+	return errors.Join(append(errs, set("icons", icons), set("proxy-all", forwards))...)
+}
+
+// ClassLimits returns the limits of the edge's own paths, by class or PLAN:CLASS: those of the site
+// with icons, and those that it inherits.
+func (l *Loaded) ClassLimits() map[string]string {
+	limits := map[string]string{}
+	add := func(of map[string]config.Limit) {
+		for class, limit := range of {
+			if class != "client" && class != "forwarded" { // which each site counts by itself
+				limits[class] = string(limit)
+			}
 		}
 	}
-	given = nil // these two follow from all sites
-	return errors.Join(append(errs, set("icons", icons), set("proxy-all", forwards))...)
+	add(l.File.Defaults.Limits)
+	for i := range l.File.Sites {
+		if s := &l.File.Sites[i]; on(s.Icons, l.File.Defaults.Icons) {
+			add(s.Limits)
+		}
+	}
+	return limits
 }
 
 func on(all ...*bool) bool {
@@ -108,7 +121,11 @@ func (l *Loaded) Override(fs *flag.FlagSet, given map[string]bool) error {
 	changes := map[string]any{}
 	for _, name := range names(given) {
 		f := fs.Lookup(name)
-		if key := ofSites[name]; key != "" && name != "limit" { // limits of classes are the edge's
+		if name == "limit" {
+			l.overrideLimits(value(f).(map[string]string))
+			continue
+		}
+		if key := ofSites[name]; key != "" {
 			changes[key] = value(f)
 			continue
 		}
@@ -136,6 +153,22 @@ func (l *Loaded) Override(fs *flag.FlagSet, given map[string]bool) error {
 		*l = *again
 	}
 	return err
+}
+
+// overrideLimits sets the limits of classes in all sites. Limits of other classes stay.
+func (l *Loaded) overrideLimits(given map[string]string) {
+	of := []*map[string]config.Limit{&l.File.Defaults.Limits}
+	for i := range l.File.Sites {
+		of = append(of, &l.File.Sites[i].Limits)
+	}
+	for _, limits := range of {
+		if *limits == nil {
+			*limits = map[string]config.Limit{}
+		}
+		for class, limit := range given {
+			(*limits)[class] = config.Limit(limit)
+		}
+	}
 }
 
 // overrideOrigin sets a flag about hosts or origins in the only site of the file.
@@ -166,6 +199,17 @@ func (l *Loaded) overrideOrigin(name, text string) error {
 	return nil
 }
 
+// Texts returns the values of a flag that was given, each as on the command line.
+func Texts(f *flag.Flag) []string {
+	if some, ok := f.Value.(interface{ Given() []string }); ok { // its String has the defaults too
+		return some.Given()
+	}
+	if repeatable(f) {
+		return strings.Fields(f.Value.String())
+	}
+	return []string{f.Value.String()}
+}
+
 // value returns the value of a flag in the form of a file.
 func value(f *flag.Flag) any {
 	text := f.Value.String()
@@ -179,7 +223,7 @@ func value(f *flag.Flag) any {
 	}
 	switch f.Name {
 	case "negative-ttl", "limit":
-		return pairs(strings.Fields(text))
+		return pairs(Texts(f))
 	case "ignore-query":
 		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 	case "bypass-cookie":

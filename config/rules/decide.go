@@ -334,5 +334,8 @@ func (s *Site) candidates(path string, room *[4]uint64) bitset {
 	return set
 }
 
+// ResponseEdits returns the edits of responses by the site itself.
+func (s *Site) ResponseEdits() []*config.Edits { return s.whole.ResponseEdits }
+
 // Grace returns the grace of the site itself, which rules may replace.
 func (s *Site) Grace() *config.Duration { return s.whole.Grace }

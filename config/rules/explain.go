@@ -89,12 +89,13 @@ func (e Explanation) Text() string {
 // the site with its key rules and everything else that the rules put into keys.
 func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 	var b strings.Builder
+	b.Grow(len(scheme) + len(host) + len(q.Target) + 64)
 	if d.Key.Host != nil && !*d.Key.Host {
 		host = "_"
 	}
 	b.WriteString(scheme + "://" + host + s.CacheTarget(d, q))
 	b.WriteString("\x00" + s.Name + "/" + s.KeyRules)
-	b.WriteString("\x00o=" + d.Choose(q)) // also of the only one, so that entries stay when a second one comes
+	b.WriteString("\x00o=" + d.Choose(q)) // of one too: entries stay when a second origin comes
 	for _, name := range d.Key.Headers {
 		name = canonical(name)
 		values := q.Header[name]

@@ -13,7 +13,7 @@ func withLabels(selector, labels string) string {
 }
 
 // sitesBoard shows the sites of a configuration file, selected by their names, and the file itself.
-var sitesBoard = board{"sites", "Sites", "The sites of a configuration file, selected above. Hits on the fast path of a site with icons are on the other boards only.", []row{
+var sitesBoard = board{"sites", "Sites", "The sites of a configuration file, selected above.", []row{
 	{"Now", []panel{
 		stat("Responses", perSecond, "Responses for the selected sites.", `sum(rate(`+ofSites+`@rate))`),
 		stat("Answered 5xx", share, "Of the responses of the selected sites.", `(sum(rate(`+withLabels(ofSites, `status="5xx"`)+`@rate)) or vector(0)) / sum(rate(`+ofSites+`@rate))`).above(.0005, .0072).exact(3),

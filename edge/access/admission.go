@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/eligible"
@@ -51,34 +52,56 @@ type Options struct {
 // requires one, and must be within the limit of its client or of its token's plan.
 type Admission struct {
 	Options
-	limits [routes.Classes]limit
-	plans  map[planClass]limit // limits of single plans
-	tokens *tokens             // nil: tokens are not checked
+	rates atomic.Pointer[rates]
 
 	clients Clients
 }
 
+// rates are the limits in use. They never change; Use replaces them.
+type rates struct {
+	limits [routes.Classes]limit
+	plans  map[planClass]limit // limits of single plans
+	tokens *tokens             // nil: tokens are not checked
+}
+
 // NewAdmission returns an Admission whose windows are empty.
 func NewAdmission(o Options) *Admission {
-	a := &Admission{Options: o, plans: map[planClass]limit{}, clients: o.Rules.Clients()}
-	for class := routes.ClassSearch; class < routes.Classes; class++ {
-		a.limits[class] = newLimit(o.Rules.Limits.Of(class), class.String(), o.Share)
+	a := &Admission{Options: o, clients: o.Rules.Clients()}
+	a.rates.Store(&rates{})
+	a.Use(o.Rules.Limits)
+	return a
+}
+
+// Use makes limits those of all requests from now on. The windows of unchanged ones stay.
+func (a *Admission) Use(limits Limits) {
+	before := a.rates.Load()
+	next := &rates{plans: map[planClass]limit{}, tokens: before.tokens}
+	renew := func(was limit, of ratelimit.Limit, name string) limit {
+		if was.own != nil && was.own.Limit() == of {
+			return was
+		}
+		return newLimit(of, name, a.Share)
 	}
-	for name, of := range o.Rules.Limits {
+	for class := routes.ClassSearch; class < routes.Classes; class++ {
+		next.limits[class] = renew(before.limits[class], limits.Of(class), class.String())
+	}
+	for name, of := range limits {
 		if plan, class, ok := strings.Cut(name, ":"); ok {
-			a.plans[planClass{plan, routes.ClassNamed(class)}] = newLimit(of, name, o.Share)
+			at := planClass{plan, routes.ClassNamed(class)}
+			next.plans[at] = renew(before.plans[at], of, name)
 		}
 	}
-	if o.Rules.RequireToken || len(a.plans) > 0 {
-		a.tokens = newTokens(o.CheckToken)
+	if next.tokens == nil && (a.Rules.RequireToken || len(next.plans) > 0) {
+		next.tokens = newTokens(a.CheckToken)
 	}
-	return a
+	a.rates.Store(next)
 }
 
 // limiters returns the limiters that are not off.
 func (a *Admission) limiters() iter.Seq[*ratelimit.Limiter] {
+	r := a.rates.Load()
 	return func(yield func(*ratelimit.Limiter) bool) {
-		for _, l := range slices.AppendSeq(a.limits[:], maps.Values(a.plans)) {
+		for _, l := range slices.AppendSeq(slices.Clone(r.limits[:]), maps.Values(r.plans)) {
 			if l.own != nil && !yield(l.own) {
 				return
 			}
@@ -115,7 +138,7 @@ const sweepEvery = 10 * time.Second
 // A Count is the limit that a request was counted against, for its RateLimit fields. Its Limit is
 // off if the request was not counted.
 type Count struct {
-	Class    routes.Class
+	Name     string // of the class of the request, or of a limit of a site
 	Limit    ratelimit.Limit
 	Decision ratelimit.Decision
 }
@@ -124,7 +147,7 @@ type Count struct {
 // and its outcome if the request may not proceed.
 func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time) (Count, exchange.Outcome, error) {
 	class := route.Class()
-	if a.limits[class].own == nil && a.tokens == nil {
+	if r := a.rates.Load(); r.limits[class].own == nil && r.tokens == nil {
 		return Count{}, exchange.Own, nil
 	}
 	if x.Tier {
@@ -150,7 +173,7 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 }
 
 // Counts reports whether calls of a class are counted against a limit.
-func (a *Admission) Counts(class routes.Class) bool { return a.limits[class].own != nil }
+func (a *Admission) Counts(class routes.Class) bool { return a.rates.Load().limits[class].own != nil }
 
 // AdmitFast decides about an eligible request. It is not ok where Admit has to decide. It does not
 // count a request over the limit, because Admit counts that again and returns the 429.
@@ -158,7 +181,7 @@ func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count,
 	if a.Rules.RequireToken && class.Licensed() {
 		return c, false
 	}
-	l := a.limits[class]
+	l := a.rates.Load().limits[class]
 	if (l.own != nil || a.Lists != nil) && q.Forwarded && len(a.clients.Trusted) > 0 {
 		return c, false // the forwarding fields name the client
 	}
@@ -174,7 +197,7 @@ func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count,
 	if a.Share != nil {
 		return c, false // the limit is in Redis, and the fast path must not block
 	}
-	if c = (Count{class, l.own.Limit(), l.own.Allow(q.Client, q.Now)}); c.Decision.OK {
+	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(q.Client, q.Now)}); c.Decision.OK {
 		a.Observer.Counted(class, true)
 	}
 	return c, c.Decision.OK
@@ -184,7 +207,8 @@ func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count,
 // its class requires a token and the request has no valid one, it also returns the outcome and the
 // error to answer with.
 func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.Time, exempt bool) (l *license, c Count, o exchange.Outcome, err error) {
-	if a.tokens == nil || !class.Licensed() {
+	tokens := a.rates.Load().tokens
+	if tokens == nil || !class.Licensed() {
 		return nil, c, exchange.Own, nil
 	}
 	token, given := bearer(x.Lines(fieldAuthorization))
@@ -202,7 +226,7 @@ func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.T
 		patience = a.TokenTimeout
 	}
 	limited := false
-	l, err = a.tokens.verify(token, now, patience, func() error {
+	l, err = tokens.verify(token, now, patience, func() error {
 		if exempt {
 			return nil
 		}
@@ -230,7 +254,7 @@ func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.T
 // can try tokens at all endpoints together no faster than at auth/verify alone. The RateLimit
 // fields describe this limit only if it ends the request.
 func (a *Admission) countGuess(client netip.Addr, now time.Time) (Count, error) {
-	l := a.limits[routes.ClassVerify]
+	l := a.rates.Load().limits[routes.ClassVerify]
 	if l.own == nil {
 		return Count{}, nil
 	}
@@ -272,14 +296,15 @@ func bearer(lines [][]byte) (token string, given bool) {
 // against the limit of its class for the client's address. The RateLimit fields report the state of
 // that limit, on refused requests too.
 func (a *Admission) count(client netip.Addr, class routes.Class, l *license, now time.Time) (Count, error) {
+	rates := a.rates.Load()
 	if l != nil {
-		if of, ok := a.plans[planClass{l.plan, class}]; ok && of.own == nil {
+		if of, ok := rates.plans[planClass{l.plan, class}]; ok && of.own == nil {
 			return Count{}, nil
 		} else if ok {
 			return a.counted(class, of, of.window.AllowKey([16]byte(l.sum[:16]), now))
 		}
 	}
-	if of := a.limits[class]; of.own != nil {
+	if of := rates.limits[class]; of.own != nil {
 		return a.counted(class, of, of.window.Allow(client, now))
 	}
 	return Count{}, nil
@@ -287,8 +312,27 @@ func (a *Admission) count(client netip.Addr, class routes.Class, l *license, now
 
 // counted returns a limit's decision about a call of a class, with the 429 if it is over.
 func (a *Admission) counted(class routes.Class, of limit, d ratelimit.Decision) (Count, error) {
-	c := Count{class, of.own.Limit(), d}
+	c := Count{class.String(), of.own.Limit(), d}
 	a.Observer.Counted(class, d.OK)
+	if !d.OK {
+		return c, tooMany(d)
+	}
+	return c, nil
+}
+
+// CountSite counts a request against the limit of a name that its site has. It returns the 429 if
+// the client is over it.
+func (a *Admission) CountSite(x *exchange.Request, name string, l interface {
+	Allow(client netip.Addr, now time.Time) ratelimit.Decision
+}, of ratelimit.Limit, now time.Time) (Count, error) {
+	if x.Tier || a.Lists.Of(x.Client) == Allowed {
+		return Count{}, nil
+	}
+	d := l.Allow(x.Client, now)
+	if class := routes.ClassNamed(name); class != routes.ClassNone {
+		a.Observer.Counted(class, d.OK)
+	}
+	c := Count{name, of, d}
 	if !d.OK {
 		return c, tooMany(d)
 	}

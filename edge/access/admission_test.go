@@ -36,7 +36,7 @@ func TestPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := NewAdmission(Options{Rules: Rules{Limits: l}}).plans
+	p := NewAdmission(Options{Rules: Rules{Limits: l}}).rates.Load().plans
 	if of := p[planClass{"lifetime", routes.ClassSearch}].own; len(p) != 2 || of == nil || of.Limit().N != 600 || p[planClass{"team-2", routes.ClassIcon}].own != nil {
 		t.Errorf("the limits of plans are %v", p)
 	}

@@ -52,6 +52,14 @@ func (l *Limits) String() string {
 	return b.String()[1:]
 }
 
+// Given returns the limits that were set, without the defaults.
+func (l *Limits) Given() (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(*l)) {
+		all = append(all, name+"="+(*l)[name].String())
+	}
+	return all
+}
+
 // Set parses CLASS=LIMIT or PLAN:CLASS=LIMIT.
 func (l *Limits) Set(s string) error {
 	name, value, _ := strings.Cut(s, "=")

@@ -17,6 +17,32 @@ import (
 
 const handshakeTimeout = 10 * time.Second
 
+// Addresses configures where the edge listens without TLS. It uses Listener and AdminListener, if
+// they are set, and does not listen on the addresses.
+type Addresses struct {
+	Listen      string // public address, HOST:PORT
+	AdminListen string // address of health, readiness, metrics and purges
+
+	Listener, AdminListener net.Listener
+}
+
+// Flags registers the flags of the addresses.
+func (a *Addresses) Flags(fs *flag.FlagSet) {
+	fs.StringVar(&a.Listen, "listen", ":8080", "public `address`, HOST:PORT")
+	fs.StringVar(&a.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz, /metrics and /purge; keep it private")
+}
+
+// Validate returns what is wrong with the addresses.
+func (a *Addresses) Validate() error {
+	var errs []error
+	for _, f := range []struct{ flag, address string }{{"--listen", a.Listen}, {"--admin-listen", a.AdminListen}} {
+		if f.address != "" {
+			errs = append(errs, hostport.Check(f.flag, f.address))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Secure configures TLS. Without TLSListen the edge serves no TLS.
 type Secure struct {
 	TLSListen     string   // address for HTTP/1.1 and HTTP/2 on TCP, and for HTTP/3 on UDP

@@ -58,7 +58,7 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil {
 		return false
 	}
-	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route.OfSite() && !sites.Icons.Pages {
+	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route.OfSite() && !sites.Icons.Pages || m.target.route.OfIconify() && !sites.Icons.Iconify {
 		return false
 	}
 	if !sites.spares(q.Target) || !h.Options.Cache.View(m.target.key, &m.view) {
@@ -412,7 +412,7 @@ type fastJoin struct {
 // must put the response back. parsed means that the pipeline has parsed the target lately.
 func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request, parsed bool) (ok bool) {
 	sites := h.current.Load()
-	if !pieces.MayBeData(q.Target) || h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || h.Options.Library.Known() == "" {
+	if !pieces.MayBeData(q.Target) || h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || !sites.Icons.Iconify || h.Options.Library.Known() == "" {
 		return false
 	}
 	mounted := sites.seenMounts.has(q.Host)

@@ -158,7 +158,7 @@ func writeLimit(r *request) {
 		return
 	}
 	var buf [64]byte
-	name := r.count.Class.String()
+	name := r.count.Name
 	r.Response.Set("RateLimit-Policy", string(ratelimit.AppendPolicy(buf[:0], name, r.count.Limit)))
 	r.Response.Set("RateLimit", string(ratelimit.AppendState(buf[:0], name, r.count.Decision)))
 }

@@ -37,6 +37,8 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	err := h.refuseForwarded(r, q)
 	if err != nil {
 		o = exchange.Refused
+	} else if err = h.countSite(r, routes.ClassForwarded.String(), r.site.Forwarded); err != nil {
+		o = exchange.Limited
 	} else if r.count, o, err = h.Options.Admission.Admit(r.Request, routes.Forwarded, r.now); err == nil {
 		o, err = h.pass(r, q)
 	}

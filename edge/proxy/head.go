@@ -108,9 +108,9 @@ func (w *headWriter) append(dst []byte, t *head) []byte {
 	}
 	if c := t.count; c != nil && !c.Limit.Off() {
 		dst, at = w.name(dst, lineLimitPolicy, blockLimitPolicy)
-		dst = w.end(ratelimit.AppendPolicy(dst, c.Class.String(), c.Limit), at)
+		dst = w.end(ratelimit.AppendPolicy(dst, c.Name, c.Limit), at)
 		dst, at = w.name(dst, lineLimit, blockLimit)
-		dst = w.end(ratelimit.AppendState(dst, c.Class.String(), c.Decision), at)
+		dst = w.end(ratelimit.AppendState(dst, c.Name, c.Decision), at)
 	}
 	if t.altSvc != "" {
 		dst = w.text(dst, lineAltSvc, blockAltSvc, t.altSvc)

@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
@@ -28,12 +28,9 @@ type ruled struct {
 // decide applies the limit and the rules of a request's site. It reports whether they have answered
 // the request.
 func (h *Proxy) decide(r *request) (answered bool) {
-	if s := r.site; s.Limit != nil && !h.exempt(r) {
-		if d := s.Limit.Allow(r.Client, r.now); !d.OK {
-			wait := strconv.FormatInt(int64(d.RetryAfter/time.Second), 10)
-			h.end(r, exchange.Limited, problem.New(http.StatusTooManyRequests, "over the limit of requests; try again in "+wait+" s").With("Retry-After", wait))
-			return true
-		}
+	if err := h.countSite(r, "client", r.site.Client); err != nil {
+		h.end(r, exchange.Limited, err)
+		return true
 	}
 	if r.site.Rules == nil {
 		return false
@@ -78,6 +75,19 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	return true
 }
 
+// countSite counts a request against a limit of its site. It returns the 429 if the client is over
+// it, which has the RateLimit fields.
+func (h *Proxy) countSite(r *request, name string, l vhosts.Limit) error {
+	if l.Own == nil {
+		return nil
+	}
+	count, err := h.Options.Admission.CountSite(r.Request, name, l.Window, l.Own.Limit(), r.now)
+	if err != nil {
+		r.count = count
+	}
+	return err
+}
+
 // exempt reports whether limits do not count a request.
 func (h *Proxy) exempt(r *request) bool {
 	return r.Tier || h.Options.Admission.Lists.Of(r.Client) == access.Allowed
@@ -109,12 +119,17 @@ func fieldsOf(r *request) http.Header {
 	return head
 }
 
-// editResponse edits the fields of the response as the rules say.
+// editResponse edits the fields of the response as the site and its rules say. A response that was
+// decided before the rules has the edits of the site.
 func (r *request) editResponse() {
-	if r.ruled == nil {
-		return
+	var edits []*config.Edits
+	switch {
+	case r.ruled != nil:
+		edits = r.ruled.ResponseEdits
+	case r.site.Rules != nil:
+		edits = r.site.Rules.ResponseEdits()
 	}
-	for _, e := range r.ruled.ResponseEdits {
+	for _, e := range edits {
 		for _, name := range e.Remove {
 			r.Response.Remove(name)
 		}

@@ -67,7 +67,6 @@ type Options struct {
 // A Proxy answers every request of the public listeners.
 type Proxy struct {
 	Options Options
-	table   *router.Router
 	doors   doorkeeper
 	clock   clock
 
@@ -90,7 +89,6 @@ type Proxy struct {
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
 	h := &Proxy{Options: o, objects: objects.New(o.Cache), joined: cache.NewShare(o.Cache, o.CacheBytes/joinedPart), pieces: pieces.NewTable(o.CacheBytes / recentPart), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
-	h.table = routes.New(h.answer, h.serveUnknown, o.Sites.Icons != nil && o.Sites.Icons.Iconify)
 	h.Use(o.Sites)
 	return h
 }
@@ -101,11 +99,12 @@ type current struct {
 	seenHosts  knownHosts
 	seenMounts knownHosts // which are mounts of Iconify's API
 	hit        observe.SiteHits
+	table      *router.Router // of the edge's own paths
 }
 
 // Use makes the sites of set those of all requests from now on.
 func (h *Proxy) Use(set *vhosts.Set) {
-	next := &current{Set: set}
+	next := &current{Set: set, table: routes.New(h.answer, h.serveUnknown, set.Icons != nil && set.Icons.Iconify)}
 	if set.Icons != nil && set.Icons.Name != "" {
 		next.hit = h.Options.Metrics.SiteHits(set.Icons.Name)
 	}
@@ -114,7 +113,8 @@ func (h *Proxy) Use(set *vhosts.Set) {
 
 // spares reports whether no rule of the site with icons can match the path of a target.
 func (c *current) spares(target []byte) bool {
-	return c.Icons.Spares(unsafe.String(unsafe.SliceData(target), len(target))) // valid during the call only
+	path := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the call only
+	return c.Icons.Spares(path)
 }
 
 // Sites returns the sites in use.
@@ -258,7 +258,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	case r.mounted:
 		h.serveMounted(ctx)
 	case r.site.Icons:
-		h.table.Handler(ctx)
+		sites.table.Handler(ctx)
 	case r.isHealthCheck():
 		r.route = routes.Health
 		o, err := h.serveHealthPath(r)

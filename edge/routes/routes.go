@@ -82,7 +82,10 @@ func (r Route) OfSite() bool { return r == Page || r == SiteFile }
 
 // Open reports whether no address of the route ever requires a licence token, although others of
 // its class do.
-func (r Route) Open() bool { return r == Iconify || r == IconifySearch || r == IconifyLists }
+func (r Route) Open() bool { return r.OfIconify() }
+
+// OfIconify reports whether the route is one of Iconify's addresses.
+func (r Route) OfIconify() bool { return r == Iconify || r == IconifySearch || r == IconifyLists }
 
 // Licensed reports whether a licence token can be required for the routes of c.
 func (c Class) Licensed() bool {

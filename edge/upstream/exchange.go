@@ -53,6 +53,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request, requestTime time.Time, first *firstTry) (*Response, error) {
 	firstByte := c.patience(r).FirstByte
 	head := time.AfterFunc(firstByte-time.Since(requestTime), func() { cancel(errNoHead) })
+	r.turn = func() { head.Reset(firstByte) }
 	r.Upload.watch(head, firstByte)
 	resp, err := c.send(ctx, r, first)
 	r.Upload.watch(nil, 0)
@@ -134,10 +135,6 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	}
 	ctx, t := newAttempt(c.direct(ctx, o, r), r)
 	t.atLeast = min(c.patience(r).FirstByte/4, checkTimeout/2) // another origin had half of it
-	if patience > 0 {
-		late := time.AfterFunc(patience, func() { t.end(errLate) })
-		defer late.Stop()
-	}
 	req, err := o.request(ctx, r, header)
 	if err != nil {
 		return nil, inconclusive, err
@@ -155,12 +152,14 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	case o.http2():
 		transport = c.http2
 	}
-	began := time.Now()
 	slot, err := c.hold(ctx, o, r)
 	if err != nil {
 		return nil, inconclusive, err
 	}
-	waited := time.Since(began)
+	if patience > 0 {
+		late := time.AfterFunc(patience, func() { t.end(errLate) })
+		defer late.Stop()
+	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		slot.release()
@@ -171,9 +170,6 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 		v, err := classify(ctx, err)
 		if failed := r.Upload.Err(); failed != nil {
 			return nil, inconclusive, failed // the client has failed, and not the origin
-		}
-		if c.bounded && waited > c.patience(r).FirstByte/2 && errors.Is(err, ErrTimeout) {
-			return nil, inconclusive, fmt.Errorf("%w: %w", ErrBusy, err) // it waited for most
 		}
 		return nil, v, err
 	}
@@ -194,15 +190,15 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 
 // tryHeld makes a lean try, which holds a slot of the origin until the end of the response.
 func (c *Client) tryHeld(ctx context.Context, o *origin, patience time.Duration, r Request, header http.Header, fresh bool) (*http.Response, outcome, error) {
+	slot, err := c.hold(ctx, o, r)
+	if err != nil {
+		return nil, inconclusive, err
+	}
 	if patience > 0 {
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
 		late := time.AfterFunc(patience, func() { end(errLate) })
 		defer late.Stop()
-	}
-	slot, err := c.hold(ctx, o, r)
-	if err != nil {
-		return nil, inconclusive, err
 	}
 	resp, v, err := c.tryLean(ctx, o, r, header, fresh)
 	if err != nil {
@@ -218,7 +214,8 @@ func (c *Client) tryHeld(ctx context.Context, o *origin, patience time.Duration,
 	return resp, v, nil
 }
 
-// hold waits for a slot of an origin.
+// hold waits for a slot of an origin. The time for the response of a bounded client begins with the
+// slot.
 func (c *Client) hold(ctx context.Context, o *origin, r Request) (*lease, error) {
 	if r.check && c.bounded {
 		return newSlots(1).take(ctx, false) // requests that wait must not make an origin unhealthy
@@ -229,6 +226,9 @@ func (c *Client) hold(ctx context.Context, o *origin, r Request) (*lease, error)
 			err = fmt.Errorf("%w: %w", ErrBusy, err)
 		}
 		return nil, err
+	}
+	if c.bounded && r.turn != nil {
+		r.turn()
 	}
 	o.active.Add(1)
 	slot.ended = func() { o.active.Add(-1) }

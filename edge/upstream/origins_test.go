@@ -346,7 +346,7 @@ func TestBounded(t *testing.T) {
 			<-release
 		}
 		if r.URL.Path == "/slow" {
-			time.Sleep(2 * time.Second)
+			time.Sleep(600 * time.Millisecond)
 		}
 	}))
 	defer s.Close()
@@ -372,15 +372,18 @@ func TestBounded(t *testing.T) {
 	if v, err := c.probe(t.Context(), c.origins[0]); v != success {
 		t.Errorf("the health check: %v", err)
 	}
-	// A request whose turn comes just before its time is over was kept waiting all the same.
+	// A request whose turn comes just before its time is over has all its time for the response.
 	late := make(chan error, 1)
 	go func() {
-		_, err := c.Do(t.Context(), Request{Method: "GET", Target: "/slow", Patience: &Patience{FirstByte: time.Second, Idle: time.Second}})
+		a, err := c.Do(t.Context(), Request{Method: "GET", Target: "/slow", Patience: &Patience{FirstByte: time.Second, Idle: time.Second}})
+		if err == nil {
+			a.Body.Close()
+		}
 		late <- err
 	}()
 	time.AfterFunc(800*time.Millisecond, func() { close(release) })
-	if p, ok := errors.AsType[*problem.Problem](<-late); !ok || p.Status != http.StatusServiceUnavailable {
-		t.Errorf("%v, want a 503", p)
+	if err := <-late; err != nil {
+		t.Error(err)
 	}
 	if err := <-done; err != nil {
 		t.Error(err)

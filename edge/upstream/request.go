@@ -34,7 +34,8 @@ type Request struct {
 	// TakesKnown says that the response may be one with a Known.
 	TakesKnown bool
 
-	check bool // it is a health check
+	check bool   // it is a health check
+	turn  func() // to be called when the request has a slot; nil: by nobody
 
 	// SendTierSecret sends the tier secret. It is meant for an origin that is, or may be, an edge
 	// or iconedge's own origin, because any other could disclose the secret.

@@ -18,6 +18,7 @@ import (
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
@@ -28,10 +29,12 @@ type Builder struct {
 	Upstream upstream.Config // of every client, besides what the file says
 	Drain    time.Duration   // for which a client without a site is kept, for requests in flight
 	Log      *slog.Logger
+	// Share returns the window that edges share under a name; nil: limits are not shared.
+	Share func(name string, own *ratelimit.Limiter) Window
 
 	mu      sync.Mutex
 	clients map[string]*running
-	limits  map[string]*ratelimit.Limiter
+	limits  map[string]Limit
 }
 
 // A running client checks its origins until stop is called.
@@ -56,8 +59,8 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 			return nil, config.Findings{l.File.Find(fmt.Sprintf("sites[%d].icons", i), errIcons)}
 		}
 	}
-	next := &building{Builder: b, clients: map[string]*running{}, limits: map[string]*ratelimit.Limiter{}}
-	set := &Set{table: l.Table, by: map[*rules.Site]*Site{}, none: &Site{Site: &sites.Site{}}, hash: l.File.SHA256, text: l.File.Redacted()}
+	next := &building{Builder: b, clients: map[string]*running{}, limits: map[string]Limit{}}
+	set := &Set{table: l.Table, by: map[*rules.Site]*Site{}, none: &Site{Site: &sites.Site{}}, Limits: l.ClassLimits(), hash: l.File.SHA256, text: l.File.Redacted()}
 	for _, r := range l.Table.Sites {
 		s := next.site(r)
 		if s.Icons {
@@ -74,11 +77,14 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 	return set, nil
 }
 
-// retire ends the clients that are not among kept, after a while.
+// retire ends the checks and the idle connections of the clients that are not among kept, and after
+// a while the connections that requests in flight have used.
 func (b *Builder) retire(clients, kept map[string]*running, after time.Duration) {
 	for key, c := range clients {
 		if kept[key] == nil {
-			time.AfterFunc(after, func() { c.stop(); c.Close() })
+			c.stop()
+			c.Close()
+			time.AfterFunc(after, c.Close)
 		}
 	}
 }
@@ -87,7 +93,7 @@ func (b *Builder) retire(clients, kept map[string]*running, after time.Duration)
 type building struct {
 	*Builder
 	clients map[string]*running
-	limits  map[string]*ratelimit.Limiter
+	limits  map[string]Limit
 }
 
 // site makes a site of a file.
@@ -103,28 +109,39 @@ func (b *building) site(r *rules.Site) *Site {
 	for name, o := range r.Origins {
 		s.Origins[name] = b.upstream(o)
 	}
-	rate := func(of config.Limit, name string) *ratelimit.Limiter {
-		limit, err := ratelimit.ParseLimit(string(of))
-		if err != nil || limit.Off() {
-			return nil
-		}
-		key := r.Name + " " + name + " " + string(of)
-		if b.limits[key] == nil {
-			if b.limits[key] = b.Builder.limits[key]; b.limits[key] == nil {
-				b.limits[key] = ratelimit.New(limit, ratelimit.Options{})
-			}
-		}
-		return b.limits[key]
-	}
-	client, has := r.Limits["client"]
-	if !has {
-		client = r.Defaults.Limits["client"]
-	}
-	s.Limit = rate(client, "client")
+	s.Client = b.limit(r.Name, "client", limitOf(r, "client"), true)
+	s.Forwarded = b.limit(r.Name, routes.ClassForwarded.String(), limitOf(r, routes.ClassForwarded.String()), true)
 	for _, limit := range r.RuleLimits() {
-		limit.State = rate(config.Limit(limit.Rate), limit.Name)
+		limit.State = b.limit(r.Name, limit.Name, config.Limit(limit.Rate), false).Own
 	}
 	return s
+}
+
+// limitOf returns the limit of a class that a site has or inherits; empty: none.
+func limitOf(r *rules.Site, class string) config.Limit {
+	if of, ok := r.Limits[class]; ok {
+		return of
+	}
+	return r.Defaults.Limits[class]
+}
+
+// limit returns a limit of a site. An equal one of the site keeps its windows.
+func (b *building) limit(site, name string, of config.Limit, shared bool) Limit {
+	rate, err := ratelimit.ParseLimit(string(of))
+	if err != nil || rate.Off() {
+		return Limit{}
+	}
+	key := site + " " + name + " " + string(of)
+	l, known := b.Builder.limits[key]
+	if !known {
+		own := ratelimit.New(rate, ratelimit.Options{})
+		l = Limit{own, own}
+		if shared && b.Share != nil {
+			l.Window = b.Share(site+"/"+name, own)
+		}
+	}
+	b.limits[key] = l
+	return l
 }
 
 func on(all ...*bool) bool {
@@ -266,7 +283,7 @@ func (b *Builder) Sweep(now time.Time) {
 	limits := slices.Collect(maps.Values(b.limits))
 	b.mu.Unlock()
 	for _, l := range limits {
-		l.Sweep(now)
+		l.Own.Sweep(now)
 	}
 }
 

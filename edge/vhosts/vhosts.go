@@ -6,6 +6,7 @@ package vhosts
 
 import (
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -22,19 +23,32 @@ type Site struct {
 	Name     string
 	ProxyAll bool        // paths that are none of the edge's own are forwarded
 	Rules    *rules.Site // nil: none
-	Limit    *ratelimit.Limiter
+	// Client limits all requests of a client to the site, Forwarded those that the edge forwards.
+	// With flags alone Admission limits the latter.
+	Client, Forwarded Limit
 	// Origins are the upstreams by name. Without rules there is one, of the empty name.
 	Origins map[string]*Upstream
 }
 
 // Plain reports whether the settings of the site alone decide about the paths that Spares names.
-func (s *Site) Plain() bool { return s.Limit == nil && (s.Rules == nil || s.Rules.Plain()) }
+func (s *Site) Plain() bool { return s.Client.Own == nil && (s.Rules == nil || s.Rules.Plain()) }
 
 // Spares reports whether no rule of a plain site can match the path of a target.
 func (s *Site) Spares(target string) bool { return s.Rules == nil || s.Rules.Spares(target) }
 
 // ClientHost reports whether the origin of a site without rules gets the client's Host.
 func (s *Site) ClientHost() bool { return s.Origins[""] != nil && s.Origins[""].ClientHost }
+
+// A Limit counts requests of a site. If it is off, Own is nil.
+type Limit struct {
+	Own    *ratelimit.Limiter
+	Window Window // Own, or a window that edges share
+}
+
+// A Window counts requests: in this edge's memory, or in the memory that edges share.
+type Window interface {
+	Allow(client netip.Addr, now time.Time) ratelimit.Decision
+}
 
 // An Upstream is an origin of a site.
 type Upstream struct {
@@ -45,14 +59,15 @@ type Upstream struct {
 
 // A Set has all sites of an edge. It never changes.
 type Set struct {
-	Icons *Site // the site with the edge's own paths; nil: none
-	table *rules.Table
-	by    map[*rules.Site]*Site
-	one   *Site    // of flags; nil: the sites are those of table
-	hosts []string // of one; none: any
-	none  *Site    // for requests whose host has no site
-	hash  string
-	text  []byte
+	Icons  *Site             // the site with the edge's own paths; nil: none
+	Limits map[string]string // of the edge's own paths, by class or PLAN:CLASS
+	table  *rules.Table
+	by     map[*rules.Site]*Site
+	one    *Site    // of flags; nil: the sites are those of table
+	hosts  []string // of one; none: any
+	none   *Site    // for requests whose host has no site
+	hash   string
+	text   []byte
 }
 
 // Single returns the Set of one site, which answers for hosts, or if there are none, for any.

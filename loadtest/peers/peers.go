@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-//go:embed nginx.conf varnish.vcl haproxy.cfg h2o.conf openssl.cnf
+//go:embed nginx.conf varnish.vcl haproxy.cfg h2o.conf openssl.cnf sites.yaml
 var files embed.FS
 
 var templates = template.Must(template.ParseFS(files, "*"))
@@ -47,6 +47,9 @@ type Spec struct {
 	PEM    string
 	Store  bool   // nginx: cache responses; otherwise it only forwards
 	Memory string // folder whose files count as memory of the server: a cache in a tmpfs
+	Admin  netip.AddrPort
+	Sites  []string // names of the sites of an edge
+	Icons  bool     // the first one has icons
 }
 
 // Root reports whether root starts the servers, which some configurations must say.

@@ -3,6 +3,7 @@
 package peers
 
 import (
+	"cmp"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -90,6 +91,19 @@ func Edge(name, program string, p Place, args ...string) (Spec, error) {
 	s.Args = append(s.Args, args...)
 	s.Env = []string{"GOMAXPROCS=" + strconv.Itoa(p.Cores)}
 	return s, err
+}
+
+// EdgeWithSites describes an edge of iconedge with a configuration file of 50 sites and 200 rules.
+// The site that gets the requests has icons, or it forwards every path.
+func EdgeWithSites(name, program string, p Place, icons bool) (Spec, error) {
+	s, err := p.spec(name, program, "edge", "--config", filepath.Join(p.Dir, "sites.yaml"))
+	admin, adminErr := FreePort()
+	s.File, s.Admin, s.Icons = "sites.yaml", admin, icons
+	for i := range 50 {
+		s.Sites = append(s.Sites, "site"+strconv.Itoa(i))
+	}
+	s.Env = []string{"GOMAXPROCS=" + strconv.Itoa(p.Cores)}
+	return s, cmp.Or(err, adminErr)
 }
 
 // Origin describes an origin of iconedge over a published store.

@@ -28,6 +28,12 @@ const (
 	Ours    = "iconedge"
 	Limited = "iconedge, limits counted" // the CDN path too, which has no limit by default
 	Before  = "iconedge, baseline"       // another build of the edge
+	// Sites has a configuration file with 50 sites and 200 rules, Forwarding --proxy-all instead of
+	// icons, and ForwardingSites both.
+	Sites           = "iconedge, 50 sites"
+	Forwarding      = "iconedge, forwarding"
+	ForwardingSites = "iconedge, forwarding, 50 sites"
+
 	Nginx   = "nginx"
 	Varnish = "Varnish"
 	HAProxy = "HAProxy"
