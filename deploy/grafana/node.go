@@ -32,7 +32,7 @@ var nodeBoard = board{"node", "Node", "One edge or shield, selected above: its r
 	{"The machine", []panel{
 		lines("Processors", number, "Processors that it keeps busy.", q(`rate(process_cpu_seconds_total{@node}@rate)`, "{{instance}}")),
 		lines("Memory", size, "Resident memory of the process, Go's heap, and the cache's own count.", q(`sum(process_resident_memory_bytes{@node})`, "resident"), q(`sum(go_memstats_heap_inuse_bytes{@node})`, "heap"), q(`sum(iconedge_edge_cache_bytes{@node})`, "cache")),
-		lines("Longest pause of the collector", seconds, "All requests wait that long.", q(`max by (instance) (go_gc_duration_seconds{@node,quantile="1"})`, "{{instance}}")),
+		lines("Longest pause of the collector", seconds, "All requests wait that long.", q(`max by (instance) (go_gc_duration_seconds{@node})`, "{{instance}}")),
 		lines("Goroutines", whole, "They grow with requests under way; without these, something is stuck.", q(`sum by (instance) (go_goroutines{@node})`, "{{instance}}")),
 		lines("Descriptors", whole, "Open ones, and how many there may be.", q(`sum by (instance) (process_open_fds{@node})`, "{{instance}}"), q(`min(process_max_fds{@node})`, "at most")),
 		lines("Sent, of its capacity", share, "Bodies, of what the network of a node can send (recording.rules.yaml); four fifths for a quarter of an hour are EdgeNearCapacity: [runbook]("+runbooks+"EdgeNearCapacity.md).",
