@@ -11,6 +11,7 @@ import (
 
 	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/publish"
 	"github.com/iconedge/iconedge/origin/withdrawal"
 )
 
@@ -67,8 +68,23 @@ func withdraw(ctx context.Context, std cli.Streams, args []string) error {
 	case err != nil:
 		return err
 	}
+	if !*undo {
+		warnUnknown(ctx, std, bucket, target)
+	}
 	_, err = fmt.Fprintf(std.Out, "%s %s target=%s by=%q reason=%q\n", now.Format(time.RFC3339), did, target, *by, *reason)
 	return err
+}
+
+// warnUnknown warns of a target that no release has, because the operator may have mistyped it. The
+// withdrawal stands, for the releases to come.
+func warnUnknown(ctx context.Context, std cli.Streams, bucket objectstore.Bucket, target string) {
+	known, err := publish.Contains(ctx, bucket, target)
+	switch {
+	case err != nil:
+		fmt.Fprintf(std.Err, "iconedge: %s is withdrawn, but the releases in the store can't be read, so it is not known whether one has it: %s\n", target, cli.OneLine(err))
+	case !known:
+		fmt.Fprintf(std.Err, "iconedge: no release in the store has %s, so nothing changes now; check the name, and end a mistaken withdrawal with --undo\n", target)
+	}
 }
 
 // person returns USER@MACHINE.

@@ -52,6 +52,12 @@ func TestWithdraw(t *testing.T) {
 	for _, s := range all {
 		wait(s, "/demo/arrow.svg", 200)
 	}
+	for target, unknown := range map[string]bool{"demo": false, "demo/arrow": false, "demo/arow": true, "dema": true} {
+		_, stderr, status := harness.Call(t, home, "withdraw", target)
+		if status != 0 || strings.Contains(stderr, "no release in the store has "+target) != unknown {
+			t.Errorf("withdraw %s: status %d, stderr %q", target, status, stderr)
+		}
+	}
 	for _, wrong := range []string{"withdraw", "withdraw Demo/arrow", "withdraw demo arrow", "withdraw demo --list", "withdraw demo --store ftp://x"} {
 		if stdout, stderr, status := harness.Call(t, home, strings.Fields(wrong)...); status != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("iconedge %s: status %d, stdout %q, stderr %q", wrong, status, stdout, stderr)

@@ -40,8 +40,11 @@ const (
 	// wrong. The clocks of machines that are synchronised differ by less.
 	MaxSkew = time.Minute
 
-	UnreachedFor   = 5 * time.Second // from the first failure to a warning, if no origin was reached
-	unpublishedFor = time.Minute     // the same, if an origin was reached that has no release yet: its first start copies one from the store
+	// UnreachedFor is the time from the first failure to a warning, if no origin was reached.
+	UnreachedFor = 5 * time.Second
+	// unpublishedFor is the same, if the origin has no release yet: at its first start an origin
+	// copies one from the store.
+	unpublishedFor = time.Minute
 )
 
 // An Observer records what a Library learns.

@@ -32,7 +32,7 @@ func (a *Addresses) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&a.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz, /metrics and /purge; keep it private")
 }
 
-// Validate returns what is wrong with the addresses.
+// Validate checks the form of the addresses.
 func (a *Addresses) Validate() error {
 	var errs []error
 	for _, f := range []struct{ flag, address string }{{"--listen", a.Listen}, {"--admin-listen", a.AdminListen}} {

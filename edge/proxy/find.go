@@ -328,7 +328,7 @@ type fastMiss struct {
 	accept  string
 	secure  bool
 	arrived time.Time
-	top     func(now time.Time, status, body int) // counts the response; nil: it is not in the sample
+	top     func(now time.Time, status, body int) // counts the response; nil: not in the sample
 
 	fetch  *collapse.Fetch
 	began  bool // the request began it

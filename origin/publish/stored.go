@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -137,4 +138,51 @@ func earlier(all []*release.Manifest, current release.Current) *release.Manifest
 		}
 	}
 	return newest
+}
+
+// Contains reports whether a stored release has a pack or, as PACK/NAME, an icon or an alias. Of an
+// archive it reads only the directory.
+func Contains(ctx context.Context, b objectstore.Bucket, target string) (bool, error) {
+	all, _, err := manifests(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	pack, name, one := strings.Cut(target, "/")
+	looked := map[string]bool{} // releases share archives
+	for _, m := range all {
+		for _, p := range m.Packs {
+			if p.Key != pack || looked[p.Archive.Hash] {
+				continue
+			}
+			looked[p.Archive.Hash] = true
+			if !one {
+				return true, nil
+			}
+			a, err := release.OpenArchive(&storedObject{ctx, b, release.ArchiveKey(p.Archive.Hash)}, p.Archive.Size)
+			if err != nil {
+				return false, err
+			}
+			if _, ok := a.Find(name); ok {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// A storedObject is an object of the store as an io.ReaderAt.
+type storedObject struct {
+	ctx   context.Context
+	store objectstore.RangeReader
+	key   string
+}
+
+// ReadAt reads len(p) bytes from an offset.
+func (o *storedObject) ReadAt(p []byte, off int64) (int, error) {
+	r, err := o.store.OpenRange(o.ctx, o.key, off, int64(len(p)))
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	return io.ReadFull(r, p)
 }

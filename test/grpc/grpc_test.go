@@ -69,7 +69,7 @@ func program(t *testing.T) string {
 
 var listening = regexp.MustCompile(`"?address"?[=:]"?([0-9.]+:[0-9]+)"?,? ?"?for"?[=:]"?public`)
 
-// serve runs grpc-go's interoperability server. At the end it logs how many requests the server got.
+// serve runs grpc-go's interoperability server. At the end it logs how many requests came.
 func serve(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
