@@ -11,7 +11,6 @@ import (
 type fetch struct {
 	size   int                             // of the request, in bytes
 	fresh  bool                            // it is the first of its connection
-	more   bool                            // something may have arrived meanwhile
 	append func(dst []byte) (whole []byte) // the response; nil: the server must answer
 	result any                             // for the server
 	ready  atomic.Bool
@@ -41,7 +40,6 @@ func (c *Conn) fetch(s *Scratch, early []byte, now time.Time, f *fetch) bool {
 func (c *Conn) fetched(s *Scratch) Next {
 	f, early := c.backlog.fetch, c.backlog.early
 	if !f.ready.Load() {
-		f.more = true
 		return Wait
 	}
 	c.backlog = nil
@@ -57,14 +55,11 @@ func (c *Conn) fetched(s *Scratch) Next {
 	if c.sendTurn(s.out, nil, early, now) != nil {
 		return c.lost()
 	}
-	switch {
-	case c.backlog != nil:
+	if c.backlog != nil {
 		return Wait
-	case len(early) > 0:
-		c.backlog = &backlog{early: early}
-		return Again
-	case f.more || c.ending:
-		return Again
 	}
-	return Wait
+	if len(early) > 0 {
+		c.backlog = &backlog{early: early}
+	}
+	return Again // requests may have arrived meanwhile, and their events have passed
 }

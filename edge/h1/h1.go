@@ -110,6 +110,7 @@ type Conn struct {
 	closing atomic.Bool
 	begun   bool // bytes have arrived
 	ending  bool // on an event loop: the client will send nothing more
+	unread  bool // on an event loop: bytes may have arrived that no turn has read
 }
 
 // A serving is the state of a connection that only a goroutine needs.

@@ -113,14 +113,14 @@ func (c *Conn) Turn(s *Scratch, ending bool) Next {
 	switch {
 	case c.backlog != nil:
 		return Wait
-	case len(early) == 0 && (c.ending || n == len(s.in)):
+	case len(early) == 0 && (c.ending || c.unread):
 		return Again
 	case len(early) == 0:
 		return Wait
 	case why == forFastPath:
 		c.backlog = &backlog{early: bytes.Clone(early)}
 		return Again
-	case s.declined && c.fetch(s, early, now, &fetch{fresh: fresh && answered == 0, more: n == len(s.in)}):
+	case s.declined && c.fetch(s, early, now, &fetch{fresh: fresh && answered == 0}):
 		return Wait
 	}
 	c.toServer(early, now)
@@ -133,6 +133,7 @@ func (c *Conn) Turn(s *Scratch, ending bool) Next {
 // that is 0, next says how the turn ends.
 func (c *Conn) arrived(s *Scratch) (n int, next Next) {
 	if b := c.backlog; b != nil {
+		c.unread = true // this turn may be that of an event for bytes, too
 		err := c.tryWrite(&b.unsent, &b.body)
 		if err == syscall.EAGAIN {
 			return 0, Wait
@@ -150,12 +151,13 @@ func (c *Conn) arrived(s *Scratch) (n int, next Next) {
 	}
 	n, err := c.socket.TryRead(s.in[:])
 	if err == syscall.EAGAIN {
-		c.ending = false // the event was that of an earlier turn
+		c.ending, c.unread = false, false // the event was that of an earlier turn
 		return 0, Wait
 	}
 	if err != nil {
 		return 0, c.lost()
 	}
+	c.unread = n == len(s.in)
 	return n, Again
 }
 
@@ -281,7 +283,7 @@ func (c *Conn) Expired(now time.Time) bool {
 func (c *Conn) toServer(already []byte, now time.Time) {
 	c.serve()
 	c.buffered.replace(already)
-	c.ending = false
+	c.ending, c.unread = false, false
 	c.phase.enter(Busy, now)
 	c.socket.Detach()
 }

@@ -30,8 +30,9 @@ type wire struct {
 	sent     bytes.Buffer
 	timer    time.Time
 	detached bool
-	woken    bool
+	full     bool // the client took only a part of the last write
 	closed   bool
+	event    bool // the loop shall call Turn
 }
 
 // next lets some bytes arrive, or the end, alone or with the last bytes. It returns whether the
@@ -76,6 +77,7 @@ func (w *wire) TryWrite(p []byte) (int, error) {
 	}
 	w.sent.Write(p[:n])
 	if n < len(p) {
+		w.full = true
 		return n, syscall.EAGAIN
 	}
 	return n, nil
@@ -84,7 +86,7 @@ func (w *wire) TryWrite(p []byte) (int, error) {
 func (w *wire) SetTimer(at time.Time) { w.timer = at }
 func (w *wire) Detach()               { w.detached = true }
 func (w *wire) Attach()               { w.detached = false }
-func (w *wire) Wake()                 { w.woken = true }
+func (w *wire) Wake()                 { w.event = true }
 
 // Read is for the server, which waits.
 func (w *wire) Read(p []byte) (int, error) {
@@ -126,28 +128,35 @@ func looped(t *testing.T, w *wire) string {
 	c := NewLooped(w, w, f, &limits, addressOf(w))
 	c.delivery.unacked = func(net.Conn) int64 { return 0 }
 	scratch := NewScratch()
+	w.event = true
 	for over := false; ; {
 		if f.waiting != nil && (w.fin || random.IntN(3) == 0) {
-			w.woken = false
-			if f.waiting(); !w.woken {
+			w.event = false
+			if f.waiting(); !w.event {
 				t.Fatal("the loop is not woken when a response is ready")
 			}
 			f.waiting = nil
 		}
-		// As from epoll: an event for bytes, for the end, for room, or for several of them.
-		ending := false
-		if !w.fin {
-			ending = w.next()
+		// As from epoll: an event for bytes, for the end, for room, or for several of them, and none
+		// for bytes that a turn has left unread.
+		if unread, ended := len(w.arrived), w.fin; !w.fin {
+			w.next()
+			w.event = w.event || len(w.arrived) > unread || w.fin != ended
 		}
 		if random != nil {
 			w.room += random.IntN(100 << random.IntN(12))
+			w.event = w.event || w.full && w.room > 0
 		}
 		if over && w.room > 0 {
 			t.Fatalf("a connection waits after the last event, with %q unread; it has sent %q", w.arrived, w.sent.Bytes())
 		}
+		if !w.event {
+			continue
+		}
+		w.event, w.full = false, false
 		next := Again
 		for next == Again {
-			next = c.Turn(scratch, ending)
+			next = c.Turn(scratch, w.fin)
 		}
 		switch next {
 		case ForServer:
@@ -156,7 +165,7 @@ func looped(t *testing.T, w *wire) string {
 			}
 			c.Rest(time.Now())
 			if len(w.arrived) > 0 || w.fin {
-				over = false
+				over, w.event = false, true
 				continue // as after an event that came meanwhile
 			}
 		case End:
@@ -164,6 +173,9 @@ func looped(t *testing.T, w *wire) string {
 		}
 		if w.detached {
 			t.Fatal("a resting connection is detached")
+		}
+		if c.backlog == nil && len(w.arrived) > 0 {
+			t.Fatalf("a connection waits with %q unread; it has sent %q", w.arrived, w.sent.Bytes())
 		}
 		over = w.fin && c.backlog == nil
 	}
@@ -320,4 +332,51 @@ func BenchmarkTurn(b *testing.B) {
 			b.Fatal("not answered")
 		}
 	}
+}
+
+// Requests that arrive during a fetch, or while the client takes no response, are answered without
+// a further event: an edge-triggered descriptor reports them once.
+func TestNoRequestIsLeftUnread(t *testing.T) {
+	hit, miss := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
+	for name, tt := range map[string]struct {
+		first, later string
+		room         int // of the client at first
+		responses    int
+	}{
+		"during a fetch, behind another request": {miss + hit, hit, 1 << 20, 3},
+		"during a fetch":                         {miss, hit + hit, 1 << 20, 3},
+		"while the client takes nothing":         {strings.Repeat(hit, turnAnswers+1), hit, 0, turnAnswers + 2},
+	} {
+		w := &wire{random: rand.New(rand.NewPCG(1, 2)), room: tt.room, arrived: []byte(tt.first)}
+		f := &later{}
+		c := NewLooped(w, w, f, &limits, addressOf(w))
+		c.delivery.unacked = func(net.Conn) int64 { return 0 }
+		scratch := NewScratch()
+		turn := func() {
+			for c.Turn(scratch, false) == Again {
+			}
+		}
+		turn()
+		w.arrived = append(w.arrived, tt.later...)
+		turn() // the event of the later bytes
+		w.room = 1 << 20
+		if f.ready != nil {
+			f.ready(func(dst []byte) []byte { return append(dst, hitHead+"GET"...) }, nil)
+		}
+		turn() // the event of the room, or that the response is ready
+		if n := strings.Count(w.sent.String(), "HTTP/1.1 200"); n != tt.responses || len(w.arrived) > 0 {
+			t.Errorf("%s: %d responses, want %d; %q is unread", name, n, tt.responses, w.arrived)
+		}
+	}
+}
+
+// later makes the responses to requests for /miss ready when the test says so.
+type later struct {
+	hits
+	ready func(func([]byte) []byte, any)
+}
+
+func (l *later) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) bool {
+	l.ready = ready
+	return bytes.HasPrefix(r.Target, []byte("/miss"))
 }
