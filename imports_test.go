@@ -63,7 +63,7 @@ var rooms = map[string]string{
 	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
 	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation internal/inflate github.com/klauspost/compress github.com/molecule-man/go-brrr",
 	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/slabs",
-	"edge/cache/disk":         "cachepolicy edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
+	"edge/cache/disk":         "cachepolicy files edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
 	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation",
 	"edge/cache/invalidation": "edge/cache/batches edge/cache/hashes",
 	"edge/cache/codec":        "cachepolicy",

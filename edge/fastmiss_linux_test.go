@@ -8,9 +8,14 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -22,7 +27,7 @@ func manyOrigin(w http.ResponseWriter, r *http.Request) {
 	pack, name, ok := strings.Cut(strings.TrimSuffix(r.URL.Path[1:], ".svg"), "/")
 	switch {
 	case !ok || !strings.HasSuffix(r.URL.Path, ".svg"):
-		newOurOrigin().ServeHTTP(w, r)
+		manyNames.ServeHTTP(w, r)
 		return
 	case name == "broken":
 		w.WriteHeader(http.StatusInternalServerError)
@@ -61,6 +66,26 @@ func manyOrigin(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
+// manyNames lists the icons of manyOrigin that the tests request.
+var manyNames = func() *listing {
+	names := " broken damaged first icon-0 icon-1 icon-2 icon-3 icon-4 icon-9 private second"
+	return newListing("free"+names, "mdi"+names, "small"+names)
+}()
+
+// A fetching counts the requests whose response is fetched on an event loop.
+type fetching struct {
+	*proxy.Proxy
+	fetches atomic.Int64
+}
+
+func (f *fetching) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) bool {
+	ok := f.Proxy.Fetch(q, client, ready)
+	if ok {
+		f.fetches.Add(1)
+	}
+	return ok
+}
+
 // fetchedDates are those of responses of two edges, which may be from different seconds.
 var fetchedDates = regexp.MustCompile("Date: [^\r]*")
 
@@ -79,10 +104,11 @@ func TestFastMissEqualsPipeline(t *testing.T) {
 		var got [2]string
 		for i, loop := range []listen.Loop{listen.LoopOn, listen.LoopOff} {
 			e := newEdgeTest(t, http.HandlerFunc(manyOrigin))
-			must(t, e.library.Poll())
+			e.learnAll(t)
 			e.get(t, "/mdi/first.svg") // it makes the edge know that the origin is one of ours
 			ln := listenTest(t)
-			var handler listen.Handler = e.Proxy
+			fetches := &fetching{Proxy: e.Proxy}
+			var handler listen.Handler = fetches
 			if loop == listen.LoopOff {
 				handler = pipelineOnly{e.Proxy}
 			}
@@ -94,6 +120,11 @@ func TestFastMissEqualsPipeline(t *testing.T) {
 				}
 			}
 			ask(t, ln.Addr().String(), "GET /mdi/second.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n"+last)
+			defer func() {
+				if n := fetches.fetches.Load(); loop == listen.LoopOn && n < 15 {
+					t.Errorf("%q: %d responses were fetched on the loop", fields, n)
+				}
+			}()
 			got[i] = fetchedDates.ReplaceAllString(timelessAll(ask(t, ln.Addr().String(), requests.String()+last)), "Date: ")
 		}
 		if got[0] != got[1] {
@@ -106,5 +137,55 @@ func TestFastMissEqualsPipeline(t *testing.T) {
 		if strings.Count(got[0], "fwd=uri-miss; stored") < len(names)-5 {
 			t.Errorf("not every icon was missed: %s", got[0])
 		}
+	}
+}
+
+// A request on an event loop for a stale icon does not wait for the origin that confirms it, as in
+// the pipeline: it gets the stale response, and no error of the origin.
+func TestFastMissLeavesStaleResponses(t *testing.T) {
+	held, hold := make(chan struct{}), atomic.Bool{}
+	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hold.Load() && r.URL.Path == "/mdi/first.svg" {
+			<-held
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		manyOrigin(w, r)
+	}))
+	e.learnAll(t)
+	e.get(t, "/mdi/second.svg")
+	ln := listenTest(t)
+	e.serveToo(t, ln, e.Proxy, func(o *listen.Options) { o.Capacity.Loop = listen.LoopOn })
+	request := "GET /mdi/first.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n" + last
+	ask(t, ln.Addr().String(), request)
+	e.cache.Purge(cache.Purge{Keys: []string{"/mdi/first.svg"}, Soft: true}, time.Now())
+	hold.Store(true)
+	for i := range 3 {
+		if got := ask(t, ln.Addr().String(), request); !strings.HasPrefix(got, "HTTP/1.1 200") || !strings.Contains(got, "hit; ttl=-1") {
+			t.Errorf("request %d, while the origin is asked: %.300q", i, got)
+		}
+	}
+	close(held)
+}
+
+// A path that only resembles that of an icon is left to the pipeline: with --proxy-all it belongs to
+// another application, and otherwise it is no cache key.
+func TestFastMissLeavesOtherPaths(t *testing.T) {
+	e := newEdgeTest(t, http.HandlerFunc(manyOrigin))
+	fetches := &fetching{Proxy: e.Proxy}
+	ln := listenTest(t)
+	e.get(t, "/mdi/second.svg") // without a list of names
+	e.serveToo(t, ln, fetches, func(o *listen.Options) { o.Capacity.Loop = listen.LoopOn })
+	request := "GET %s HTTP/1.1\r\nHost: edge.test\r\n\r\n" + last
+	ask(t, ln.Addr().String(), fmt.Sprintf(request, "/mdi/first.svg"))
+	e.learnAll(t)
+	for _, path := range []string{"/img/My_Logo.svg", "/mdi/%66irst.svg", "/mdi/unknown.svg", "/unknown/first.svg"} {
+		ask(t, ln.Addr().String(), fmt.Sprintf(request, path))
+	}
+	if n := fetches.fetches.Load(); n != 0 {
+		t.Errorf("%d of these paths were fetched on the event loop", n)
+	}
+	if ask(t, ln.Addr().String(), fmt.Sprintf(request, "/mdi/icon-1.svg")); fetches.fetches.Load() != 1 {
+		t.Error("an icon was not fetched on the event loop")
 	}
 }

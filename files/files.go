@@ -1,8 +1,14 @@
 // Package files reads files again when an operator has changed them. It watches their metadata and
-// needs no signal.
+// needs no signal. It also locks files against other processes.
 package files
 
-import "os"
+import (
+	"errors"
+	"os"
+)
+
+// ErrLocked means that another process uses a file, or the folder for which it stands.
+var ErrLocked = errors.New("another process uses it")
 
 // A file is a watched file. It is not safe for concurrent use.
 type file struct {

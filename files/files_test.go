@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,4 +43,22 @@ func TestChanged(t *testing.T) {
 	os.Remove(f.path)
 	look("just removed", false)
 	look("removed", true)
+}
+
+// A file is locked once at a time, and free again when the lock is closed.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second lock: %v, want ErrLocked", err)
+	}
+	first.Close()
+	again, err := Lock(path)
+	if err != nil {
+		t.Fatalf("a lock after the first: %v", err)
+	}
+	again.Close()
 }

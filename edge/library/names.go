@@ -71,6 +71,17 @@ func (l *Library) Absent(name string, now time.Time) *problem.Problem {
 	return problem.NotFound(detail, near...)
 }
 
+// Has reports whether an icon is in the list of names, and not withdrawn. Without a list it reports
+// false.
+func (l *Library) Has(ref icon.Ref) bool {
+	n := l.CurrentNames()
+	if n == nil || l.isWithdrawn(ref.String()) {
+		return false
+	}
+	_, has := n.Has(ref.Pack, ref.Name)
+	return has
+}
+
 // Lacks reports whether an icon is withdrawn, or missing from the list of names. Names of font
 // characters, such as f015, are in no list, so only the origin knows them.
 func (l *Library) Lacks(pack, name string) bool {

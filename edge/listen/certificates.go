@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -45,8 +46,22 @@ func newSecureSource(c Secure, log *slog.Logger, m Observer, now time.Time) (*se
 	s.manager = autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(c.ACMEDir), HostPolicy: s.policy, Email: c.ACMEEmail}
 	s.manager.Client = &acme.Client{DirectoryURL: cmp.Or(c.ACMEDirectory, autocert.DefaultACMEDirectory),
 		HTTPClient: &http.Client{Transport: &authority.Exchanges{Next: http.DefaultTransport, Log: log, Observer: m}}}
-	s.keeper = authority.Keeper{Hosts: s.hosts, Get: s.manager.GetCertificate, Log: log, Observer: m}
+	s.keeper = authority.Keeper{Hosts: s.hosts, Get: s.manager.GetCertificate, Lock: c.lockHost, Log: log, Observer: m}
 	return s, s.use(c, now)
+}
+
+// lockHost locks the certificate of a host in the folder that edges may share. Where the folder has
+// no locks, each edge orders for itself.
+func (c *Secure) lockHost(host string) (unlock func(), ok bool) {
+	os.MkdirAll(c.ACMEDir, 0o700) // the first order would create it; an error shows in Lock
+	f, err := files.Lock(filepath.Join(c.ACMEDir, host+".lock"))
+	if errors.Is(err, files.ErrLocked) {
+		return nil, false
+	}
+	if err != nil {
+		return func() {}, true
+	}
+	return func() { f.Close() }, true
 }
 
 // hosts returns the hosts that have a certificate of their own from the authority.

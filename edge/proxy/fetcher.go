@@ -161,13 +161,28 @@ func (w *concurrencyLimiter) acquire(conn interface{ ClientGone() bool }, now ti
 		w.last = now
 		w.reclaim()
 	}
+	if p := w.take(conn); p != nil {
+		return p, nil
+	}
+	w.shed.Add(1)
+	return nil, overloaded()
+}
+
+// tryAcquire takes a slot, or returns nil. It looks for no client that has left, because that takes
+// too long on an event loop.
+func (w *concurrencyLimiter) tryAcquire(conn interface{ ClientGone() bool }) *slot {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.take(conn)
+}
+
+func (w *concurrencyLimiter) take(conn interface{ ClientGone() bool }) *slot {
 	if len(w.slots) >= w.max {
-		w.shed.Add(1)
-		return nil, overloaded()
+		return nil
 	}
 	p := &slot{conn: conn, clientGone: make(chan struct{})}
 	w.slots[p] = struct{}{}
-	return p, nil
+	return p
 }
 
 // reclaim frees the slots of clients that have left.

@@ -22,6 +22,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -353,16 +354,21 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 	m := &fastMiss{accept: string(q.AcceptEncoding), secure: q.Secure, arrived: q.Now}
 	key := string(q.Target)
 	name := strings.TrimSuffix(key[1:], ".svg")
+	// Another path of this form, and a name that the origin lacks, are for the pipeline.
+	if ref, err := icon.ParseRef(name); err != nil || !h.Options.Library.Has(ref) {
+		return false
+	}
 	m.q = &fetchRequest{key: key, target: key, own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: name, header: h.fieldsFor(key), policy: cachepolicy.Request{Method: http.MethodGet, Target: key}}
 	came := h.Options.Cache.Generation()
 	if h.Options.Cache.Reads(key) {
 		return false // an event loop must not block
 	}
-	if h.Options.Library.Absent(name, q.Now) != nil || h.Options.Cache.IsHitForPass(key, q.Now) {
+	// The pipeline decides about a stored response: it may serve a stale one at once.
+	if h.Options.Cache.IsHitForPass(key, q.Now) || h.lookup(m.q).entry != nil {
 		return false
 	}
-	slot, err := h.Options.Origin.limiter.acquire(client, q.Now)
-	if err != nil {
+	slot := h.Options.Origin.limiter.tryAcquire(client)
+	if slot == nil {
 		return false
 	}
 	f, began := h.Options.Cache.Join(q.Now, collapse.Call{
@@ -386,10 +392,13 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 // follows it.
 func (x *finding) take(h *Proxy, m *fastMiss) state {
 	x.forward, x.key, x.came, x.result, x.arrived = cachepolicy.ForwardURIMiss, m.q.key, m.came, m.result, time.Now()
-	if m.result.Found {
+	switch {
+	case m.result.Found:
 		x.stored.entry = m.result.Entry
+	case m.result.Err != nil: // a response may have been stored meanwhile
+		x.stored = h.lookup(x.q)
 	}
-	return afterJoin(nil, m.waited(h), x.q, x.now, x.arrived)
+	return afterJoin(x.stored.entry, m.waited(h), x.q, x.now, x.arrived)
 }
 
 func (m *fastMiss) waited(h *Proxy) waited {

@@ -81,7 +81,8 @@ type Fetch struct {
 	generation invalidation.Generation // at which it began
 	done       chan struct{}
 	result     Result
-	then       []func(Result) // guarded by the lock of the shard
+	then       []func(Result) // guarded by the lock of the shard, as is told
+	told       bool           // then was called
 }
 
 // Wait waits for the result, at most for atMost, and until left is closed, if left is not nil.
@@ -110,7 +111,7 @@ func (c *Fetches) Then(f *Fetch, key string, call func(Result)) bool {
 	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inFlight[key] != f {
+	if s.inFlight[key] != f || f.told {
 		return false
 	}
 	f.then = append(f.then, call)
@@ -244,7 +245,7 @@ func (c *Fetches) fetch(s *fetchShard, f *Fetch, call Call) {
 func (s *fetchShard) tell(f *Fetch) {
 	s.mu.Lock()
 	then := f.then
-	f.then = nil
+	f.then, f.told = nil, true
 	s.mu.Unlock()
 	for _, call := range then {
 		call(f.result)

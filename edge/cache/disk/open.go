@@ -11,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/files"
 )
 
 // Open opens the tier in a folder, which it creates if necessary, indexes its records and starts
@@ -21,7 +22,7 @@ func Open(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*Tier, error) 
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of the cache: %w", err)
 	}
-	lock, err := lockDir(o.Dir)
+	lock, err := files.Lock(filepath.Join(o.Dir, "lock"))
 	if err != nil {
 		return nil, fmt.Errorf("locking the folder of the cache: %w", err)
 	}

@@ -93,7 +93,11 @@ type Keeper struct {
 	Hosts func() []string // those that have a certificate of their own by ACME
 	// Get returns the certificate for a handshake. It orders one if there is none.
 	Get func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	Log *slog.Logger
+	// Lock keeps other edges with the same folder from ordering the certificate of a host at the
+	// same time, because each would answer the authority with a challenge of its own order. It
+	// reports whether this edge may order now. nil: there are no others.
+	Lock func(host string) (unlock func(), ok bool)
+	Log  *slog.Logger
 	Observer
 
 	mu    sync.Mutex
@@ -157,8 +161,25 @@ func (k *Keeper) due(now time.Time) (due []string) {
 // order gets the certificate of a host. The hello is that of a client with ECDSA, like every
 // browser's.
 func (k *Keeper) order(name string) {
+	if k.Lock != nil {
+		unlock, ok := k.Lock(name)
+		if !ok { // another edge orders it, and this one finds it in the folder then
+			k.postpone(name)
+			return
+		}
+		defer unlock()
+	}
 	cert, err := k.Get(&tls.ClientHelloInfo{ServerName: name, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
 	k.ordered(name, cert, err, time.Now())
+}
+
+// postpone leaves an order for the next look.
+func (k *Keeper) postpone(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if h := k.hosts[name]; h != nil {
+		h.ordered = false
+	}
 }
 
 // ordered records the result of an order.

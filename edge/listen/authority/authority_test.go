@@ -62,6 +62,13 @@ func TestKeeper(t *testing.T) {
 		if n := strings.Count(log.String(), `msg="ACME certificate in use"`); n != 3 {
 			t.Errorf("%d lines, want the two certificates and a renewal:\n%s", n, log.String())
 		}
+		locked, before := true, orders["b.test"]
+		k.Lock = func(host string) (func(), bool) { return func() { locked = false }, host == "b.test" }
+		step()
+		if orders["b.test"] != before+1 || locked || orders["a.test"] != 0 && k.hosts["a.test"].ordered {
+			t.Errorf("%v; the lock of b.test is held: %v", orders, locked)
+		}
+		k.Lock = nil
 		hosts = hosts[:1]
 		if step(); len(k.hosts) != 1 {
 			t.Errorf("a removed host stays: %v", k.hosts)

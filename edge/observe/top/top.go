@@ -155,7 +155,9 @@ func (c *Counts) window(now time.Time) *window {
 func (c *Counts) adapt(now time.Time) {
 	turn := now.UnixNano() / int64(time.Second/turns)
 	mask := c.mask.Load()
-	if turn != c.turn {
+	// Event loops pass times of their own, so an older turn is the current one, unless the clock
+	// was set back.
+	if turn > c.turn || c.turn-turn > 10*turns {
 		passed := turn - c.turn - 1 // turns without any record
 		if c.recorded < budget/turns/4 {
 			passed++
