@@ -34,7 +34,8 @@ func TestRendering(t *testing.T) {
 		{"code", "```sh needs Redis\na <b>\n```", `<pre tabindex="0"><code>a &lt;b&gt;` + "\n</code></pre>"},
 		{"raw HTML", "<!-- note -->\n\n<script>alert(1)</script>\n\na <b>c</b>", "<p>a <!-- raw HTML omitted -->c<!-- raw HTML omitted --></p>"},
 		{"headings", "## A: `b`, c?\n\n## Status", `<h2 id="a-b-c">A: <code>b</code>, c?</h2>` + "\n" + `<h2 id="status-1">Status</h2>`},
-		{"table", "| a | |\n|---|--:|\n| b | 1 |", `<div class="wide" tabindex="0"><table>` + "\n<thead>\n<tr>\n" + `<th scope="col">a</th>` + "\n" + `<td class="number"></td>` +
+		{"table", "| a `\"c\"` | |\n|---|--:|\n| b | 1 |", `<div class="wide" role="group" aria-label="Table: a &quot;c&quot;" tabindex="0"><table>` +
+			"\n<thead>\n<tr>\n" + `<th scope="col">a <code>&quot;c&quot;</code></th>` + "\n" + `<td class="number"></td>` +
 			"\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>b</td>\n" + `<td class="number">1</td>` + "\n</tr>\n</tbody>\n</table></div>"},
 	}
 	for _, test := range tests {

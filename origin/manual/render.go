@@ -219,7 +219,8 @@ func (used ids) Generate(heading []byte, _ ast.NodeKind) []byte {
 func (used ids) Put(id []byte) { used[string(id)] = true }
 
 // blocks renders the blocks that can be wider than a page: each scrolls by itself, also from a
-// keyboard. Styles are classes, because the policy of the site allows no inline style.
+// keyboard; a table has a name for screen readers, its columns. Styles are classes, because the
+// policy of the site allows no inline style.
 type blocks struct{}
 
 // RegisterFuncs names the kinds of nodes that blocks renders.
@@ -243,9 +244,15 @@ func (blocks) code(w util.BufWriter, source []byte, node ast.Node, entering bool
 	return ast.WalkSkipChildren, nil
 }
 
-func (blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+func (blocks) table(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
-		w.WriteString("<div class=\"wide\" tabindex=\"0\"><table>\n")
+		var columns []string
+		for cell := node.FirstChild().FirstChild(); cell != nil; cell = cell.NextSibling() {
+			if name := plain(cell, source); name != "" {
+				columns = append(columns, name)
+			}
+		}
+		fmt.Fprintf(w, `<div class="wide" role="group" aria-label="Table: %s" tabindex="0"><table>`+"\n", util.EscapeHTML([]byte(shorten(strings.Join(columns, ", "), 60))))
 	} else {
 		w.WriteString("</table></div>\n")
 	}

@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"encoding/xml"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -65,7 +66,11 @@ func (s *Site) searchDocuments(_ context.Context, q *Request) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := documentView{Words: icon.CanonicalQuery(strings.TrimSpace(q.Params["q"])), frame: s.frame("Search the documentation · iconedge", "Search the documentation by words.", "")}
+	v := documentView{Words: icon.CanonicalQuery(strings.TrimSpace(q.Params["q"]))}
+	v.frame = s.frame("Search the documentation · iconedge", "Search the documentation by words.", "")
+	if v.Words != "" {
+		v.frame = s.frame(v.Words+" · documentation · iconedge", fmt.Sprintf("Documents about %q.", v.Words), "")
+	}
 	if utf8.RuneCountInString(v.Words) > icon.MaxText {
 		return nil, wrong("q", nil)
 	}

@@ -133,11 +133,11 @@ describe('responses', () => {
     for (const [name, path] of Object.entries(pages)) {
       const html = await (await get(path, { headers: { host: 'evil.example' } })).text();
       const title = /<title>(.*?)<\/title>/s.exec(html)[1];
-      if (!['bag', 'empty', 'noncommercial', 'bad', 'missing'].includes(name)) assert.ok(!titles.has(title), title);
+      if (!['bag', 'empty', 'noncommercial', 'bad', 'missing', 'noDocument'].includes(name)) assert.ok(!titles.has(title), title);
       titles.add(title);
       const canonical = /rel="canonical" href="([^"]+)"/.exec(html)?.[1];
       const noindex = /name="robots" content="noindex"/.test(html);
-      assert.equal(noindex, ['results', 'nothing', 'search', 'bag', 'empty', 'missing', 'bad'].includes(name), name);
+      assert.equal(noindex, ['results', 'nothing', 'search', 'bag', 'empty', 'missing', 'bad', 'found', 'notFound', 'noDocument'].includes(name), name);
       assert.notEqual(!!canonical, noindex, name);
       if (canonical) assert.ok(canonical.startsWith(site.base + '/'), canonical);
       for (const p of ['title', 'description', 'type', 'url', 'image']) assert.match(html, new RegExp(`property="og:${p}" content="[^"]`), `${name} og:${p}`);
@@ -177,7 +177,7 @@ describe('every page', () => {
       if (javaScriptEnabled) {
         for (const size of ['100%', '200%']) {
           await page.evaluate((s) => (document.documentElement.style.fontSize = s), size);
-          const beyond = await page.evaluate(() => [...(document.documentElement.scrollWidth > innerWidth ? ['the page'] : []), ...[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.hide, pre')).map((e) => e.outerHTML.slice(0, 90))]);
+          const beyond = await page.evaluate(() => [...(document.documentElement.scrollWidth > innerWidth ? ['the page'] : []), ...[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.hide, pre *, .wide *')).map((e) => e.outerHTML.slice(0, 90))]);
           assert.deepEqual(beyond, [], `${path} ${size}`);
         }
       } else assert.equal(await page.getByRole('button', { name: /theme$/ }).count(), 0);
