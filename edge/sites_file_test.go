@@ -474,6 +474,7 @@ func TestReloadedCertificates(t *testing.T) {
 // memory returns the heap in use after a collection, and the number of goroutines.
 func memory() (heap uint64, goroutines int) {
 	runtime.GC()
+	runtime.GC() // pools keep their memory for one more collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc, runtime.NumGoroutine()
@@ -539,7 +540,8 @@ sites:
 		case reloads / 3:
 			heap, goroutines = memory()
 		case reloads - 1:
-			if h, g := memory(); h > heap+4<<20 || g > goroutines+20 {
+			// The heap that earlier tests of the process have left moves by some percent.
+			if h, g := memory(); h > heap+heap/50+4<<20 || g > goroutines+20 {
 				t.Errorf("%d bytes of heap and %d goroutines after %d reloads; %d and %d after a third of them", h, g, reloads, heap, goroutines)
 			} else {
 				t.Logf("%d reloads, %d responses; heap %d kB, then %d kB; %d goroutines, then %d", reloads, responses.Load(), heap>>10, h>>10, goroutines, g)
