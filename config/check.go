@@ -269,7 +269,7 @@ func (d *decoder) settings(path string, s *Settings) {
 		at := path + ".limits." + class
 		if !strings.Contains(class, ":") && !slices.Contains(classes, class) {
 			d.wrong(at, fmt.Sprintf("%q is no class%s", clip(class), nearest(class, classes)))
-		} else if check := d.options.Class; check != nil && class != "client" { // only sites have it
+		} else if check := d.options.Class; check != nil && class != "client" { // of sites alone
 			if err := check(class); err != nil {
 				d.wrong(at, fmt.Sprintf("%q is no class; %v", clip(class), err))
 			}
