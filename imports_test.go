@@ -27,8 +27,8 @@ var rooms = map[string]string{
 	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	// The configuration file of an edge: its form, its rules, and the places of flags in it. It
-	// knows nothing of caches or origins.
-	"config":              "hostport internal/units go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
+	// knows nothing of caches or origins, but reads limits as the edge does.
+	"config":              "hostport edge/ratelimit internal/units go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
 	"config/rules":        "config hostport cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
 	"cmd/iconedge-client": "client/commands internal/cli",
@@ -88,7 +88,7 @@ var rooms = map[string]string{
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
-	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/ratelimit edge/routes edge/sites edge/upstream",
+	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/access edge/ratelimit edge/routes edge/sites edge/upstream",
 	// What an edge knows about an origin of our own: release, names, negative cache.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.

@@ -266,8 +266,13 @@ func (d *decoder) settings(path string, s *Settings) {
 		}
 	}
 	for class := range s.Limits {
-		if !slices.Contains(classes, class) && !strings.Contains(class, ":") {
-			d.wrong(path+".limits."+class, fmt.Sprintf("%q is no class%s", clip(class), nearest(class, classes)))
+		at := path + ".limits." + class
+		if !strings.Contains(class, ":") && !slices.Contains(classes, class) {
+			d.wrong(at, fmt.Sprintf("%q is no class%s", clip(class), nearest(class, classes)))
+		} else if check := d.options.Class; check != nil && class != "client" { // of sites alone
+			if err := check(class); err != nil {
+				d.wrong(at, fmt.Sprintf("%q is no class; %v", clip(class), err))
+			}
 		}
 	}
 	d.changes(path, &s.Changes)

@@ -23,6 +23,9 @@ type Options struct {
 	// Flags are the flags that have no place of their own in a file, by name. Each is a key of its
 	// name in snake case.
 	Flags map[string]Flag
+	// Class returns an error for the name of a class, or PLAN:CLASS, that limits can't have; nil:
+	// every plan and its classes are right.
+	Class func(name string) error
 }
 
 // A Flag is the form of a flag's value in a file.

@@ -95,7 +95,7 @@ func forms() map[reflect.Type]*schema {
 	zero := &schema{Const: jsonschema.Ptr(any(0))}
 	duration := &schema{AnyOf: []*schema{text(`(\d+d)?((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*`, "a time, such as 30d, 1h30m or 10s"), zero}}
 	size := &schema{AnyOf: []*schema{text(`\d+(\.\d+)? ?([kKMGT]B|[KMGT]iB|B)`, "a size, such as 512MB (10^6) or 512MiB (2^20)"), zero}}
-	limit := text(`off|\d+/[0-9a-z]+`, "requests and a window, such as 600/1m, or off")
+	limit := text(`off|0*[1-9]\d{0,6}/[0-9a-zµ.]+`, "requests and a window, such as 600/1m, or off")
 	split := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object", Properties: map[string]*schema{"sticky": text(`client|cookie .+`, "")}, AdditionalProperties: &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}}}}
 	lists := map[string]*schema{"include": words, "exclude": words}
 	return map[reflect.Type]*schema{

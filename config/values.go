@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/internal/units"
 )
 
@@ -25,7 +26,8 @@ type Duration time.Duration
 // A Size is a number of bytes, such as 512MB (10^6) or 512MiB (2^20).
 type Size int64
 
-// A Limit is a number of requests in a window, such as 10/1s, or off.
+// A Limit is a number of requests in a window, such as 10/1s, or off, as ratelimit.ParseLimit reads
+// it.
 type Limit string
 
 // TTL is a freshness lifetime: of every status, or by status or class of statuses.
@@ -196,17 +198,11 @@ func (v *Size) decode(d *decoder, path string, n *yaml.Node) { decodeWith(d, pat
 
 func (v *Limit) decode(d *decoder, path string, n *yaml.Node) {
 	decodeWith(d, path, n, v, func(s string) (Limit, error) {
-		calls, window, ok := strings.Cut(s, "/")
-		calls64, err := strconv.ParseInt(calls, 10, 32)
-		length, errWindow := ParseDuration(window)
-		w := time.Duration(length)
-		if s != "off" && (!ok || err != nil || errWindow != nil || calls64 < 1 || calls64 > 1_000_000 || w < time.Second || w > 24*time.Hour || w%time.Second != 0) {
-			return "", fmt.Errorf("%q is no limit; must be a number of requests and whole seconds, such as 600/1m, at most 1000000/24h, or off", clip(s))
+		l, err := ratelimit.ParseLimit(s)
+		if err != nil {
+			return "", fmt.Errorf("%q is no limit; %w", clip(s), err)
 		}
-		if s == "off" {
-			return "off", nil
-		}
-		return Limit(calls + "/" + w.String()), nil
+		return Limit(l.String()), nil
 	})
 }
 

@@ -92,8 +92,10 @@ func (s *Server) build() (err error) {
 	s.purges = purge.New(s.cache, s.library.Negative, s.forwardedTarget())
 
 	wait := own + time.Second
+	rules := cfg.Rules
+	rules.Limits = set.Limits // without those of flags that each site of a file counts by itself
 	s.admission = access.NewAdmission(access.Options{
-		Rules: cfg.Rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics,
+		Rules: rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics,
 	})
 	s.proxy = proxy.New(proxy.Options{
 		Sites: set, Purge: s.purgeMethod(),

@@ -28,7 +28,9 @@ func (s *Server) makeSites(c upstream.Config, share func(name string, own *ratel
 		s.upstream = upstream.New(c)
 		s.life.onEnd(s.upstream.Close)
 		site := &vhosts.Site{Site: s.cfg.Forwarding.Site(), ProxyAll: s.cfg.ProxyAll, Origins: map[string]*vhosts.Upstream{"": {Client: s.upstream, ClientHost: s.cfg.ClientHost()}}}
-		return vhosts.Single(site, s.cfg.served()), nil
+		set = vhosts.Single(site, s.cfg.served())
+		set.Limits = s.cfg.Limits
+		return set, nil
 	}
 	c.ID = upstream.NewID()
 	s.sites = &vhosts.Reloader{Builder: vhosts.Builder{Life: s.life, Upstream: c, Drain: keepClients, Log: s.cfg.Log}, Load: s.cfg.Load, Record: s.metrics.ConfigReloaded}
@@ -55,7 +57,7 @@ func (s *Server) connectSites() {
 		return
 	}
 	s.sites.Use = func(set *vhosts.Set) {
-		s.admission.Use(limitsOf(set))
+		s.admission.Use(set.Limits)
 		s.proxy.Use(set)
 	}
 	// If the certificates in use are not those of the file, flags have replaced them for good.
@@ -67,17 +69,6 @@ func (s *Server) connectSites() {
 			return s.listeners.Certify(secure)
 		}
 	}
-}
-
-// limitsOf returns the limits of the edge's own paths.
-func limitsOf(set *vhosts.Set) access.Limits {
-	limits := access.Limits{}
-	for class, of := range set.Limits {
-		if err := limits.Set(class + "=" + of); err != nil {
-			panic(err) // the file was checked
-		}
-	}
-	return limits
 }
 
 // originStats returns the function that counts requests to all origins.

@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/config/rules"
 )
@@ -68,8 +70,9 @@ func echo(name string, asked *atomic.Int64) http.HandlerFunc {
 
 var originURL = regexp.MustCompile(`http://(10\.0\.0\.\d+:\d+|s3\.example\.net)`)
 
-// newFileEdge starts an edge with a file. Its origins are replaced by servers of the test.
-func newFileEdge(t testing.TB, text string) *fileEdge {
+// newFileEdge starts an edge with a file, and with flags beside it. Its origins are replaced by
+// servers of the test.
+func newFileEdge(t testing.TB, text string, args ...string) *fileEdge {
 	t.Helper()
 	e := &fileEdge{file: filepath.Join(t.TempDir(), "edge.yaml"), origins: map[string]string{}}
 	e.write(t, text)
@@ -78,13 +81,23 @@ func newFileEdge(t testing.TB, text string) *fileEdge {
 		new(Config).Flags(fs)
 		return fs
 	}
-	load := func() (*flags.Loaded, error) { return flags.Load(e.file, fresh) }
+	beside := fresh()
+	must(t, beside.Parse(args))
+	given := flags.Given(beside)
+	load := func() (*flags.Loaded, error) {
+		loaded, err := flags.Load(e.file, fresh)
+		if err != nil {
+			return nil, err
+		}
+		return loaded, loaded.Override(beside, given)
+	}
 	loaded, err := load()
 	must(t, err)
 	var cfg Config
 	fs := flag.NewFlagSet("edge", flag.ContinueOnError)
 	cfg.Flags(fs)
-	must(t, loaded.Apply(fs, nil))
+	must(t, fs.Parse(args))
+	must(t, loaded.Apply(fs, given))
 	must(t, cfg.Validate())
 	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t), load, 16<<20, time.Second, slog.New(slog.DiscardHandler)
 	e.Server, err = New(cfg)
@@ -379,6 +392,87 @@ sites:
 		{"GET http://b.test/fresh", nil, 200, "hit"},
 		{"GET http://icons.test/api/v1/search?q=a", nil, 200, `Ratelimit-Policy: "search";q=8;w=3600`},
 	})
+}
+
+// TestFlagLimits: a limit on forwarded requests beside a file counts for each site by itself,
+// before the first reload and after it.
+func TestFlagLimits(t *testing.T) {
+	const file = `version: 1
+sites:
+  - {name: a, hosts: [a.test], origins: {app: {urls: ["http://10.0.0.1:80"]}}}
+  - {name: b, hosts: [b.test], origins: {app: {urls: ["http://10.0.0.2:80"]}}}
+`
+	e := newFileEdge(t, file, "--limit", "forwarded=3/1h")
+	e.run(t, []fileStep{{"GET http://a.test/1", nil, 200, ""}, {"GET http://a.test/2", nil, 200, ""}, {"GET http://b.test/1", nil, 200, ""}, {"GET http://b.test/2", nil, 200, ""}})
+	must(t, e.sites.Reload())
+	e.run(t, []fileStep{{"GET http://a.test/3", nil, 200, ""}, {"GET http://a.test/4", nil, 429, `Ratelimit-Policy: "forwarded";q=3;w=3600`}, {"GET http://b.test/3", nil, 200, ""}})
+}
+
+// TestWrongLimits: the edge refuses a file with a wrong limit as a whole, with a finding about it,
+// and keeps the limits that it has.
+func TestWrongLimits(t *testing.T) {
+	file := func(defaults, site, rule string) string {
+		return fmt.Sprintf(`version: 1
+defaults: {limits: {%s}}
+sites:
+  - name: icons
+    hosts: [icons.test]
+    icons: true
+    limits: {%s}
+    origins: {icons: {urls: ["http://10.0.0.3:80"]}}
+    rules: [{match: {path: /never}, limit: {rate: %s}}]
+`, defaults, site, rule)
+	}
+	e := newFileEdge(t, file("client: 100/1h", "search: 7/1h, team:search: 5/1h", "1/1h"))
+	for _, row := range []struct{ defaults, site, rule, want string }{
+		{"client: 0/1m", "search: 9/1h", "1/1h", `:2: defaults.limits.client: "0/1m" is no limit; a limit is `},
+		{"client: 9/1h", "forwarded: +5/1m", "1/1h", `:7: sites[0].limits.forwarded: "+5/1m" is no limit; a limit is `},
+		{"client: 9/1h", "search: +5/1m", "1/1h", `:7: sites[0].limits.search: "+5/1m" is no limit; a limit is `},
+		{"client: 9/1h", "search: 10/100ms", "1/1h", `:7: sites[0].limits.search: "10/100ms" is no limit; a limit is `},
+		{"client: 9/1h", "search: 10/48h", "1/1h", `:7: sites[0].limits.search: "10/48h" is no limit; a limit is `},
+		{"client: 9/1h", "search: 9/1h", "+1/1h", `:9: sites[0].rules[0].limit.rate: "+1/1h" is no limit; a limit is `},
+		{"client: 9/1h", "serch: 9/1h", "1/1h", `:7: sites[0].limits.serch: "serch" is no class; did you mean search?`},
+		{"client: 9/1h", "team:cdn: 9/1h", "1/1h", `:7: sites[0].limits.team:cdn: "team:cdn" is no class; a plan's class must be `},
+		{"client: 9/1h", "team:foo: 9/1h", "1/1h", `:7: sites[0].limits.team:foo: "team:foo" is no class; a plan's class must be `},
+		{"TEAM:search: 9/1h", "search: 9/1h", "1/1h", `:2: defaults.limits.TEAM:search: "TEAM:search" is no class; a plan's name must be `},
+		{"client: 9/1h", "\"team:search=5/1h\": 9/1h", "1/1h", `is no class; `},
+	} {
+		e.write(t, file(row.defaults, row.site, row.rule))
+		resp, err := http.Post(e.admin+"/config/reload", "", nil)
+		must(t, err)
+		var problem struct{ Findings []string }
+		must(t, json.NewDecoder(resp.Body).Decode(&problem))
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusUnprocessableEntity || len(problem.Findings) != 1 || !strings.HasPrefix(problem.Findings[0], e.file+":") || !strings.Contains(problem.Findings[0], row.want) {
+			t.Errorf("%d %q, want %q", resp.StatusCode, problem.Findings, row.want)
+		}
+		address := strings.TrimPrefix(e.admin, "http://")
+		if _, text := adminCall(t, address, "GET", "/metrics", address); !strings.Contains(text, "iconedge_edge_config_last_reload_successful 0\n") {
+			t.Error("the metric does not report the failure")
+		}
+	}
+	e.run(t, []fileStep{{"GET http://icons.test/api/v1/search?q=a", nil, 200, `Ratelimit-Policy: "search";q=7;w=3600`}})
+}
+
+// TestUncheckedLimits: limits that nobody has checked are an error of the reload, and change
+// neither sites nor certificates.
+func TestUncheckedLimits(t *testing.T) {
+	e := newFileEdge(t, "version: 1\nsites: [{name: icons, hosts: [icons.test], icons: true, limits: {client: 9/1h}, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}, rules: [{limit: {rate: 8/1h}}]}]\n")
+	load := e.sites.Load
+	e.sites.Certify = func(flags.Certificates) error { t.Error("the certificates have changed"); return nil }
+	for _, class := range []string{"search", "client", "forwarded", "team:cdn"} {
+		e.sites.Load = func() (*flags.Loaded, error) {
+			l, err := load()
+			if err == nil {
+				l.File.Sites[0].Limits[class] = map[bool]config.Limit{true: "10/1m", false: "0/1m"}[class == "team:cdn"]
+			}
+			return l, err
+		}
+		if err := e.sites.Reload(); err == nil || !strings.Contains(err.Error(), class) {
+			t.Errorf("%s: %v", class, err)
+		}
+	}
+	e.run(t, []fileStep{{"GET http://icons.test/api/v1/search?q=a", nil, 200, `Ratelimit-Policy: "search";q=60;w=60`}})
 }
 
 // TestReloadedSettings: a reload turns addresses of a site with icons on and off.

@@ -111,6 +111,16 @@ func TestConfigFile(t *testing.T) {
 	if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, ":11: sites[0].tls: certificate ") || !strings.Contains(errs, "none.pem: no such file") {
 		t.Errorf("%d %s", status, errs)
 	}
+	for old, row := range map[string][2]string{
+		"client: 600/1m": {"client: +600/1m", `:17: sites[0].limits.client: "+600/1m" is no limit; a limit is a number of calls`},
+		"search: 60/1m":  {"\"team:cdn\": 60/1m", `:17: sites[0].limits.team:cdn: "team:cdn" is no class; a plan's class must be search`},
+		"cache: bypass":  {"limit: {rate: 0/1m}", `:24: sites[0].rules[1].limit.rate: "0/1m" is no limit; a limit is a number of calls`},
+	} {
+		write(strings.Replace(contractFile, old, row[0], 1))
+		if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, file+row[1]) {
+			t.Errorf("%d %s, want %s", status, errs, row[1])
+		}
+	}
 	for _, args := range [][]string{{}, {"check"}, {"check", file, file}, {"nonsense"}, {"explain", file}, {"explain", file, "x"}, {"check", file + ".none"}} {
 		if status, _, errs := configCommand(t, args...); status != 2 || strings.Count(errs, "\n") != 1 {
 			t.Errorf("config %q: %d %s", args, status, errs)
@@ -152,7 +162,7 @@ func TestConfigSchema(t *testing.T) {
 	if err := validate(contractFile); err != nil {
 		t.Error(err)
 	}
-	for _, change := range [][2]string{{"30d", "30"}, {"origins:", "orgins:"}, {"cookie: session", "cooky: session"}, {"idle: 60s", "idle: 60"}, {"query: none", "query: some"}, {"cache: bypass", "cache: bypas"}, {"status: 301", "status: 299"}, {"policy: least_conn", "policy: least"}} {
+	for _, change := range [][2]string{{"30d", "30"}, {"origins:", "orgins:"}, {"cookie: session", "cooky: session"}, {"idle: 60s", "idle: 60"}, {"query: none", "query: some"}, {"cache: bypass", "cache: bypas"}, {"status: 301", "status: 299"}, {"policy: least_conn", "policy: least"}, {"600/1m", "0/1m"}} {
 		if validate(strings.Replace(contractFile, change[0], change[1], 1)) == nil {
 			t.Errorf("%s is valid", change[1])
 		}
@@ -215,6 +225,23 @@ func TestConfigServes(t *testing.T) {
 	write("three")
 	p.HangUp()
 	harness.Eventually(t, "the file is read again", func() bool { return get(p, "a.test", "/r") == "200 three" })
+	write("four}}\n    limits: {\"team:cdn\": 10/1m}\n    key: {query: {include: a")
+	p.HangUp()
+	harness.Eventually(t, "the file with a wrong limit is refused", func() bool {
+		resp, err := http.Get("http://" + p.Address("admin") + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		return err == nil && strings.Contains(string(text), "iconedge_edge_config_last_reload_successful 0\n")
+	})
+	if got := get(p, "a.test", "/r"); got != "200 three" {
+		t.Error(got)
+	}
+	if _, errs, status := harness.Call(t, home, "edge", "--config", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, file+":9: sites[0].limits.team:cdn: ") {
+		t.Errorf("%d %s", status, errs)
+	}
 	write("[")
 	if status, _, errs := configCommand(t, "reload", "--admin", p.Address("admin")); status != 1 || !strings.Contains(errs, file+":") {
 		t.Errorf("%d %s", status, errs)

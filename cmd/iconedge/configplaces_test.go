@@ -23,7 +23,7 @@ var flagValues = map[string][]string{
 	"origin": {"http://a.test:81", "http://a.test:81,http://b.test http://c.test"}, "origin-ca": {"ca"}, "origin-cert": {"c"}, "origin-connections": {"7"},
 	"origin-host": {"origin", "client", "x.test"}, "origin-key": {"k"}, "origin-sni": {"sni.test"}, "origin-timeout": {"7s"}, "pass-field": {"CF-IP"}, "proxy-all": {"true"},
 	"purge-method": {"true"}, "redis": {"redis://a.test:1/2"}, "redis-password-file": {"p"}, "region": {"eu"}, "request-timeout": {"7s"}, "require-token": {"true"},
-	"site": {"off"}, "store-cookies": {"true"}, "strict-env": {"true"}, "tier-secret-file": {"s"}, "tls-cert": {"a.pem"}, "tls-client-ca": {"ca"}, "tls-key": {"a.key"}, "tls-listen": {"127.0.0.1:9"},
+	"shutdown-delay": {"3s"}, "site": {"off"}, "store-cookies": {"true"}, "strict-env": {"true"}, "tier-secret-file": {"s"}, "tls-cert": {"a.pem"}, "tls-client-ca": {"ca"}, "tls-key": {"a.key"}, "tls-listen": {"127.0.0.1:9"},
 	"tls-redirect": {"true"}, "trace-endpoint": {"http://t.test"}, "trace-sample": {"0.5"}, "trusted-proxies": {"10.0.0.0/8 192.0.2.1"}, "tunnel-idle": {"7s"},
 }
 

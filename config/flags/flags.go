@@ -46,6 +46,12 @@ func Keys(fresh func() *flag.FlagSet) map[string]config.Flag {
 	return keys
 }
 
+// options says how the file of an edge is read. The flag limit decides about classes.
+func options(fresh func() *flag.FlagSet) config.Options {
+	scratch := fresh()
+	return config.Options{Flags: Keys(fresh), Class: func(name string) error { return scratch.Set("limit", name+"=off") }}
+}
+
 func repeatable(f *flag.Flag) bool {
 	r, ok := f.Value.(interface{ Repeatable() bool })
 	return ok && r.Repeatable()
@@ -96,7 +102,7 @@ type Loaded struct {
 
 // Load reads and compiles a file. The error is config.Findings, sorted by line.
 func Load(name string, fresh func() *flag.FlagSet) (*Loaded, error) {
-	f, err := config.Load(name, config.Options{Flags: Keys(fresh)})
+	f, err := config.Load(name, options(fresh))
 	if err != nil {
 		return nil, sorted(err)
 	}
@@ -105,7 +111,7 @@ func Load(name string, fresh func() *flag.FlagSet) (*Loaded, error) {
 
 // Parse does for the text of a file what Load does.
 func Parse(name string, text []byte, fresh func() *flag.FlagSet) (*Loaded, error) {
-	f, err := config.Parse(name, text, config.Options{Flags: Keys(fresh)})
+	f, err := config.Parse(name, text, options(fresh))
 	if err != nil {
 		return nil, sorted(err)
 	}

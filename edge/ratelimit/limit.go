@@ -23,8 +23,8 @@ const (
 // ErrLimit means that a string is not a limit.
 var ErrLimit = errors.New(`a limit is a number of calls and a window of whole seconds, such as 60/1m, at most 1000000/24h, or off`)
 
-// ParseLimit reads "60/1m" (60 calls a minute; the window as in time.ParseDuration) or "off". The
-// error is ErrLimit.
+// ParseLimit reads "60/1m" (60 calls a minute; the window as in time.ParseDuration, or 1d) or
+// "off". The error is ErrLimit.
 func ParseLimit(s string) (Limit, error) {
 	if s == "off" {
 		return Limit{}, nil
@@ -33,6 +33,9 @@ func ParseLimit(s string) (Limit, error) {
 	n, err := strconv.ParseUint(calls, 10, 32)
 	if err != nil || n < 1 || n > MaxN {
 		return Limit{}, ErrLimit
+	}
+	if window == "1d" {
+		window = "24h"
 	}
 	w, err := time.ParseDuration(window)
 	if err != nil || w < time.Second || w > MaxWindow || w%time.Second != 0 {

@@ -9,13 +9,13 @@ import (
 func TestParseLimit(t *testing.T) {
 	for s, want := range map[string]Limit{
 		"60/1m": {60, time.Minute}, "1/1s": {1, time.Second}, "600/1m30s": {600, 90 * time.Second}, "1000000/24h": {MaxN, MaxWindow},
-		"off": {},
+		"off": {}, "10/1d": {10, MaxWindow},
 	} {
 		if got, err := ParseLimit(s); err != nil || got != want {
 			t.Errorf("ParseLimit(%q) = %v, %v; want %v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "60", "60/", "/1m", "0/1m", "-1/1m", "+1/1m", "60/0s", "60/-1m", "60/500ms", "60/1.5s", "60/1", "60/25h",
+	for _, s := range []string{"", "60", "60/", "/1m", "0/1m", "-1/1m", "+1/1m", "60/0s", "60/-1m", "60/500ms", "60/1.5s", "60/1", "60/25h", "60/2d", "60/1d1s",
 		"1000001/1m", "60/1m/1m", " 60/1m", "60 / 1m", "OFF", "0x10/1m", "6_0/1m"} {
 		if got, err := ParseLimit(s); err != ErrLimit {
 			t.Errorf("ParseLimit(%q) = %v, %v; want ErrLimit", s, got, err)

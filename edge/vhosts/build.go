@@ -17,6 +17,7 @@ import (
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
@@ -60,7 +61,10 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 		}
 	}
 	next := &building{Builder: b, clients: map[string]*running{}, limits: map[string]Limit{}}
-	set := &Set{table: l.Table, by: map[*rules.Site]*Site{}, none: &Site{Site: &sites.Site{}}, Limits: l.ClassLimits(), hash: l.File.SHA256, text: l.File.Redacted()}
+	set := &Set{table: l.Table, by: map[*rules.Site]*Site{}, none: &Site{Site: &sites.Site{}}, Limits: access.Limits{}, hash: l.File.SHA256, text: l.File.Redacted()}
+	for class, of := range l.ClassLimits() {
+		next.fail(set.Limits.Set(class+"="+of), class)
+	}
 	for _, r := range l.Table.Sites {
 		s := next.site(r)
 		if s.Icons {
@@ -68,7 +72,11 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 		}
 		set.by[r] = s
 	}
-	if err := check(set); err != nil {
+	err := next.err
+	if err == nil {
+		err = check(set)
+	}
+	if err != nil {
 		b.retire(next.clients, b.clients, 0)
 		return nil, err
 	}
@@ -94,6 +102,15 @@ type building struct {
 	*Builder
 	clients map[string]*running
 	limits  map[string]Limit
+	err     error // of a limit
+}
+
+// fail records the error of a limit, if there is one. Reading a file reports the same error with
+// its place.
+func (b *building) fail(err error, name string) {
+	if err != nil && b.err == nil {
+		b.err = fmt.Errorf("the limit %s: %w", name, err)
+	}
 }
 
 // site makes a site of a file.
@@ -127,7 +144,11 @@ func limitOf(r *rules.Site, class string) config.Limit {
 
 // limit returns a limit of a site. An equal one of the site keeps its windows.
 func (b *building) limit(site, name string, of config.Limit, shared bool) Limit {
+	if of == "" {
+		return Limit{}
+	}
 	rate, err := ratelimit.ParseLimit(string(of))
+	b.fail(err, site+"/"+name)
 	if err != nil || rate.Off() {
 		return Limit{}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -59,8 +60,8 @@ type Upstream struct {
 
 // A Set has all sites of an edge. It never changes.
 type Set struct {
-	Icons  *Site             // the site with the edge's own paths; nil: none
-	Limits map[string]string // of the edge's own paths, by class or PLAN:CLASS
+	Icons  *Site         // the site with the edge's own paths; nil: none
+	Limits access.Limits // of the edge's own paths
 	table  *rules.Table
 	by     map[*rules.Site]*Site
 	one    *Site    // of flags; nil: the sites are those of table
