@@ -168,8 +168,8 @@ func TestFastMissLeavesStaleResponses(t *testing.T) {
 	close(held)
 }
 
-// A path that only resembles that of an icon is left to the pipeline: with --proxy-all it belongs to
-// another application, and otherwise it is no cache key.
+// A path that only resembles that of an icon is left to the pipeline: with --proxy-all it belongs
+// to another application, and otherwise it is no cache key.
 func TestFastMissLeavesOtherPaths(t *testing.T) {
 	e := newEdgeTest(t, http.HandlerFunc(manyOrigin))
 	fetches := &fetching{Proxy: e.Proxy}

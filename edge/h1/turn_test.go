@@ -137,8 +137,8 @@ func looped(t *testing.T, w *wire) string {
 			}
 			f.waiting = nil
 		}
-		// As from epoll: an event for bytes, for the end, for room, or for several of them, and none
-		// for bytes that a turn has left unread.
+		// As from epoll: an event for bytes, for the end, for room, or for several of them, and
+		// none for bytes that a turn has left unread.
 		if unread, ended := len(w.arrived), w.fin; !w.fin {
 			w.next()
 			w.event = w.event || len(w.arrived) > unread || w.fin != ended

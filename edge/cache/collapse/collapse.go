@@ -81,8 +81,8 @@ type Fetch struct {
 	generation invalidation.Generation // at which it began
 	done       chan struct{}
 	result     Result
-	then       []func(Result) // guarded by the lock of the shard, as is told
-	told       bool           // then was called
+	then       []func(Result) // guarded by the lock of the shard, as is called
+	called     bool           // the functions of then were called
 }
 
 // Wait waits for the result, at most for atMost, and until left is closed, if left is not nil.
@@ -111,7 +111,7 @@ func (c *Fetches) Then(f *Fetch, key string, call func(Result)) bool {
 	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inFlight[key] != f || f.told {
+	if s.inFlight[key] != f || f.called {
 		return false
 	}
 	f.then = append(f.then, call)
@@ -245,7 +245,7 @@ func (c *Fetches) fetch(s *fetchShard, f *Fetch, call Call) {
 func (s *fetchShard) tell(f *Fetch) {
 	s.mu.Lock()
 	then := f.then
-	f.then, f.told = nil, true
+	f.then, f.called = nil, true
 	s.mu.Unlock()
 	for _, call := range then {
 		call(f.result)
