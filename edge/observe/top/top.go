@@ -34,7 +34,7 @@ const (
 // Longest is the longest time that a report can cover.
 const Longest = (windows - 1) * span
 
-// A Response is what is counted of a response.
+// A Response has the properties of a response that Counts records.
 type Response struct {
 	Client netip.Addr
 	Host   []byte
