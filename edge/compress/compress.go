@@ -12,6 +12,7 @@ package compress
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -92,9 +93,9 @@ func (c *Compressor) WantSmaller(e *cache.Entry, coding entry.Coding) {
 }
 
 // WantAs is Want for an entry that is a part of responses: encode returns its body in a form of its
-// own, which is stored as the coding if it is not longer.
+// own, which is stored as the coding whatever its length.
 func (c *Compressor) WantAs(e *cache.Entry, coding entry.Coding, encode func() []byte) {
-	c.add(work{job{e.ID, coding}, e, len(e.Identity().Body), encode})
+	c.add(work{job{e.ID, coding}, e, math.MaxInt, encode})
 }
 
 func (c *Compressor) want(e *cache.Entry, coding entry.Coding, atMost int) {

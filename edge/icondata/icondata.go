@@ -37,6 +37,7 @@ type Answer struct {
 	prepared     []Prepared // the pieces that are joined
 	begun        [2]bool    // `icons` and `aliases` have a member
 	plain, coded int        // lengths of all members
+	pending      int        // pieces that are not deflated
 }
 
 // ErrForm means that a response is not icon data.

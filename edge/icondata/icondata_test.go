@@ -103,6 +103,7 @@ func TestJoinIsJSON(t *testing.T) {
 	}
 	for range 500 {
 		icons, aliases, a := map[string]any{}, map[string]any{}, Answer{Head: []byte(`"prefix":"p"`)}
+		deflated, late := true, random.IntN(100) // the piece that is not deflated yet
 		for i := range random.IntN(40) {
 			p, value := &Piece{Name: fmt.Sprintf("n%02d", i)}, map[string]any{"body": text()}
 			if into := icons; random.IntN(3) == 0 {
@@ -117,9 +118,9 @@ func TestJoinIsJSON(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Member = appendMember(nil, p.Name, encoded)
-			prepared := p.Prepare(nil)
-			if random.IntN(5) > 0 {
-				prepared = p.Prepare(Deflate(p.Member))
+			prepared := p.Prepare(Deflate(p.Member))
+			if i == late {
+				prepared, deflated = p.Prepare(nil), false
 			}
 			if string(prepared.Name()) != p.Name || !bytes.Equal(prepared.Member(), p.Member) {
 				t.Fatalf("%s %s: %s", prepared.Name(), prepared.Member(), p.Member)
@@ -140,6 +141,12 @@ func TestJoinIsJSON(t *testing.T) {
 		got := a.Join(nil)
 		if !reflect.DeepEqual(tree(t, got), tree(t, encoded)) || len(got) != a.Len() {
 			t.Fatalf("got %.500s, want %.500s", got, encoded)
+		}
+		if a.IsDeflated() != deflated {
+			t.Fatalf("deflated: %v, want %v", a.IsDeflated(), deflated)
+		}
+		if !deflated {
+			continue
 		}
 		zipped := a.JoinGzip(nil)
 		if content := unzipped(t, zipped); !bytes.Equal(content, got) || len(zipped) != a.GzipLen() {

@@ -22,7 +22,7 @@ func (a *Answer) Len() int {
 }
 
 // JoinGzip appends the same response in the coding gzip (RFC 1952). It concatenates the deflated
-// pieces and combines their checksums.
+// pieces and combines their checksums. All pieces must be deflated.
 func (a *Answer) JoinGzip(dst []byte) []byte {
 	var memory [textRoom]byte
 	// No name, no time, unknown system.
@@ -37,8 +37,11 @@ func (a *Answer) JoinGzip(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, j.length)
 }
 
-// GzipLen returns the length of the response in gzip, in bytes. It is greater than Len if few
-// pieces are deflated.
+// IsDeflated reports whether all pieces are deflated. Otherwise a later response of them has other
+// bytes in gzip, and needs another entity tag.
+func (a *Answer) IsDeflated() bool { return a.pending == 0 }
+
+// GzipLen returns the length of the response in gzip, in bytes. All pieces must be deflated.
 func (a *Answer) GzipLen() int {
 	_, coded := a.lengths()
 	return coded
@@ -69,7 +72,7 @@ func (a *Answer) Add(f *Form, memory []byte) {
 		plain, coded = plain-1, coded-len(storedComma)
 	}
 	if !p.IsDeflated() {
-		coded = storedLen(plain)
+		a.pending++
 	}
 	a.plain, a.coded = a.plain+plain, a.coded+coded
 }
@@ -108,20 +111,13 @@ func (j *gzipJoin) members(a *Answer, aliases bool) {
 		}
 		plain, deflated := p.data[:p.plain], p.data[p.plain:]
 		if first {
-			if plain = plain[1:]; p.IsDeflated() {
-				deflated = deflated[len(storedComma):]
-			}
-			first = false
+			plain, deflated, first = plain[1:], deflated[len(storedComma):], false
 			j.sum = crc32.Update(j.sum, crc32.IEEETable, plain)
 		} else {
 			j.sum = p.sum.after(j.sum)
 		}
 		j.length += uint32(len(plain))
-		if p.IsDeflated() {
-			j.dst = append(j.dst, deflated...)
-		} else {
-			j.dst = appendStored(j.dst, plain)
-		}
+		j.dst = append(j.dst, deflated...)
 	}
 }
 

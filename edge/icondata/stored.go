@@ -28,7 +28,7 @@ type Form struct {
 }
 
 // Prepare returns the piece in the form in which it is joined. deflated is its member as Deflate
-// returns it; nil: a response in gzip has the member without compression.
+// returns it; nil: it is not deflated yet.
 func (p *Piece) Prepare(deflated []byte) Prepared {
 	size := 1 + len(p.Member)
 	if deflated != nil {
@@ -48,7 +48,7 @@ func (f *Form) Size() int { return int(f.size) }
 // IsAlias reports whether the piece is an alias.
 func (f *Form) IsAlias() bool { return f.alias }
 
-// IsDeflated reports whether a response in gzip has the piece with compression.
+// IsDeflated reports whether the piece can be joined in gzip.
 func (f *Form) IsDeflated() bool { return f.size > f.plain }
 
 // At returns the piece of the form whose bytes Append has appended to memory before.

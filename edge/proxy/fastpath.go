@@ -447,6 +447,9 @@ func (h *Proxy) chooseJoined(j *fastJoin, q *eligible.Request) bool {
 	j.oldest, j.etag = j.Oldest(), j.Tag("")
 	j.coding, j.status, j.length = entry.Identity, http.StatusOK, j.answer.Len()
 	if len(q.AcceptEncoding) > 0 && h.codings.of(q.AcceptEncoding).of[1] == entry.Gzip {
+		if !j.answer.IsDeflated() {
+			return false // the pipeline encodes the whole response
+		}
 		if n := j.answer.GzipLen(); n < j.length {
 			j.coding, j.length, j.etag = entry.Gzip, n, j.TagOf(entry.Gzip)
 		}

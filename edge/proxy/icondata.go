@@ -114,7 +114,7 @@ func (x *iconData) find(names []string) bool {
 	}
 	negative, sampled := x.h.Options.Library.Negative.Current(), rand.Uint32N(pieceSample) == 0
 	for _, name := range names {
-		if p := x.h.pieces.Find(x.pack, name, x.asked, x.now); p != nil && !sampled {
+		if p := x.h.pieces.Find(x.pack, name, x.asked, x.now); p != nil && !sampled && (p.Head != nil || p.IsDeflated()) {
 			x.add(name, p)
 			continue
 		}
@@ -221,9 +221,7 @@ func (x *iconData) add(name string, p *pieces.Piece) {
 	}
 }
 
-// keepPiece stores a piece in the table of those that were looked up lately, and has it deflated,
-// if that makes it shorter. A member that deflate makes longer stays as it is, so that all
-// responses with one entity tag have the same bytes.
+// keepPiece stores a piece in the table of those that were looked up lately, and has it deflated.
 func (h *Proxy) keepPiece(p *pieces.Piece, e *cache.Entry) {
 	if p.Head != nil {
 		p.Lines, p.Dated = commonLines(e)
@@ -232,9 +230,7 @@ func (h *Proxy) keepPiece(p *pieces.Piece, e *cache.Entry) {
 	if p.Head == nil && !p.IsDeflated() {
 		h.compressor.WantAs(e, entry.Gzip, func() []byte {
 			deflated := icondata.Deflate(p.Member())
-			if len(deflated) <= len(e.Identity().Body) {
-				h.pieces.Replace(p, deflated)
-			}
+			h.pieces.Replace(p, deflated)
 			return deflated
 		})
 	}
@@ -381,19 +377,19 @@ func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 		if a.Callback = x.want.Callback; a.Callback != "" {
 			e.ContentType = typeScript
 		}
-		if x.want.Pretty {
+		if x.again = x.again && a.IsDeflated(); x.want.Pretty {
 			body = a.Indented()
 		} else {
 			body = a.Join(make([]byte, 0, a.Len()))
 			coded = func() []byte {
-				if n := a.GzipLen(); n < len(body) {
+				if n := a.GzipLen(); a.IsDeflated() && n < len(body) {
 					return a.JoinGzip(make([]byte, 0, n))
 				}
 				if x.again {
 					return nil
 				}
-				// Most of the pieces are not deflated yet. A join of the deflated ones will have
-				// other bytes, and so another entity tag.
+				// Some pieces are not deflated yet. A join of the deflated ones will have other
+				// bytes, and so another entity tag.
 				whole := entry.Encode(entry.Gzip, body)
 				if len(whole) >= len(body) {
 					return nil
