@@ -6,8 +6,9 @@ import (
 	"context"
 	"errors"
 	"os"
-	"syscall"
 	"time"
+
+	"github.com/iconedge/iconedge/files"
 )
 
 // retryLock is the time between two attempts to take the lock, which is held for a few system calls
@@ -15,19 +16,18 @@ import (
 const retryLock = 2 * time.Millisecond
 
 // lock takes the lock of a folder store. It excludes other processes as well as other calls in this
-// process, because flock(2) belongs to an open file description, and each call opens the file anew.
-// The lock ends with the process, so a crash can't leave it taken.
+// process, because each call opens the file anew.
 func lock(ctx context.Context, root *os.Root) (unlock func(), err error) {
 	f, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := files.LockFile(f)
 		switch {
 		case err == nil:
 			return func() { f.Close() }, nil
-		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+		case !errors.Is(err, files.ErrLocked):
 			f.Close()
 			return nil, &os.PathError{Op: "flock", Path: lockFile, Err: err}
 		}
