@@ -242,12 +242,16 @@ func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
 	}
 }
 
-// confirmed makes a new entry of a stale one that the origin confirmed. The fields of the 304, or
+// freshened returns the fields of a stored response that the origin confirmed. Those of the 304, or
 // of the response to a HEAD, replace the old ones (RFC 9111, section 3.2).
-func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) *cache.Entry {
+func freshened(stale *cache.Entry, a *upstream.Response) http.Header {
+	return cachepolicy.Freshened(header(stale), a.Header)
+}
+
+// confirmed makes a new entry of a stale one that the origin confirmed, with the fields h.
+func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response, h http.Header) *cache.Entry {
 	e := stale.CopyConfirmed()
 	monochrome, validator := e.Monochrome, e.Validator
-	h := cachepolicy.Freshened(header(stale), a.Header)
 	describe(e, h, a, q.site, q.policy.Policy)
 	q.tag(e)
 	e.Validator = validator // the body is still the one that the validator belongs to

@@ -57,7 +57,7 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	// The edge made the request conditional, not the client.
 	case a.Status == http.StatusNotModified && stale != nil:
 		a.Body.Close()
-		return h.store(q, confirmed(q, stale, a), sharingOfConfirmed(q, stale, a), asked)
+		return h.storeConfirmed(q, stale, a, asked)
 	case q.own && originFailed(a.Status), stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
 		a.Body.Close()
 		return collapse.Result{Err: failed(a)}
@@ -303,14 +303,28 @@ func storedBriefly(e *cache.Entry) bool {
 	return e.Release != "" && e.Policy.Lifetime <= e.Policy.Age+otherRelease
 }
 
-// storable reports whether a confirmed response may be stored, by the fields that it has now.
-func storable(q *fetchRequest, stale *cache.Entry, a *upstream.Response) bool {
-	return cachepolicy.Storable(q.policy, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
+// storeConfirmed stores a stale response that a 304 confirmed, if it may by the fields that it has
+// now. Fields that are meant for the client of this request alone go to that client alone.
+func (h *Proxy) storeConfirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response, asked cache.Generation) collapse.Result {
+	fields := freshened(stale, a)
+	kept := cachepolicy.StoredHeader(fields)
+	l := h.store(q, confirmed(q, stale, a, kept), cachepolicy.SharingOf(q.policy, stale.Status, fields, a.ResponseTime), asked)
+	if len(kept) < len(fields) {
+		l.Entry, l.Shared = confirmed(q, stale, a, fields), l.Entry
+	}
+	return l
 }
 
-// sharingOfConfirmed returns the Sharing of a confirmed response, by the fields that it has now.
-func sharingOfConfirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) cachepolicy.Sharing {
-	return cachepolicy.SharingOf(q.policy, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
+// replaceConfirmed replaces a stored response by itself with the fields of a response to another
+// request than a conditional one. It reports false, and does nothing, if by these fields the
+// response may not be stored.
+func (h *Proxy) replaceConfirmed(q *fetchRequest, e *cache.Entry, a *upstream.Response, asked cache.Generation) bool {
+	fields := freshened(e, a)
+	if !cachepolicy.Storable(q.policy, e.Status, fields, a.ResponseTime) {
+		return false
+	}
+	h.Options.Cache.Replace(e, confirmed(q, e, a, cachepolicy.StoredHeader(fields)), asked)
+	return true
 }
 
 // byLanguage returns the second key of a response in one language, under which all clients that

@@ -301,9 +301,7 @@ func (h *Proxy) applyHead(q *fetchRequest, e *cache.Entry, a *upstream.Response,
 	}
 	switch cachepolicy.HeadUpdate(e.Status, header(e), length, a.Status, a.Header) {
 	case cachepolicy.Update:
-		if n := confirmed(q, e, a); storable(getOf(q), e, a) {
-			h.Options.Cache.Replace(e, n, asked)
-		}
+		h.replaceConfirmed(getOf(q), e, a, asked)
 	case cachepolicy.Invalidate:
 		h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}, Soft: true}, a.ResponseTime)
 	}
