@@ -70,7 +70,18 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 		return h.storePart(q, stale, a, asked)
 	}
 	may := a.Status == http.StatusOK || !q.wantsPart() // an error may concern the slices alone
-	return h.storeForwarded(q, a, asked, may && !mustNotReplace(stale, a))
+	may = may && !mustNotReplace(stale, a)
+	if stale != nil && may && cachepolicy.Supersedes(q.policy, a.Status, a.Header, a.ResponseTime) {
+		h.drop(stale)
+	}
+	return h.storeForwarded(q, a, asked, may)
+}
+
+// drop removes a stored response of a forwarded path, with its variants, if it is still stored.
+func (h *Proxy) drop(e *cache.Entry) {
+	if now, _ := h.Options.Cache.Find(e.Key, func([]string) []string { return []string{e.Secondary} }); now.SameStored(e) {
+		h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
+	}
 }
 
 // mustNotReplace reports whether a response is an error that must not replace a stored response
@@ -307,6 +318,9 @@ func storedBriefly(e *cache.Entry) bool {
 // now. Fields that are meant for the client of this request alone go to that client alone.
 func (h *Proxy) storeConfirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response, asked cache.Generation) collapse.Result {
 	fields := freshened(stale, a)
+	if !q.own && cachepolicy.Supersedes(q.policy, stale.Status, fields, a.ResponseTime) {
+		h.drop(stale)
+	}
 	kept := cachepolicy.StoredHeader(fields)
 	l := h.store(q, confirmed(q, stale, a, kept), cachepolicy.SharingOf(q.policy, stale.Status, fields, a.ResponseTime), asked)
 	if len(kept) < len(fields) {
