@@ -150,7 +150,7 @@ func (q *fetchRequest) inflate(a *upstream.Response, body *[]byte) (coded []byte
 func unstorable(e *cache.Entry, a *upstream.Response) *cache.Entry {
 	policy := e.Policy
 	forbidStoring(a.Header)
-	describe(e, a.Header, a, nil, cachepolicy.Policy{})
+	describe(e, a.Header, a, nil, cachepolicy.Request{})
 	e.Policy = policy
 	return e
 }
