@@ -284,8 +284,7 @@ func upstreamProblem(err error) error {
 func requestedPart(r *request, e *cache.Entry, length int64) (s slicing.Span, field string, err error) {
 	whole := slicing.Span{To: length}
 	asked := r.ctx.Request.Header.PeekAll(fasthttp.HeaderRange)
-	etag := e.Identity().ETag
-	if len(asked) != 1 || !r.ctx.IsGet() || !cachepolicy.IfRange(string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange)), etag, e.LastModified, r.now) {
+	if len(asked) != 1 || !r.ctx.IsGet() || !r.joins(e, e.Identity().ETag) {
 		return whole, "", nil
 	}
 	off, n, what := cachepolicy.ParseRange(string(asked[0]), length)
