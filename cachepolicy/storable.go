@@ -13,8 +13,8 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 	d, targeted := r.Policy.directives(status, h)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
-	case status < 200 || status == http.StatusPartialContent || status == http.StatusNotModified:
-		return false // not final, or not complete
+	case status < 200 || status == http.StatusPartialContent || status == http.StatusNotModified || status == http.StatusRequestedRangeNotSatisfiable:
+		return false // not final, not complete, or about the range alone
 	case r.Method != http.MethodGet && !(explicit && representsTarget(r, status, h)):
 		return false // a HEAD has no content to reuse, and a cache answers no other method
 	case r.Directives.NoStore, forbidsStoring(d, status), d.Private:

@@ -27,6 +27,7 @@ func TestStorable(t *testing.T) {
 		{"not final", get, 103, fields(fresh), false},
 		{"not complete", get, 206, fields(fresh), false},
 		{"a 304", get, 304, fields(fresh), false},
+		{"about a range", get, 416, fields(fresh), false},
 		{"no-store", get, 200, fields("Cache-Control: max-age=60, no-store"), false},
 		{"the client's no-store, section 5.2.1.5", Request{Method: "GET", Directives: Directives{NoStore: true}}, 200, fields(fresh), false},
 		{"the client's no-cache does not prevent storing", Request{Method: "GET", Directives: Directives{NoCache: true}}, 200, fields(fresh), true},
