@@ -47,7 +47,7 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 		a.Fill()
 		defer func() { learnHead(known, &values, &l) }()
 	}
-	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
+	if err == nil && a.Status == http.StatusNotModified && stale != nil && !q.confirms(stale, a) {
 		a.Body.Close() // the 304 confirms another response
 		a, err = h.request(q, q.upstream(nil))
 	}
@@ -82,6 +82,16 @@ func (h *Proxy) drop(e *cache.Entry) {
 	if now, _ := h.Options.Cache.Find(e.Key, func([]string) []string { return []string{e.Secondary} }); now.SameStored(e) {
 		h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
 	}
+}
+
+// confirms reports whether a 304 is about the stored response (RFC 9111, section 4.3.4). Some origins
+// of other applications send an entity tag strong in a 304 and weak with a body in a coding.
+func (q *fetchRequest) confirms(stale *cache.Entry, a *upstream.Response) bool {
+	if q.own {
+		return cachepolicy.Confirms(stale.Validator, a.Header)
+	}
+	tag := strings.TrimPrefix(a.Header.Get("Etag"), "W/")
+	return tag == "" || stale.Validator == "" || tag == strings.TrimPrefix(stale.Validator, "W/")
 }
 
 // mustNotReplace reports whether a response is an error that must not replace a stored response
