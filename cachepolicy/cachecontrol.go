@@ -37,9 +37,13 @@ const MaxDelta = (1 << 31) * time.Second
 
 // ParseCacheControl parses the Cache-Control lines of one message. It ignores unknown directives.
 // Where a directive is repeated or malformed, the result is the safer one: the shorter freshness
-// lifetime, and NoStore if a quoted string has no end, because it may hide any directive.
+// lifetime, NoStore if a quoted string has no end, because it may hide any directive, and what
+// restricts caches also where semicolons separate it.
 func ParseCacheControl(values ...string) (d Directives) {
 	for _, rest := range values {
+		if strings.Contains(rest, ";") {
+			d.restrict(rest)
+		}
 		for rest != "" {
 			var name, arg string
 			var has, ok bool
@@ -84,6 +88,31 @@ func (d *Directives) set(name, arg string, has bool) {
 	default:
 		if b := d.flag(name); b != nil {
 			*b = true
+		}
+	}
+}
+
+// restrict sets what restricts caches in a line whose directives are separated by semicolons, as
+// "private; max-age=60". Its origin means them, and other shared caches obey them.
+func (d *Directives) restrict(line string) {
+	parts, _ := splitUnquoted(line, ';')
+	if len(parts) == 1 {
+		return // the semicolon is quoted
+	}
+	for _, part := range parts {
+		members, _ := splitUnquoted(part, ',')
+		for _, member := range members {
+			name, _, _ := strings.Cut(member, "=")
+			switch lower(trim(name)) {
+			case "no-store":
+				d.NoStore = true
+			case "no-cache":
+				d.NoCache = true
+			case "private":
+				d.Private = true
+			case "must-revalidate", "proxy-revalidate":
+				d.MustRevalidate = true
+			}
 		}
 	}
 }

@@ -55,6 +55,19 @@ func (p Policy) NewEntry(status int, h http.Header, requestTime, responseTime ti
 	return e
 }
 
+// NewEntry returns the Entry of a response to r, by its policy. With SafeCookies a response to a
+// request with Cookie that was never fresh is not served while the origin is lost, unless its
+// origin says so: the origin has not said that it is the same for every user.
+func (r Request) NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
+	e := r.Policy.NewEntry(status, h, requestTime, responseTime)
+	if r.Policy.SafeCookies && r.Cookie && e.TTL(responseTime) <= 0 {
+		if d, _ := r.Policy.directives(status, h); !d.Public {
+			e.StaleWhenLost = e.StaleIfError
+		}
+	}
+	return e
+}
+
 // AgeAt returns the entry's current age: the value of the Age field, with its fraction of a second.
 func (e Entry) AgeAt(now time.Time) time.Duration { return e.Age + max(now.Sub(e.Stored), 0) }
 

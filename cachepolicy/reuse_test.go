@@ -183,3 +183,27 @@ func FuzzDecide(f *testing.F) {
 		}
 	})
 }
+
+// A response to a user that was never fresh is not served to others while the origin is lost.
+func TestEntryOfUser(t *testing.T) {
+	safe := Policy{SafeCookies: true}
+	for _, c := range []struct {
+		name string
+		r    Request
+		h    http.Header
+		want bool
+	}{
+		{"never fresh", Request{Cookie: true, Policy: safe}, fields("Cache-Control: max-age=0"), false},
+		{"expired on arrival", Request{Cookie: true, Policy: safe}, fields("Cache-Control: max-age=10", "Age: 10"), false},
+		{"its origin permits it", Request{Cookie: true, Policy: safe}, fields("Cache-Control: max-age=0, stale-if-error=60"), true},
+		{"public", Request{Cookie: true, Policy: safe}, fields("Cache-Control: public, max-age=0"), true},
+		{"fresh for a while", Request{Cookie: true, Policy: safe}, fields("Cache-Control: max-age=10"), true},
+		{"to nobody in particular", Request{Policy: safe}, fields("Cache-Control: max-age=0"), true},
+		{"by RFC 9111, section 4.2.4, alone", Request{Cookie: true}, fields("Cache-Control: max-age=0"), true},
+	} {
+		e := c.r.NewEntry(http.StatusOK, c.h, t0, t0)
+		if got := MayServeStale(e, Request{}, FailureDisconnected, t0.Add(20*time.Second)); got != c.want {
+			t.Errorf("%s: MayServeStale = %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -13,8 +13,8 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 	d, targeted := r.Policy.directives(status, h)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
-	case status < 200 || status == http.StatusPartialContent || status == http.StatusNotModified:
-		return false // not final, or not complete
+	case status < 200 || status == http.StatusPartialContent || status == http.StatusNotModified || status == http.StatusRequestedRangeNotSatisfiable:
+		return false // not final, not complete, or about the range alone
 	case r.Method != http.MethodGet && !(explicit && representsTarget(r, status, h)):
 		return false // a HEAD has no content to reuse, and a cache answers no other method
 	case r.Directives.NoStore, forbidsStoring(d, status), d.Private:
@@ -30,6 +30,21 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 		return false
 	}
 	return r.Policy.reusable(d, targeted, status, h, now)
+}
+
+// Supersedes reports whether the response to r, which may not be stored, shows that a response
+// stored before is not to be used any more (RFC 9111, section 4.3.3): its origin has taken the
+// permission to store away, or the resource. A response for one client does not show that: one to a
+// request with credentials, or with Set-Cookie. Nor does an error that may be over soon.
+func Supersedes(r Request, status int, h http.Header, now time.Time) bool {
+	switch {
+	case status == http.StatusPartialContent || setsCookie(h) || r.credentials():
+		return false
+	case status >= http.StatusBadRequest && status != http.StatusNotFound && status != http.StatusGone && status != http.StatusUnavailableForLegalReasons:
+		return false
+	}
+	r.Directives = Directives{} // no-store of the client says nothing about the resource
+	return !Storable(r, status, h, now)
 }
 
 // explicitlyFresh reports whether the response has an explicit freshness lifetime, which may be

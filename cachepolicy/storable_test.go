@@ -27,6 +27,7 @@ func TestStorable(t *testing.T) {
 		{"not final", get, 103, fields(fresh), false},
 		{"not complete", get, 206, fields(fresh), false},
 		{"a 304", get, 304, fields(fresh), false},
+		{"about a range", get, 416, fields(fresh), false},
 		{"no-store", get, 200, fields("Cache-Control: max-age=60, no-store"), false},
 		{"the client's no-store, section 5.2.1.5", Request{Method: "GET", Directives: Directives{NoStore: true}}, 200, fields(fresh), false},
 		{"the client's no-cache does not prevent storing", Request{Method: "GET", Directives: Directives{NoCache: true}}, 200, fields(fresh), true},
@@ -80,6 +81,39 @@ func TestStorable(t *testing.T) {
 	} {
 		if got := Storable(c.r, c.status, c.h, t0); got != c.want {
 			t.Errorf("%s: Storable(%+v, %d, %v) = %v, want %v", c.name, c.r, c.status, c.h, got, c.want)
+		}
+	}
+}
+
+func TestSupersedes(t *testing.T) {
+	get := Request{Method: "GET", Policy: Policy{SafeCookies: true}}
+	with := func(change func(*Request)) Request {
+		r := get
+		change(&r)
+		return r
+	}
+	for _, c := range []struct {
+		name   string
+		r      Request
+		status int
+		h      http.Header
+		want   bool
+	}{
+		{"one that may be stored", get, 200, fields("Cache-Control: max-age=60"), false},
+		{"no-store", get, 200, fields("Cache-Control: no-store"), true},
+		{"no lifetime and no validator", get, 200, fields(), true},
+		{"not found", get, 404, fields(), true},
+		{"a redirect", get, 302, fields(), true},
+		{"a part", get, 206, fields(), false},
+		{"an error that may be over soon", get, 503, fields(), false},
+		{"an error of the request", get, 400, fields(), false},
+		{"a cookie", get, 200, fields("Cache-Control: max-age=60", "Set-Cookie: a=1"), false},
+		{"to a user", with(func(r *Request) { r.Cookie = true }), 200, fields("Cache-Control: private"), false},
+		{"to another user", with(func(r *Request) { r.Authorized = true }), 200, fields("Cache-Control: private"), false},
+		{"to a request with no-store", with(func(r *Request) { r.Directives.NoStore = true }), 200, fields("Cache-Control: max-age=60"), false},
+	} {
+		if got := Supersedes(c.r, c.status, c.h, t0); got != c.want {
+			t.Errorf("%s: Supersedes = %v, want %v", c.name, got, c.want)
 		}
 	}
 }

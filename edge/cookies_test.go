@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -108,6 +109,26 @@ func TestCookiesWhenTheOriginFails(t *testing.T) {
 		}
 		if a := e.get(t, "/modified", "Cookie", "u=bob", "Cache-Control", "stale-if-error=999999, max-stale"); a.StatusCode < 500 {
 			t.Errorf("lost %v: with Cookie and max-stale: %d %.30q", lost, a.StatusCode, a.body)
+		}
+	}
+}
+
+// While the origin is lost, the page of a user that was never fresh answers nobody else.
+func TestPageOfUserWhenTheOriginIsLost(t *testing.T) {
+	var lost atomic.Bool
+	e, _ := newPassTest(t, map[string]http.HandlerFunc{"/account": func(w http.ResponseWriter, r *http.Request) {
+		if lost.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		users("Cache-Control", "max-age=0", "ETag", `"1"`)(w, r)
+	}})
+	if a := e.get(t, "/account", "Cookie", "u=alice"); !strings.Contains(a.Header.Get("Cache-Status"), "stored") {
+		t.Fatalf("not stored: %s", a.Header.Get("Cache-Status"))
+	}
+	lost.Store(true)
+	for _, fields := range [][]string{nil, {"Cookie", "u=bob"}} {
+		if a := e.get(t, "/account", fields...); a.StatusCode != http.StatusBadGateway {
+			t.Errorf("%q: %d %.30q", fields, a.StatusCode, a.body)
 		}
 	}
 }

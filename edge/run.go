@@ -107,12 +107,12 @@ func (s *Server) checkToken(token string) (plan string, valid bool, err error) {
 func (s *Server) forwards() bool { return s.cfg.ProxyAll || s.cfg.Load != nil }
 
 // forwardedTarget returns the function that gives the targets by which a forwarded response may be
-// stored; nil, if the edge forwards nothing.
-func (s *Server) forwardedTarget() func(host, target string) []string {
+// stored, and its site; nil, if the edge forwards nothing.
+func (s *Server) forwardedTarget() func(host, target string) (targets []string, site string) {
 	if !s.forwards() {
 		return nil
 	}
-	return func(host, target string) []string { return s.proxy.Sites().CacheTargets(host, target) }
+	return func(host, target string) ([]string, string) { return s.proxy.Sites().CacheTargets(host, target) }
 }
 
 // purgeMethod returns the function that answers PURGE; nil, if the edge does not take it.

@@ -530,6 +530,31 @@ func TestIconsWithRules(t *testing.T) {
 	}
 }
 
+// TestSiteOfProxy: where a trusted proxy names a host, its site answers, on the fast path too.
+func TestSiteOfProxy(t *testing.T) {
+	origin := newOurOrigin()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	e := newFileEdge(t, fmt.Sprintf(`
+version: 1
+trusted_proxies: [127.0.0.1/32]
+sites:
+  - {name: icons, hosts: [edge.test], icons: true, origins: {icons: {urls: [%q]}}}
+  - {name: shop, hosts: [shop.test], origins: {app: {urls: ["http://10.0.0.5:3000"]}}}
+`, server.URL))
+	e.library.Poll()
+	const address, shop = "GET http://edge.test/mdi/home.svg", "10.0.0.5:3000 GET"
+	for range 2 { // the fast path answers for the icon in the second round
+		e.run(t, []fileStep{
+			{address, []string{"X-Forwarded-Host", "shop.test"}, 200, shop},
+			{address, []string{"X-Forwarded-Host", "edge.test", "X-Forwarded-Host", "shop.test"}, 200, shop},
+			{address, []string{"Forwarded", "for=192.0.2.1;host=shop.test"}, 200, shop},
+			{address, []string{"X-Forwarded-Host", "Edge.test"}, 200, "<svg"},
+			{address, nil, 200, "<svg"},
+		})
+	}
+}
+
 // TestReloadedCertificates: a reload brings the certificates of new sites, and those that can't be
 // used change nothing.
 func TestReloadedCertificates(t *testing.T) {

@@ -48,7 +48,7 @@ func (a *obedientApp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.Set(name, value)
 		}
 	}
-	for from, to := range map[string]string{"X-Say-Age": "Age", "X-Say-Tag": "ETag", "X-Say-Location": "Content-Location", "X-Say-Limit": "RateLimit"} {
+	for from, to := range map[string]string{"X-Say-Age": "Age", "X-Say-Tag": "ETag", "X-Say-Location": "Content-Location", "X-Say-Limit": "RateLimit", "X-Say-Control": "Cache-Control"} {
 		if value := asked.Get(from); value != "" {
 			h.Set(to, value)
 		}

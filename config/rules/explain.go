@@ -96,18 +96,22 @@ func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 	b.WriteString(scheme + "://" + host + s.CacheTarget(d, q))
 	b.WriteString("\x00" + s.Name + "/" + s.KeyRules)
 	b.WriteString("\x00o=" + d.Choose(q)) // of one too: entries stay when a second origin comes
+	part := func(name string, values []string) {
+		b.WriteString("\x00" + name)
+		if len(values) > 0 { // absent is not empty
+			b.WriteString(":" + url.QueryEscape(strings.Join(values, ", ")))
+		}
+	}
 	for _, name := range d.Key.Headers {
 		name = canonical(name)
 		values := q.Header[name]
 		if name == "Host" {
 			values = []string{q.Host}
 		}
-		b.WriteString("\x00h=" + name + ":" + url.QueryEscape(strings.Join(values, ", ")))
+		part("h="+name, values)
 	}
 	for _, name := range d.Key.Cookies {
-		values := pairValues((*Request).cookieMap)(q, name)
-		slices.Sort(values)
-		b.WriteString("\x00c=" + name + ":" + url.QueryEscape(strings.Join(values, ", ")))
+		part("c="+name, q.cookiesOf(name))
 	}
 	return b.String()
 }

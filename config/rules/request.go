@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -141,7 +142,7 @@ func (q *Request) cookieMap() map[string]string {
 	if q.cookies == nil {
 		q.cookies = map[string]string{}
 		for _, line := range q.Header["Cookie"] {
-			for pair := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ';' || r == ',' }) {
+			for pair := range strings.FieldsFuncSeq(line, betweenCookies) {
 				name, value, _ := strings.Cut(pair, "=")
 				name = strings.Trim(name, " \t")
 				if _, known := q.cookies[name]; !known && name != "" {
@@ -152,6 +153,35 @@ func (q *Request) cookieMap() map[string]string {
 	}
 	return q.cookies
 }
+
+// cookiesOf returns the values of the cookies with a name, in order and each of them, because some
+// applications use the last of several. If the name ends in an asterisk, it returns every cookie
+// whose name begins so, as NAME=VALUE and sorted by name.
+func (q *Request) cookiesOf(pattern string) (all []string) {
+	wild := strings.HasSuffix(pattern, "*")
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.FieldsFuncSeq(line, betweenCookies) {
+			name, value, _ := strings.Cut(strings.Trim(pair, " \t"), "=")
+			if name = strings.Trim(name, " \t"); !matchesName([]string{pattern}, name) {
+				continue
+			}
+			if wild {
+				value = name + "=" + value
+			}
+			all = append(all, value)
+		}
+	}
+	if wild {
+		slices.SortStableFunc(all, func(a, b string) int {
+			a, _, _ = strings.Cut(a, "=")
+			b, _, _ = strings.Cut(b, "=")
+			return strings.Compare(a, b)
+		})
+	}
+	return all
+}
+
+func betweenCookies(r rune) bool { return r == ';' || r == ',' }
 
 // countryOf returns the two letters of the client's country in upper case; empty: unknown.
 func (q *Request) countryOf() string {

@@ -284,6 +284,13 @@ func TestKeys(t *testing.T) {
 		{`{key: {host: false}}`, get("/a"), "http://_/a o=app"},
 		{`{key: {headers: [x-v]}}`, get("/a", "X-V", "1\x00h=X"), "http://a.test/a o=app h=X-V:1%00h%3DX"},
 		{`{key: {cookies: [v]}}`, get("/a", "Cookie", "v=b"), "http://a.test/a o=app c=v:b"},
+		{`{key: {cookies: [v]}}`, get("/a", "Cookie", "v=b; w=1; v=c"), "http://a.test/a o=app c=v:b%2C+c"},
+		{`{key: {cookies: [v]}}`, get("/a", "Cookie", "w=1,v=c; v=b"), "http://a.test/a o=app c=v:c%2C+b"},
+		{`{key: {cookies: [v]}}`, get("/a", "Cookie", "vw=1"), "http://a.test/a o=app c=v"},
+		{`{key: {cookies: [v]}}`, get("/a", "Cookie", "v="), "http://a.test/a o=app c=v:"},
+		{`{key: {headers: [v]}}`, get("/a"), "http://a.test/a o=app h=V"},
+		{`{key: {cookies: ["v_*"]}}`, get("/a", "Cookie", "v_b=1; v_a=2"), "http://a.test/a o=app c=v_*:v_a%3D2%2C+v_b%3D1"},
+		{`{key: {cookies: ["v_*"]}}`, get("/a", "Cookie", "v_b=2; v_a=1"), "http://a.test/a o=app c=v_*:v_a%3D1%2C+v_b%3D2"},
 		{`{origin: b}`, get("/a"), "http://a.test/a o=b"},
 		{`{rewrite: /z}`, get("/a?q"), "http://a.test/z?q o=app"},
 	} {

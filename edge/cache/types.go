@@ -31,3 +31,6 @@ func TargetTag(target string) string { return hashes.TargetTag(target) }
 // AddressTag returns the surrogate key of responses for a host and a target whose keys have more
 // than that. No response can name it, because surrogate keys have no spaces.
 func AddressTag(host, target string) string { return " " + strings.ToLower(host) + " " + target }
+
+// SharedTag is AddressTag for responses that all hosts of a site share. No host has a slash.
+func SharedTag(site, target string) string { return " " + site + "/ " + target }

@@ -103,7 +103,7 @@ func newOwn(key string, a *upstream.Response, body, coded []byte) *cache.Entry {
 	default:
 		e.SetIdentity(bytes.Clone(body), "")
 	}
-	describe(e, a.Header, a, nil, cachepolicy.Policy{})
+	describe(e, a.Header, a, nil, cachepolicy.Request{})
 	if e.Status >= http.StatusBadRequest {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+clientErrors)
 	}
@@ -114,7 +114,7 @@ func newOwn(key string, a *upstream.Response, body, coded []byte) *cache.Entry {
 // caller sets its body.
 func newForwarded(q *fetchRequest, a *upstream.Response, h http.Header) *cache.Entry {
 	e := &cache.Entry{Key: q.key, Status: a.Status}
-	describe(e, h, a, q.site, q.policy.Policy)
+	describe(e, h, a, q.site, q.policy)
 	q.vary(e, h)
 	q.tag(e)
 	return e
@@ -132,10 +132,10 @@ func (q *fetchRequest) vary(e *cache.Entry, h http.Header) {
 // describe sets every part of an entry that follows from the header fields. site is that of a
 // forwarded request, and nil on our own routes, where clients receive only some of the fields. A
 // site without icons has no tiers, and passes even the fields between them on.
-func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.Site, policy cachepolicy.Policy) {
+func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.Site, asked cachepolicy.Request) {
 	own, tiers := site == nil, site == nil || site.Icons
 	if own {
-		policy = cachepolicy.Policy{}
+		asked = cachepolicy.Request{}
 	}
 	e.Fields, e.FieldsWithBody = nil, nil
 	tagged := own || h.Get("Etag") != ""
@@ -171,7 +171,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.S
 	if tiers {
 		e.Monochrome, e.Release = h.Get(icon.FieldMonochrome), h.Get(icon.FieldRelease)
 	}
-	e.Policy, e.Date = aged(e.Status, h, a, own && e.Release != "", policy)
+	e.Policy, e.Date = aged(e.Status, h, a, own && e.Release != "", asked)
 	if d := cachepolicy.ParseCacheControl(h["Cache-Control"]...); !own || d.NoTransform || h.Get("Content-Encoding") != "" {
 		e.DisableCodings()
 	}
@@ -182,13 +182,13 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.S
 // Therefore aged ignores the Date of such a response, unlike RFC 9111, section 4.2.3, because the
 // origin's clock may be hours off. Where the two differ aged corrects the Date, because the caches
 // of clients use it.
-func aged(status int, h http.Header, a *upstream.Response, ours bool, policy cachepolicy.Policy) (cachepolicy.Entry, []byte) {
+func aged(status int, h http.Header, a *upstream.Response, ours bool, asked cachepolicy.Request) (cachepolicy.Entry, []byte) {
 	if h.Get("Date") == "" {
 		// RFC 9110, section 6.6.1.
-		return policy.NewEntry(status, h, a.RequestTime, a.ResponseTime), httpDate(a.ResponseTime)
+		return asked.NewEntry(status, h, a.RequestTime, a.ResponseTime), httpDate(a.ResponseTime)
 	}
 	if !ours {
-		return policy.NewEntry(status, h, a.RequestTime, a.ResponseTime), []byte(h.Get("Date"))
+		return asked.NewEntry(status, h, a.RequestTime, a.ResponseTime), []byte(h.Get("Date"))
 	}
 	undated := maps.Clone(h)
 	delete(undated, "Date")
@@ -242,13 +242,17 @@ func (q *fetchRequest) negotiate(e *cache.Entry, h http.Header, length int64) {
 	}
 }
 
-// confirmed makes a new entry of a stale one that the origin confirmed. The fields of the 304, or
+// freshened returns the fields of a stored response that the origin confirmed. Those of the 304, or
 // of the response to a HEAD, replace the old ones (RFC 9111, section 3.2).
-func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) *cache.Entry {
+func freshened(stale *cache.Entry, a *upstream.Response) http.Header {
+	return cachepolicy.Freshened(header(stale), a.Header)
+}
+
+// confirmed makes a new entry of a stale one that the origin confirmed, with the fields h.
+func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response, h http.Header) *cache.Entry {
 	e := stale.CopyConfirmed()
 	monochrome, validator := e.Monochrome, e.Validator
-	h := cachepolicy.Freshened(header(stale), a.Header)
-	describe(e, h, a, q.site, q.policy.Policy)
+	describe(e, h, a, q.site, q.policy)
 	q.tag(e)
 	e.Validator = validator // the body is still the one that the validator belongs to
 	if e.Monochrome == "" {

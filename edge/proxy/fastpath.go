@@ -61,7 +61,7 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route.OfSite() && !sites.Icons.Pages || m.target.route.OfIconify() && !sites.Icons.Iconify {
 		return false
 	}
-	if !sites.spares(q.Target) || !h.Options.Cache.View(m.target.key, &m.view) {
+	if !sites.spares(q.Target) || h.namesSite(sites, q) || !h.Options.Cache.View(m.target.key, &m.view) {
 		return false
 	}
 	m.site = sites
@@ -73,6 +73,16 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	}
 	m.view.Release()
 	return false
+}
+
+// namesSite reports whether a trusted proxy may name another site than Host does. The pipeline then
+// finds the site.
+func (h *Proxy) namesSite(sites *current, q *eligible.Request) bool {
+	if !q.NamesHost || sites.Only() != nil || !h.Options.Clients.Trusts(q.Client) {
+		return false
+	}
+	const field = "x-forwarded-host"
+	return q.Fields.Line("forwarded", 0) != nil || q.Fields.Line(field, 1) != nil || !bytes.EqualFold(q.Fields.Line(field, 0), q.Host)
 }
 
 // choose selects the status, coding and body that the client gets from a fresh entry. It reports
@@ -416,7 +426,7 @@ func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request, parsed bool) (ok bool
 		return false
 	}
 	mounted := sites.seenMounts.has(q.Host)
-	if !mounted && !sites.seenHosts.has(q.Host) || !sites.spares(q.Target) {
+	if !mounted && !sites.seenHosts.has(q.Host) || !sites.spares(q.Target) || h.namesSite(sites, q) {
 		return false
 	}
 	j.site = sites

@@ -47,7 +47,7 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 		a.Fill()
 		defer func() { learnHead(known, &values, &l) }()
 	}
-	if err == nil && a.Status == http.StatusNotModified && q.own && stale != nil && !cachepolicy.Confirms(stale.Validator, a.Header) {
+	if err == nil && a.Status == http.StatusNotModified && stale != nil && !q.confirms(stale, a) {
 		a.Body.Close() // the 304 confirms another response
 		a, err = h.request(q, q.upstream(nil))
 	}
@@ -57,7 +57,7 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	// The edge made the request conditional, not the client.
 	case a.Status == http.StatusNotModified && stale != nil:
 		a.Body.Close()
-		return h.store(q, confirmed(q, stale, a), sharingOfConfirmed(q, stale, a), asked)
+		return h.storeConfirmed(q, stale, a, asked)
 	case q.own && originFailed(a.Status), stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
 		a.Body.Close()
 		return collapse.Result{Err: failed(a)}
@@ -70,7 +70,28 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 		return h.storePart(q, stale, a, asked)
 	}
 	may := a.Status == http.StatusOK || !q.wantsPart() // an error may concern the slices alone
-	return h.storeForwarded(q, a, asked, may && !mustNotReplace(stale, a))
+	may = may && !mustNotReplace(stale, a)
+	if stale != nil && may && cachepolicy.Supersedes(q.policy, a.Status, a.Header, a.ResponseTime) {
+		h.drop(stale)
+	}
+	return h.storeForwarded(q, a, asked, may)
+}
+
+// drop removes a stored response of a forwarded path, with its variants, if it is still stored.
+func (h *Proxy) drop(e *cache.Entry) {
+	if now, _ := h.Options.Cache.Find(e.Key, func([]string) []string { return []string{e.Secondary} }); now.SameStored(e) {
+		h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
+	}
+}
+
+// confirms reports whether a 304 is about the stored response (RFC 9111, section 4.3.4). Some origins
+// of other applications send an entity tag strong in a 304 and weak with a body in a coding.
+func (q *fetchRequest) confirms(stale *cache.Entry, a *upstream.Response) bool {
+	if q.own {
+		return cachepolicy.Confirms(stale.Validator, a.Header)
+	}
+	tag := strings.TrimPrefix(a.Header.Get("Etag"), "W/")
+	return tag == "" || stale.Validator == "" || tag == strings.TrimPrefix(stale.Validator, "W/")
 }
 
 // mustNotReplace reports whether a response is an error that must not replace a stored response
@@ -139,7 +160,7 @@ func (q *fetchRequest) inflate(a *upstream.Response, body *[]byte) (coded []byte
 func unstorable(e *cache.Entry, a *upstream.Response) *cache.Entry {
 	policy := e.Policy
 	forbidStoring(a.Header)
-	describe(e, a.Header, a, nil, cachepolicy.Policy{})
+	describe(e, a.Header, a, nil, cachepolicy.Request{})
 	e.Policy = policy
 	return e
 }
@@ -303,14 +324,31 @@ func storedBriefly(e *cache.Entry) bool {
 	return e.Release != "" && e.Policy.Lifetime <= e.Policy.Age+otherRelease
 }
 
-// storable reports whether a confirmed response may be stored, by the fields that it has now.
-func storable(q *fetchRequest, stale *cache.Entry, a *upstream.Response) bool {
-	return cachepolicy.Storable(q.policy, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
+// storeConfirmed stores a stale response that a 304 confirmed, if it may by the fields that it has
+// now. Fields that are meant for the client of this request alone go to that client alone.
+func (h *Proxy) storeConfirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response, asked cache.Generation) collapse.Result {
+	fields := freshened(stale, a)
+	if !q.own && cachepolicy.Supersedes(q.policy, stale.Status, fields, a.ResponseTime) {
+		h.drop(stale)
+	}
+	kept := cachepolicy.StoredHeader(fields)
+	l := h.store(q, confirmed(q, stale, a, kept), cachepolicy.SharingOf(q.policy, stale.Status, fields, a.ResponseTime), asked)
+	if len(kept) < len(fields) {
+		l.Entry, l.Shared = confirmed(q, stale, a, fields), l.Entry
+	}
+	return l
 }
 
-// sharingOfConfirmed returns the Sharing of a confirmed response, by the fields that it has now.
-func sharingOfConfirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response) cachepolicy.Sharing {
-	return cachepolicy.SharingOf(q.policy, stale.Status, cachepolicy.Freshened(header(stale), a.Header), a.ResponseTime)
+// replaceConfirmed replaces a stored response by itself with the fields of a response to another
+// request than a conditional one. It reports false, and does nothing, if by these fields the
+// response may not be stored.
+func (h *Proxy) replaceConfirmed(q *fetchRequest, e *cache.Entry, a *upstream.Response, asked cache.Generation) bool {
+	fields := freshened(e, a)
+	if !cachepolicy.Storable(q.policy, e.Status, fields, a.ResponseTime) {
+		return false
+	}
+	h.Options.Cache.Replace(e, confirmed(q, e, a, cachepolicy.StoredHeader(fields)), asked)
+	return true
 }
 
 // byLanguage returns the second key of a response in one language, under which all clients that

@@ -292,8 +292,7 @@ func part(r *request, e *cache.Entry, body []byte, etag string, t *head) ([]byte
 	if len(asked) == 0 || !r.ctx.IsGet() {
 		return notNil(body), nil
 	}
-	ifRange := string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange))
-	if !cachepolicy.IfRange(ifRange, etag, e.LastModified, r.now) {
+	if !r.joins(e, etag) {
 		return notNil(body), nil
 	}
 	size := int64(len(body))
@@ -308,6 +307,14 @@ func part(r *request, e *cache.Entry, body []byte, etag string, t *head) ([]byte
 			With(fasthttp.HeaderContentRange, "bytes */"+strconv.FormatInt(size, 10))
 	}
 	return notNil(body), nil
+}
+
+// joins reports whether a part of the representation with this entity tag fits the part that the
+// client has, by its If-Range.
+func (r *request) joins(e *cache.Entry, etag string) bool {
+	ifRange := string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange))
+	date, _ := cachepolicy.ParseDate(string(e.Date), r.now) // if it is malformed, no date is strong
+	return cachepolicy.IfRange(ifRange, etag, e.LastModified, date)
 }
 
 func notNil(b []byte) []byte {

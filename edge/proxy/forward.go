@@ -301,9 +301,7 @@ func (h *Proxy) applyHead(q *fetchRequest, e *cache.Entry, a *upstream.Response,
 	}
 	switch cachepolicy.HeadUpdate(e.Status, header(e), length, a.Status, a.Header) {
 	case cachepolicy.Update:
-		if n := confirmed(q, e, a); storable(getOf(q), e, a) {
-			h.Options.Cache.Replace(e, n, asked)
-		}
+		h.replaceConfirmed(getOf(q), e, a, asked)
 	case cachepolicy.Invalidate:
 		h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}, Soft: true}, a.ResponseTime)
 	}
@@ -343,21 +341,8 @@ func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (ex
 // relay passes the origin's response on as it comes, and invalidates the stored responses that the
 // request may have changed (RFC 9111, section 4.4).
 func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (exchange.Outcome, error) {
+	h.invalidate(r, q, a)
 	asked := h.Options.Cache.Generation()
-	if targets := cachepolicy.Invalidated(q.policy, a.Status, a.Header); len(targets) > 0 {
-		var keys, tags []string
-		for _, target := range targets {
-			if q.ruled != nil {
-				for _, stored := range h.Sites().CacheTargets(hostName([]byte(q.policy.Host)), target) {
-					tags = append(tags, cache.AddressTag(q.policy.Host, stored))
-				}
-			}
-			target = r.site.Key(target)
-			keys = append(keys, routes.ForwardedKey("http", q.policy.Host, target), routes.ForwardedKey("https", q.policy.Host, target))
-		}
-		h.Options.Cache.Purge(cache.Purge{Keys: keys, Tags: tags}, a.ResponseTime)
-		asked = h.Options.Cache.Generation()
-	}
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
 	if q.policy.Method == http.MethodPost && !q.bypasses && cachepolicy.Storable(q.policy, a.Status, a.Header, a.ResponseTime) {
 		// The response is also stored for later GETs (RFC 9110, section 9.3.3).
@@ -394,6 +379,31 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 	f.aged = f.entry.Policy.AgeAt(r.now) >= time.Second
 	h.finish(r, f)
 	return exchange.Passed, nil
+}
+
+// invalidate removes the stored responses that a request may have changed: those of its own address
+// and of the addresses that its response names.
+func (h *Proxy) invalidate(r *request, q *fetchRequest, a *upstream.Response) {
+	targets := cachepolicy.Invalidated(q.policy, a.Status, a.Header)
+	if len(targets) == 0 {
+		return
+	}
+	var p cache.Purge
+	if q.ruled != nil {
+		p.Tags = q.addressTags()
+		targets = append(targets, q.ruled.request.Target) // before a rewrite
+	}
+	for _, target := range targets {
+		if q.ruled != nil {
+			stored, site := h.Sites().CacheTargets(hostName([]byte(q.policy.Host)), target)
+			for _, target := range stored {
+				p.Tags = append(p.Tags, cache.AddressTag(q.policy.Host, target), cache.SharedTag(site, target))
+			}
+		}
+		target = r.site.Key(target)
+		p.Keys = append(p.Keys, routes.ForwardedKey("http", q.policy.Host, target), routes.ForwardedKey("https", q.policy.Host, target))
+	}
+	h.Options.Cache.Purge(p, a.ResponseTime)
 }
 
 // hold waits for the end of a short body, so that an incomplete one becomes a clean 502. A body

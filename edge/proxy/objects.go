@@ -209,7 +209,7 @@ func (h *Proxy) fetchSlices(q *fetchRequest, e *cache.Entry, mayStore bool) obje
 		}
 		got, length, ok := s.Answers(a.Header, a.Length)
 		if a.Status == http.StatusPartialContent && ok && version.Confirms(a.Header, length, a.ResponseTime) &&
-			(!mayStore || h.freshen(q, e, a, asked)) {
+			(!mayStore || h.replaceConfirmed(q, e, a, asked)) { // RFC 9111, section 3.4
 			return a.Body, got, nil
 		}
 		a.Body.Close()
@@ -228,16 +228,6 @@ func goneOrChanged(status int) bool {
 		return true
 	}
 	return false
-}
-
-// freshen updates the entry of an object with the fields of a 206 that carries more of it (RFC
-// 9111, section 3.4). It returns false if by these fields nothing of the object may be stored.
-func (h *Proxy) freshen(q *fetchRequest, e *cache.Entry, a *upstream.Response, asked cache.Generation) bool {
-	if !storable(q, e, a) {
-		return false
-	}
-	h.Options.Cache.Replace(e, confirmed(q, e, a), asked)
-	return true
 }
 
 // serveObject answers a request with a stored object: with all of it or the part that the client
@@ -294,8 +284,7 @@ func upstreamProblem(err error) error {
 func requestedPart(r *request, e *cache.Entry, length int64) (s slicing.Span, field string, err error) {
 	whole := slicing.Span{To: length}
 	asked := r.ctx.Request.Header.PeekAll(fasthttp.HeaderRange)
-	etag := e.Identity().ETag
-	if len(asked) != 1 || !r.ctx.IsGet() || !cachepolicy.IfRange(string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange)), etag, e.LastModified, r.now) {
+	if len(asked) != 1 || !r.ctx.IsGet() || !r.joins(e, e.Identity().ETag) {
 		return whole, "", nil
 	}
 	off, n, what := cachepolicy.ParseRange(string(asked[0]), length)

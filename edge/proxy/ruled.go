@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/iconedge/iconedge/config"
@@ -238,10 +239,20 @@ func (q *fetchRequest) tag(e *cache.Entry) {
 	if d == nil {
 		return
 	}
-	target, host := d.site.CacheTarget(&d.Decision, &d.request), q.policy.Host
-	e.Tags = append(e.Tags, cache.TargetTag(target), cache.AddressTag(host, target))
-	e.Tags = append(e.Tags, d.Tags...)
-	if d.request.Target != target {
-		e.Tags = append(e.Tags, cache.AddressTag(host, d.request.Target))
+	e.Tags = append(e.Tags, cache.TargetTag(d.site.CacheTarget(&d.Decision, &d.request)))
+	e.Tags = append(append(e.Tags, q.addressTags()...), d.Tags...)
+}
+
+// addressTags returns the surrogate keys by which a purge of the address of a ruled request finds
+// its response: of the target in the cache, and of the client's own.
+func (q *fetchRequest) addressTags() (tags []string) {
+	d := q.ruled
+	targets := []string{d.site.CacheTarget(&d.Decision, &d.request), d.request.Target}
+	for _, target := range slices.Compact(targets) {
+		tags = append(tags, cache.AddressTag(q.policy.Host, target))
+		if d.Key.Host != nil && !*d.Key.Host {
+			tags = append(tags, cache.SharedTag(d.site.Name, target))
+		}
 	}
+	return tags
 }

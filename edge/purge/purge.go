@@ -40,13 +40,16 @@ type Call struct {
 type Purger struct {
 	cache    *cache.Cache
 	negative *library.NegativeCache
-	key      func(host, target string) []string
+	key      Targets
 }
 
-// New returns a purger of the cache and the negative cache. key returns the targets by which a
-// forwarded response may be stored for a host without a port, or if it is empty, for any; nil: the
-// edge forwards nothing.
-func New(c *cache.Cache, n *library.NegativeCache, key func(host, target string) []string) *Purger {
+// Targets returns the targets by which a forwarded response may be stored for a host without a
+// port, or if it is empty, for any, and the site of the host; empty: it has none.
+type Targets func(host, target string) (stored []string, site string)
+
+// New returns a purger of the cache and the negative cache. If key is nil, the edge forwards
+// nothing.
+func New(c *cache.Cache, n *library.NegativeCache, key Targets) *Purger {
 	return &Purger{c, n, key}
 }
 
@@ -194,12 +197,12 @@ func (a address) name() string {
 	return ""
 }
 
-// tags returns the surrogate keys of the responses for an address on one host whose cache keys have
-// more than the address.
-func (a address) tags() []string {
+// tags returns the surrogate keys of the responses for an address on one host of a site whose cache
+// keys have more than the address.
+func (a address) tags(site string) []string {
 	port := map[string]string{"http": ":80", "https": ":443"}[a.scheme]
 	host := strings.TrimSuffix(strings.ToLower(a.host), port)
-	return []string{cache.AddressTag(host, a.target), cache.AddressTag(host+port, a.target)}
+	return []string{cache.AddressTag(host, a.target), cache.AddressTag(host+port, a.target), cache.SharedTag(site, a.target)}
 }
 
 // keys returns the cache keys of an address on one host.
@@ -208,7 +211,7 @@ func (a address) keys() []string { return routes.ForwardedKeys(a.scheme, a.host,
 // spec returns the purge spec of a call. An address on one of the edge's own routes is purged by
 // its canonical cache key as well as by the spelling that the caller gave; those keys have no host.
 // key is as for New.
-func (c Call) spec(key func(host, target string) []string) cache.Purge {
+func (c Call) spec(key Targets) cache.Purge {
 	p := cache.Purge{Tags: slices.Clone(c.SurrogateKeys), Soft: c.Soft}
 	for _, s := range c.URLs {
 		a, err := parseAddress(s)
@@ -219,15 +222,15 @@ func (c Call) spec(key func(host, target string) []string) cache.Purge {
 		if t, ok := routes.Canonical(a.target); ok {
 			p.Keys = append(p.Keys, t.Keys()...)
 		}
-		stored := []string{a.target}
+		stored, site := []string{a.target}, ""
 		if key != nil {
-			stored = key(a.name(), a.target)
+			stored, site = key(a.name(), a.target)
 		}
 		for _, target := range stored {
 			a.target = target
 			if a.host != "" {
 				p.Keys = append(p.Keys, a.keys()...)
-				p.Tags = append(p.Tags, a.tags()...)
+				p.Tags = append(p.Tags, a.tags(site)...)
 			} else if key != nil {
 				p.Tags = append(p.Tags, cache.TargetTag(target))
 			}

@@ -102,12 +102,13 @@ func (s *Set) SHA256() string { return s.hash }
 func (s *Set) Text() []byte { return s.text }
 
 // CacheTargets returns the targets by which responses to a target are stored, as far as the target
-// alone decides. The host has no port; an empty one stands for every site.
-func (s *Set) CacheTargets(host, target string) []string {
+// alone decides, and the name of the site of the host; empty: there is none. The host has no port;
+// an empty one stands for every site.
+func (s *Set) CacheTargets(host, target string) (all []string, site string) {
 	if s.one != nil {
-		return []string{s.one.Key(target)}
+		return []string{s.one.Key(target)}, ""
 	}
-	all := []string{target}
+	all = []string{target}
 	for _, r := range s.table.Sites {
 		if host != "" && s.table.Find(host) != r {
 			continue
@@ -117,6 +118,9 @@ func (s *Set) CacheTargets(host, target string) []string {
 		if key := r.CacheTarget(&d, &q); !slices.Contains(all, key) {
 			all = append(all, key)
 		}
+		if host != "" {
+			site = r.Name
+		}
 	}
-	return all
+	return all, site
 }
