@@ -256,12 +256,12 @@ func (d *Decision) Choose(q *Request) string {
 	cookie, byCookie := strings.CutPrefix(d.Origin.Sticky, "cookie ")
 	switch {
 	case d.Origin.Sticky == "client":
-		draw = hash(q.Client.Unmap().String())
+		draw = hash(q.Client.String())
 	case byCookie:
 		if v, ok := q.cookieMap()[cookie]; ok {
 			draw = hash(v)
 		} else {
-			draw = hash(q.Client.Unmap().String())
+			draw = hash(q.Client.String())
 		}
 	}
 	total := uint64(0)

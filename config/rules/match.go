@@ -235,7 +235,6 @@ func pairValues(of func(*Request) map[string]string) func(*Request, string) []st
 type networks []netip.Prefix
 
 func (n networks) has(addr netip.Addr) bool {
-	addr = addr.Unmap()
 	return slices.ContainsFunc(n, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 

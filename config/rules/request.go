@@ -33,8 +33,11 @@ func (q *Request) SetHeader(h http.Header) {
 	q.Header, q.headers, q.cookies = h, nil, nil
 }
 
-// prepare cuts the target, and normalises the path.
+// prepare cuts the target, and normalises the path. Every spelling of a host and of an address is
+// one, so that no client evades a rule by another.
 func (q *Request) prepare(geo *Countries) {
+	q.Host = strings.TrimSuffix(q.Host, ".") // as Table.Find
+	q.Client = q.Client.Unmap().WithZone("")
 	q.rawPath, q.rawQuery, _ = strings.Cut(q.Target, "?")
 	q.path = Normalise(q.rawPath)
 	q.geo = geo
@@ -179,7 +182,7 @@ func (q *Request) ResolveName(name string) (any, bool) {
 	case "request.cookies":
 		return q.cookieMap(), true
 	case "request.client":
-		return q.Client.Unmap().String(), true
+		return q.Client.String(), true
 	case "request.country":
 		return q.countryOf(), true
 	case "request.tls":

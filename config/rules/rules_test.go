@@ -223,6 +223,32 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// TestSpellings: a rule holds for every spelling of its host and of its client's address.
+func TestSpellings(t *testing.T) {
+	spelt := func(host, client string) *Request {
+		q := get("/")
+		q.Host, q.Client = host, netip.MustParseAddr(client)
+		return q
+	}
+	for _, row := range []struct {
+		match string
+		q     *Request
+	}{
+		{`{host: a.test}`, spelt("a.test.", "192.0.2.1")},
+		{`{host: "*.test"}`, spelt("a.test.", "192.0.2.1")},
+		{`{header: {Host: a.test}}`, spelt("a.test.", "192.0.2.1")},
+		{`'request.host == "a.test"'`, spelt("a.test.", "192.0.2.1")},
+		{`{client: 192.0.2.0/24}`, spelt("a.test", "::ffff:192.0.2.1")},
+		{`{client: "fe80::/10"}`, spelt("a.test", "fe80::1%eth0")},
+		{`'request.client == "fe80::1"'`, spelt("a.test", "fe80::1%eth0")},
+	} {
+		s := compile(t, "  - {match: "+row.match+", deny: [0.0.0.0/0, \"::/0\"]}\n")
+		if d := s.Decide(row.q); d.Answer == nil {
+			t.Errorf("%s does not hold for %s from %s", row.match, row.q.Host, row.q.Client)
+		}
+	}
+}
+
 // TestAnswers: addresses, passwords, signatures and limits.
 func TestAnswers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "htpasswd")
