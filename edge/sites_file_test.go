@@ -530,6 +530,27 @@ func TestIconsWithRules(t *testing.T) {
 	}
 }
 
+// TestForwardedHost: a host that a trusted proxy names chooses the site on the fast path too, and no
+// request to such a host brings another one there.
+func TestForwardedHost(t *testing.T) {
+	origin := newOurOrigin()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	text := "version: 1\ntrusted_proxies: [127.0.0.0/8]\nsites:\n  - {name: icons, hosts: [icons.test], icons: true, origins: {icons: {urls: [%q]}}}\n" +
+		"  - {name: shop, hosts: [shop.test], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}\n"
+	e := newFileEdge(t, fmt.Sprintf(text, server.URL))
+	e.library.Poll()
+	e.run(t, []fileStep{
+		{"GET http://icons.test/mdi/home.svg", nil, 200, "<svg"},
+		{"GET http://icons.test/mdi/home.svg", nil, 200, "<svg|hit"},
+		{"GET http://icons.test/mdi/home.svg", []string{"X-Forwarded-Host", "ICONS.test"}, 200, "<svg|hit"},
+		{"GET http://icons.test/mdi/home.svg", []string{"X-Forwarded-Host", "shop.test"}, 200, "10.0.0.1:80 GET"},
+		{"GET http://icons.test/mdi/home.svg", []string{"Forwarded", "for=192.0.2.1;host=shop.test"}, 200, "10.0.0.1:80 GET"},
+		{"GET http://shop.test/mdi/home.svg", []string{"X-Forwarded-Host", "icons.test"}, 200, "<svg"},
+		{"GET http://shop.test/mdi/home.svg", nil, 200, "10.0.0.1:80 GET"},
+	})
+}
+
 // TestReloadedCertificates: a reload brings the certificates of new sites, and those that can't be
 // used change nothing.
 func TestReloadedCertificates(t *testing.T) {

@@ -17,6 +17,7 @@ type Request struct {
 	AcceptEncoding []byte // nil: none
 	IfNoneMatch    []byte // nil: none
 	Forwarded      bool   // a proxy added Forwarded or X-Forwarded-For
+	ForwardedHost  bool   // a proxy may have named another host, in Forwarded or X-Forwarded-Host
 	Secure         bool   // received over TLS
 	Tier           bool   // the certificate of the connection is that of another edge of our own
 	Client         netip.Addr
@@ -51,7 +52,7 @@ const MaxTarget = 1 << 10
 // Reset resets the fields of the previous request. Secure, Tier, Client, Now, Fields and TakesBody
 // stay.
 func (r *Request) Reset() {
-	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.Sampled, r.Body = nil, nil, nil, nil, false, false, nil
+	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.ForwardedHost, r.Sampled, r.Body = nil, nil, nil, nil, false, false, false, nil
 }
 
 // SetTarget accepts a target that is a path of visible ASCII without a fragment.
@@ -83,7 +84,7 @@ func (r *Request) Field(name, value []byte) State {
 		return ifName(name, "if-match", "if-range", "cdn-loop")
 	case 9:
 		if Is(name, "forwarded") {
-			r.Forwarded = true
+			r.Forwarded, r.ForwardedHost = true, true
 		}
 	case 10:
 		if Is(name, "connection") && !Is(Trim(value), "keep-alive") {
@@ -102,6 +103,10 @@ func (r *Request) Field(name, value []byte) State {
 			return once(&r.AcceptEncoding, value)
 		case Is(name, "x-forwarded-for"):
 			r.Forwarded = true
+		}
+	case 16:
+		if Is(name, "x-forwarded-host") {
+			r.ForwardedHost = true
 		}
 	case 17:
 		return ifName(name, "transfer-encoding", "if-modified-since")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -55,7 +56,7 @@ type fastHit struct {
 // caller then uses the pipeline. If it is ok, the caller must release m.
 func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	sites := h.current.Load()
-	if h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil {
+	if h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || h.namesOtherHost(sites, q) {
 		return false
 	}
 	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route.OfSite() && !sites.Icons.Pages || m.target.route.OfIconify() && !sites.Icons.Iconify {
@@ -73,6 +74,17 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	}
 	m.view.Release()
 	return false
+}
+
+// namesOtherHost reports whether a trusted proxy may name another host than the request itself, and
+// with it another site.
+func (h *Proxy) namesOtherHost(sites *current, q *eligible.Request) bool {
+	if !q.ForwardedHost || sites.Only() != nil || !h.Options.Clients.Trusts(q.Client) {
+		return false
+	}
+	return q.Fields.Line("forwarded", 0) != nil || slices.ContainsFunc(q.Lines("x-forwarded-host"), func(host []byte) bool {
+		return !bytes.EqualFold(host, q.Host)
+	})
 }
 
 // choose selects the status, coding and body that the client gets from a fresh entry. It reports
@@ -412,7 +424,7 @@ type fastJoin struct {
 // must put the response back. parsed means that the pipeline has parsed the target lately.
 func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request, parsed bool) (ok bool) {
 	sites := h.current.Load()
-	if !pieces.MayBeData(q.Target) || h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || !sites.Icons.Iconify || h.Options.Library.Known() == "" {
+	if !pieces.MayBeData(q.Target) || h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || !sites.Icons.Iconify || h.Options.Library.Known() == "" || h.namesOtherHost(sites, q) {
 		return false
 	}
 	mounted := sites.seenMounts.has(q.Host)
