@@ -551,6 +551,40 @@ func TestForwardedHost(t *testing.T) {
 	})
 }
 
+// TestPurgeBehindAuth: a rule that refuses some clients does not hide the later rules from purges
+// and from the invalidation after an unsafe request.
+func TestPurgeBehindAuth(t *testing.T) {
+	e := newFileEdge(t, `version: 1
+sites:
+  - name: a
+    hosts: [a.test]
+    origins: {app: {urls: ["http://10.0.0.1:80"]}}
+    rules:
+      - {allow: [127.0.0.0/8]}
+      - {match: {path: "/in/**"}, key: {query: none}}
+      - {match: {path: "/old/**"}, rewrite: "/new/$1"}
+`)
+	purge := func(address string) func() {
+		return func() {
+			resp, err := http.Post(e.admin+"/purge", "application/json", strings.NewReader(`{"urls":["`+address+`"]}`))
+			must(t, err)
+			resp.Body.Close()
+		}
+	}
+	post := func() { e.run(t, []fileStep{{"POST http://a.test/in/fresh?c=3", nil, 200, ""}}) }
+	for _, row := range []struct {
+		address string
+		purge   func()
+	}{
+		{"/in/fresh?a=1", purge("/in/fresh?b=2")}, {"/in/fresh?a=1", purge("http://a.test/in/fresh?b=2")}, {"/in/fresh?a=1", post}, {"/old/fresh", purge("/old/fresh")},
+	} {
+		get := "GET http://a.test" + row.address
+		e.run(t, []fileStep{{get, nil, 200, ""}, {get, nil, 200, "hit"}})
+		row.purge()
+		e.run(t, []fileStep{{get, nil, 200, "uri-miss"}})
+	}
+}
+
 // TestReloadedCertificates: a reload brings the certificates of new sites, and those that can't be
 // used change nothing.
 func TestReloadedCertificates(t *testing.T) {

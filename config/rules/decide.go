@@ -157,7 +157,9 @@ func (r *rule) apply(d *Decision, q *Request, captures []string) (ends bool) {
 	if r.Cache != "" {
 		d.Cache = r.Cache
 	}
-	d.Answer = r.answer(d, q, captures)
+	if !q.Unanswered {
+		d.Answer = r.answer(d, q, captures)
+	}
 	return d.Answer != nil || r.Stop
 }
 

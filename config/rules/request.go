@@ -19,6 +19,8 @@ type Request struct {
 	Header http.Header // in canonical spelling
 	Now    time.Time
 	Random uint64 // chooses among weighted origins
+	// Unanswered leaves out the answers of rules, so that their other actions and later rules count.
+	Unanswered bool
 	// Allow counts a request against a limit; nil: no limit is reached.
 	Allow func(l *Limit, key string) (ok bool, retryAfter time.Duration)
 
