@@ -105,9 +105,7 @@ func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 		b.WriteString("\x00h=" + name + ":" + url.QueryEscape(strings.Join(values, ", ")))
 	}
 	for _, name := range d.Key.Cookies {
-		values := pairValues((*Request).cookieMap)(q, name)
-		slices.Sort(values)
-		b.WriteString("\x00c=" + name + ":" + url.QueryEscape(strings.Join(values, ", ")))
+		b.WriteString("\x00c=" + name + ":" + url.QueryEscape(strings.Join(q.cookiePairs(name), "; ")))
 	}
 	return b.String()
 }
@@ -136,6 +134,23 @@ func (s *Site) CacheTarget(d *Decision, q *Request) string {
 		return path
 	}
 	return path + "?" + strings.Join(kept, "&")
+}
+
+// cookiePairs returns the cookies whose name matches a pattern, as the client sent them: the origin
+// may take the second of two with one name, or see a cookie behind a comma.
+func (q *Request) cookiePairs(pattern string) (pairs []string) {
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			for part := range strings.SplitSeq(pair, ",") {
+				name, _, _ := strings.Cut(part, "=")
+				if matchesName([]string{pattern}, strings.Trim(name, " \t")) {
+					pairs = append(pairs, strings.Trim(pair, " \t"))
+					break
+				}
+			}
+		}
+	}
+	return pairs
 }
 
 // matchesName reports whether a name is one of patterns, which may end in an asterisk.

@@ -309,12 +309,42 @@ func TestKeys(t *testing.T) {
 		{`{key: {query: {exclude: ["utm_*"]}}}`, get("/a?utm_x=1&b=c"), "http://a.test/a?b=c o=app"},
 		{`{key: {host: false}}`, get("/a"), "http://_/a o=app"},
 		{`{key: {headers: [x-v]}}`, get("/a", "X-V", "1\x00h=X"), "http://a.test/a o=app h=X-V:1%00h%3DX"},
-		{`{key: {cookies: [v]}}`, get("/a", "Cookie", "v=b"), "http://a.test/a o=app c=v:b"},
+		{`{key: {cookies: [v]}}`, get("/a", "Cookie", "v=b"), "http://a.test/a o=app c=v:v%3Db"},
 		{`{origin: b}`, get("/a"), "http://a.test/a o=b"},
 		{`{rewrite: /z}`, get("/a?q"), "http://a.test/z?q o=app"},
 	} {
 		if got := key(row.rule, row.q); got != row.want {
 			t.Errorf("%s: %q, want %q", row.rule, got, row.want)
+		}
+	}
+}
+
+// TestCookieKeys: cookies that an origin may tell apart have different keys. Applications differ in
+// which of two cookies with one name counts, in whether a comma ends a cookie, and in what quotes
+// mean; a client that could send both under one key would choose the response of others.
+func TestCookieKeys(t *testing.T) {
+	for rule, all := range map[string][]string{
+		"[v]":  {"", "v", "v=", "v=a", "v=b", `v="a"`, "v=a,b", "v=a,c", "v=a; v=b", "v=b; v=a", "x=1,v=a", "x=1,v=b", "v=a,v=b"},
+		"[v*]": {"v1=a; v2=b", "v1=b; v2=a", "v1=a", "v2=a"},
+	} {
+		s := compile(t, "  - {key: {cookies: "+rule+"}}\n")
+		keys := map[string]string{}
+		for _, line := range all {
+			q := get("/a", "Cookie", line)
+			d := s.Decide(q)
+			key := s.Key(&d, q, "http", "a.test")
+			if other, known := keys[key]; known {
+				t.Errorf("%s: the cookies %q and %q have the same key %q", rule, line, other, key)
+			}
+			keys[key] = line
+		}
+	}
+	s := compile(t, "  - {key: {cookies: [v]}}\n")
+	for _, same := range []string{"v=a", "x=1; v=a", " v=a ;y", "V=b;v=a"} {
+		q, plain := get("/a", "Cookie", same), get("/a", "Cookie", "v=a")
+		d := s.Decide(q)
+		if s.Key(&d, q, "http", "a.test") != s.Key(&d, plain, "http", "a.test") {
+			t.Errorf("%q has another key than v=a", same)
 		}
 	}
 }
