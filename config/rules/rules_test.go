@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -287,6 +289,36 @@ func TestAnswers(t *testing.T) {
 		if got != row.status {
 			t.Errorf("%s: %d, want %d", row.q.Target, got, row.status)
 		}
+	}
+}
+
+// TestPasswords: the verdict about an unknown user costs as much work as that about a known one, and
+// a flood of wrong passwords does not make a user of the file wait for bcrypt again.
+func TestPasswords(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "htpasswd")
+	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), 5) // as htpasswd -B
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, fmt.Appendf(nil, "ann:%s\n", hash), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := readPasswords(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	basic := func(userinfo string) []string { return []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(userinfo))} }
+	if !p.check(basic("ann:secret")) || p.check(basic("ann:wrong")) || p.check(basic("bob:secret")) || p.check(basic("bob:no password")) {
+		t.Error("wrong verdicts")
+	}
+	if cost, err := bcrypt.Cost(p.decoy); err != nil || cost != 5 {
+		t.Errorf("an unknown user costs %d, %v; want 5", cost, err)
+	}
+	for i := range 2 * maxVerdicts {
+		p.remember(sha256.Sum256(fmt.Append(nil, i)), false)
+	}
+	if ok, known := p.recall(sha256.Sum256([]byte("ann:secret"))); !ok || !known {
+		t.Error("wrong passwords have displaced the right one")
 	}
 }
 
