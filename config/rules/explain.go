@@ -105,7 +105,7 @@ func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 		b.WriteString("\x00h=" + name + ":" + url.QueryEscape(strings.Join(values, ", ")))
 	}
 	for _, name := range d.Key.Cookies {
-		b.WriteString("\x00c=" + name + ":" + url.QueryEscape(strings.Join(q.cookiePairs(name), "; ")))
+		b.WriteString("\x00c=" + name + ":" + url.QueryEscape(strings.Join(q.sentCookies(name), "; ")))
 	}
 	return b.String()
 }
@@ -136,9 +136,9 @@ func (s *Site) CacheTarget(d *Decision, q *Request) string {
 	return path + "?" + strings.Join(kept, "&")
 }
 
-// cookiePairs returns the cookies whose name matches a pattern, as the client sent them: the origin
+// sentCookies returns the cookies whose name matches a pattern, as the client sent them: the origin
 // may take the second of two with one name, or see a cookie behind a comma.
-func (q *Request) cookiePairs(pattern string) (pairs []string) {
+func (q *Request) sentCookies(pattern string) (pairs []string) {
 	for _, line := range q.Header["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
 			for part := range strings.SplitSeq(pair, ",") {

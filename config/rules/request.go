@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,14 +26,16 @@ type Request struct {
 	Allow func(l *Limit, key string) (ok bool, retryAfter time.Duration)
 
 	path, rawQuery, rawPath string
-	query, headers, cookies map[string]string
-	country                 *string
-	geo                     *Countries
+	query, cookies          []pair // nil: not read yet
+	// The first value of each name, for expressions; nil: not made yet.
+	firstParameters, firstCookies, headers map[string]string
+	country                                *string
+	geo                                    *Countries
 }
 
 // SetHeader replaces the fields of the request, for its key.
 func (q *Request) SetHeader(h http.Header) {
-	q.Header, q.headers, q.cookies = h, nil, nil
+	q.Header, q.headers, q.cookies, q.firstCookies = h, nil, nil, nil
 }
 
 // prepare cuts the target, and normalises the path. Every spelling of a host and of an address is
@@ -104,19 +107,30 @@ func unhex(c byte) byte {
 	return 16
 }
 
-// queryMap returns the first value of each parameter.
-func (q *Request) queryMap() map[string]string {
+// A pair is a parameter or a cookie.
+type pair struct{ name, value string }
+
+// firsts returns the first value of each name, which it keeps in made.
+func firsts(pairs []pair, made *map[string]string) map[string]string {
+	if *made == nil {
+		*made = make(map[string]string, len(pairs))
+		for _, p := range slices.Backward(pairs) {
+			(*made)[p.name] = p.value
+		}
+	}
+	return *made
+}
+
+// parameters returns the parameters of the query.
+func (q *Request) parameters() []pair {
 	if q.query == nil {
-		q.query = map[string]string{}
+		q.query = []pair{}
 		for part := range strings.SplitSeq(q.rawQuery, "&") {
 			if part == "" {
 				continue
 			}
 			name, value, _ := strings.Cut(part, "=")
-			name, value = unescape(name), unescape(value)
-			if _, known := q.query[name]; !known {
-				q.query[name] = value
-			}
+			q.query = append(q.query, pair{unescape(name), unescape(value)})
 		}
 	}
 	return q.query
@@ -140,17 +154,16 @@ func (q *Request) headerMap() map[string]string {
 	return q.headers
 }
 
-// cookieMap returns the first value of each cookie. Some applications separate cookies by commas
-// too, so it does as well.
-func (q *Request) cookieMap() map[string]string {
+// cookiePairs returns the cookies. Some applications separate cookies by commas too, so it does as
+// well.
+func (q *Request) cookiePairs() []pair {
 	if q.cookies == nil {
-		q.cookies = map[string]string{}
+		q.cookies = []pair{}
 		for _, line := range q.Header["Cookie"] {
-			for pair := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ';' || r == ',' }) {
-				name, value, _ := strings.Cut(pair, "=")
-				name = strings.Trim(name, " \t")
-				if _, known := q.cookies[name]; !known && name != "" {
-					q.cookies[name] = strings.Trim(value, " \t\"")
+			for part := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ';' || r == ',' }) {
+				name, value, _ := strings.Cut(part, "=")
+				if name = strings.Trim(name, " \t"); name != "" {
+					q.cookies = append(q.cookies, pair{name, strings.Trim(value, " \t\"")})
 				}
 			}
 		}
@@ -178,11 +191,11 @@ func (q *Request) ResolveName(name string) (any, bool) {
 	case "request.path":
 		return strings.ToValidUTF8(q.path, "\uFFFD"), true
 	case "request.query":
-		return q.queryMap(), true
+		return firsts(q.parameters(), &q.firstParameters), true
 	case "request.headers":
 		return q.headerMap(), true
 	case "request.cookies":
-		return q.cookieMap(), true
+		return firsts(q.cookiePairs(), &q.firstCookies), true
 	case "request.client":
 		return q.Client.String(), true
 	case "request.country":

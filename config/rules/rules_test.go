@@ -57,6 +57,12 @@ func TestMatch(t *testing.T) {
 	}{
 		{`{path: "/two/**"}`, get("/two/"), true},
 		{`{path: "/two/**"}`, get("/two"), false},
+		{`{query: {a: "1"}}`, get("/?a=0&a=1"), true}, // the origin may take either
+		{`{query: {a: "1"}}`, get("/?a=1&a=0"), true},
+		{`{query: {"a*": "1"}}`, get("/?ab=0&ac=1"), true},
+		{`{cookie: {a: "1"}}`, get("/", "Cookie", "a=0; a=1"), true},
+		{`{cookie: {a: "1"}}`, get("/", "Cookie", "a=0,a=1"), true},
+		{`'request.query["a"] == "0" && request.cookies["a"] == "2"'`, get("/?a=0&a=1", "Cookie", "a=2; a=3"), true},
 		{`{path: "/two/**"}`, get("/two/a/b"), true},
 		{`{path: "/a/*"}`, get("/a/b/c"), false},
 		{`{path: "/a/*/c"}`, get("/a/b/c"), true},
@@ -307,7 +313,9 @@ func TestPasswords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	basic := func(userinfo string) []string { return []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(userinfo))} }
+	basic := func(userinfo string) []string {
+		return []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(userinfo))}
+	}
 	if !p.check(basic("ann:secret")) || p.check(basic("ann:wrong")) || p.check(basic("bob:secret")) || p.check(basic("bob:no password")) {
 		t.Error("wrong verdicts")
 	}
