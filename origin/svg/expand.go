@@ -12,6 +12,9 @@ import (
 // patterns painted with patterns, or masks in masks. It also refuses circular references, which
 // browsers do not render.
 func (p *parser) checkExpansion() error {
+	if err := p.checkMatching(); err != nil {
+		return err
+	}
 	if !p.named { // no element has an id, so nothing can be referred to
 		return p.checkRules(len(p.nodes))
 	}
@@ -35,6 +38,33 @@ func (p *parser) checkRules(elements int) error {
 		eachRule(p.nodes[s].sheet.items, func(r *rule) { selectors += len(r.parts) })
 	}
 	if selectors*elements > maxRules {
+		return unclean("its style sheet has too many rules for its number of elements")
+	}
+	return nil
+}
+
+// checkMatching refuses a style sheet that would take this package long to match: the parts of its
+// selectors are compared with all attributes of an element and all words of its class.
+func (p *parser) checkMatching() error {
+	parts, words := 0, 0
+	for _, s := range p.sheets {
+		eachRule(p.nodes[s].sheet.items, func(r *rule) {
+			for _, one := range r.parts {
+				parts += 1 + len(one.ids) + len(one.classes)
+			}
+		})
+	}
+	if parts == 0 {
+		return nil
+	}
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		words += 1 + len(n.attrs)
+		if class := n.attr(attrClass); class != nil {
+			words += len(bytes.Fields(class.value))
+		}
+	}
+	if parts*words > maxTests {
 		return unclean("its style sheet has too many rules for its number of elements")
 	}
 	return nil
