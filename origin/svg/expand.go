@@ -43,14 +43,19 @@ func (p *parser) checkRules(elements int) error {
 	return nil
 }
 
-// checkMatching refuses a style sheet that would take this package long to match: the parts of its
-// selectors are compared with all attributes of an element and all words of its class.
+// checkMatching refuses a style sheet that would take this package long to apply: the parts of its
+// selectors are compared with all attributes of an element and all words of its class, and each
+// match has the declarations of the rule, with their references.
 func (p *parser) checkMatching() error {
 	parts, words := 0, 0
 	for _, s := range p.sheets {
 		eachRule(p.nodes[s].sheet.items, func(r *rule) {
+			effects := len(r.decls)
+			for _, d := range r.decls {
+				effects += bytes.Count(d.value, []byte("url("))
+			}
 			for _, one := range r.parts {
-				parts += 1 + len(one.ids) + len(one.classes)
+				parts += 1 + len(one.ids) + len(one.classes) + effects
 			}
 		})
 	}
@@ -116,10 +121,10 @@ type expansion struct {
 	own       []renderCost // per node, in place; elements 0: not counted yet, -1: being counted
 	referred  []renderCost // per node, through a reference
 	referrals [][]referral
-	known     []bool  // per node, whether referrals holds its referrals
-	styled    []*rule // style rules with a reference
-	outlines  int64   // bytes of path data in CSS and animations, for any shape
-	inherits  bool    // "inherit" makes another property inherited
+	known     []bool // per node, whether referrals holds its referrals
+	styled    []styledRule
+	outlines  int64 // bytes of path data in CSS and animations, for any shape
+	inherits  bool  // "inherit" makes another property inherited
 }
 
 // newExpansion collects the declarations that can change the cost of nodes elsewhere in the SVG.
@@ -288,7 +293,7 @@ func (e *expansion) kind(n *node, property string, to *element) referralKind {
 
 // eachReference calls f with every "#id" that an element refers to, by itself or through a rule
 // that may match it, and with the property that holds the reference ("" for href).
-func (p *parser) eachReference(n *node, styled []*rule, f func(property string, ref []byte)) {
+func (p *parser) eachReference(n *node, styled []styledRule, f func(property string, ref []byte)) {
 	inDecls := func(decls []decl) {
 		for _, d := range decls {
 			eachURL(d.value, func(ref []byte) { f(d.name, ref) })
@@ -306,17 +311,35 @@ func (p *parser) eachReference(n *node, styled []*rule, f func(property string, 
 	}
 	for _, r := range styled {
 		if slices.ContainsFunc(r.parts, func(s selector) bool { return s.matches(n) }) {
-			inDecls(r.decls)
+			for _, u := range r.urls {
+				f(u.property, u.ref)
+			}
 		}
 	}
 }
 
+// A styledRule is a rule of a style element that holds references. They are read once, and not for
+// each element that matches.
+type styledRule struct {
+	*rule
+	urls []styledURL
+}
+
+type styledURL struct {
+	property string
+	ref      []byte
+}
+
 // sheetsRefer lists the rules of style elements that hold a reference.
-func (p *parser) sheetsRefer() (rules []*rule) {
+func (p *parser) sheetsRefer() (rules []styledRule) {
 	for _, s := range p.sheets {
 		eachRule(p.nodes[s].sheet.items, func(r *rule) {
-			if slices.ContainsFunc(r.decls, func(d decl) bool { return bytes.Contains(d.value, []byte("url(")) }) {
-				rules = append(rules, r)
+			styled := styledRule{rule: r}
+			for _, d := range r.decls {
+				eachURL(d.value, func(ref []byte) { styled.urls = append(styled.urls, styledURL{d.name, ref}) })
+			}
+			if styled.urls != nil {
+				rules = append(rules, styled)
 			}
 		})
 	}
