@@ -530,28 +530,58 @@ func TestIconsWithRules(t *testing.T) {
 	}
 }
 
-// TestSiteOfProxy: where a trusted proxy names a host, its site answers, on the fast path too.
-func TestSiteOfProxy(t *testing.T) {
+// TestForwardedHost: a host that a trusted proxy names chooses the site on the fast path too, and no
+// request to such a host brings another one there.
+func TestForwardedHost(t *testing.T) {
 	origin := newOurOrigin()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
-	e := newFileEdge(t, fmt.Sprintf(`
-version: 1
-trusted_proxies: [127.0.0.1/32]
-sites:
-  - {name: icons, hosts: [edge.test], icons: true, origins: {icons: {urls: [%q]}}}
-  - {name: shop, hosts: [shop.test], origins: {app: {urls: ["http://10.0.0.5:3000"]}}}
-`, server.URL))
+	text := "version: 1\ntrusted_proxies: [127.0.0.0/8]\nsites:\n  - {name: icons, hosts: [icons.test], icons: true, origins: {icons: {urls: [%q]}}}\n" +
+		"  - {name: shop, hosts: [shop.test], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}\n"
+	e := newFileEdge(t, fmt.Sprintf(text, server.URL))
 	e.library.Poll()
-	const address, shop = "GET http://edge.test/mdi/home.svg", "10.0.0.5:3000 GET"
-	for range 2 { // the fast path answers for the icon in the second round
-		e.run(t, []fileStep{
-			{address, []string{"X-Forwarded-Host", "shop.test"}, 200, shop},
-			{address, []string{"X-Forwarded-Host", "edge.test", "X-Forwarded-Host", "shop.test"}, 200, shop},
-			{address, []string{"Forwarded", "for=192.0.2.1;host=shop.test"}, 200, shop},
-			{address, []string{"X-Forwarded-Host", "Edge.test"}, 200, "<svg"},
-			{address, nil, 200, "<svg"},
-		})
+	e.run(t, []fileStep{
+		{"GET http://icons.test/mdi/home.svg", nil, 200, "<svg"},
+		{"GET http://icons.test/mdi/home.svg", nil, 200, "<svg|hit"},
+		{"GET http://icons.test/mdi/home.svg", []string{"X-Forwarded-Host", "ICONS.test"}, 200, "<svg|hit"},
+		{"GET http://icons.test/mdi/home.svg", []string{"X-Forwarded-Host", "shop.test"}, 200, "10.0.0.1:80 GET"},
+		{"GET http://icons.test/mdi/home.svg", []string{"Forwarded", "for=192.0.2.1;host=shop.test"}, 200, "10.0.0.1:80 GET"},
+		{"GET http://shop.test/mdi/home.svg", []string{"X-Forwarded-Host", "icons.test"}, 200, "<svg"},
+		{"GET http://shop.test/mdi/home.svg", nil, 200, "10.0.0.1:80 GET"},
+	})
+}
+
+// TestPurgeBehindAuth: a rule that refuses some clients does not hide the later rules from purges
+// and from the invalidation after an unsafe request.
+func TestPurgeBehindAuth(t *testing.T) {
+	e := newFileEdge(t, `version: 1
+sites:
+  - name: a
+    hosts: [a.test]
+    origins: {app: {urls: ["http://10.0.0.1:80"]}}
+    rules:
+      - {allow: [127.0.0.0/8]}
+      - {match: {path: "/in/**"}, key: {query: none}}
+      - {match: {path: "/old/**"}, rewrite: "/new/$1"}
+`)
+	purge := func(address string) func() {
+		return func() {
+			resp, err := http.Post(e.admin+"/purge", "application/json", strings.NewReader(`{"urls":["`+address+`"]}`))
+			must(t, err)
+			resp.Body.Close()
+		}
+	}
+	post := func() { e.run(t, []fileStep{{"POST http://a.test/in/fresh?c=3", nil, 200, ""}}) }
+	for _, row := range []struct {
+		address string
+		purge   func()
+	}{
+		{"/in/fresh?a=1", purge("/in/fresh?b=2")}, {"/in/fresh?a=1", purge("http://a.test/in/fresh?b=2")}, {"/in/fresh?a=1", post}, {"/old/fresh", purge("/old/fresh")},
+	} {
+		get := "GET http://a.test" + row.address
+		e.run(t, []fileStep{{get, nil, 200, ""}, {get, nil, 200, "hit"}})
+		row.purge()
+		e.run(t, []fileStep{{get, nil, 200, "uri-miss"}})
 	}
 }
 

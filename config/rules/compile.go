@@ -429,9 +429,9 @@ func (c *compiler) entries(m *config.Match) (matcher, int, []*glob) {
 		}
 		all = append(all, prefixes(e.Client))
 	}
-	all = append(all, c.conditions(m.At+".query", e.Query, "parameter", pairValues((*Request).queryMap))...)
+	all = append(all, c.conditions(m.At+".query", e.Query, "parameter", pairValues((*Request).parameters))...)
 	all = append(all, c.conditions(m.At+".header", e.Header, "field", fieldValues)...)
-	all = append(all, c.conditions(m.At+".cookie", e.Cookie, "cookie", pairValues((*Request).cookieMap))...)
+	all = append(all, c.conditions(m.At+".cookie", e.Cookie, "cookie", pairValues((*Request).cookiePairs))...)
 	if m.Not != nil {
 		c.negated++
 		inner, _, _ := c.match(m.Not)

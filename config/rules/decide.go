@@ -157,7 +157,9 @@ func (r *rule) apply(d *Decision, q *Request, captures []string) (ends bool) {
 	if r.Cache != "" {
 		d.Cache = r.Cache
 	}
-	d.Answer = r.answer(d, q, captures)
+	if !q.Unanswered {
+		d.Answer = r.answer(d, q, captures)
+	}
 	return d.Answer != nil || r.Stop
 }
 
@@ -256,12 +258,12 @@ func (d *Decision) Choose(q *Request) string {
 	cookie, byCookie := strings.CutPrefix(d.Origin.Sticky, "cookie ")
 	switch {
 	case d.Origin.Sticky == "client":
-		draw = hash(q.Client.Unmap().String())
+		draw = hash(q.Client.String())
 	case byCookie:
-		if v, ok := q.cookieMap()[cookie]; ok {
+		if v, ok := firsts(q.cookiePairs(), &q.firstCookies)[cookie]; ok {
 			draw = hash(v)
 		} else {
-			draw = hash(q.Client.Unmap().String())
+			draw = hash(q.Client.String())
 		}
 	}
 	total := uint64(0)

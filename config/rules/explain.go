@@ -96,10 +96,10 @@ func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 	b.WriteString(scheme + "://" + host + s.CacheTarget(d, q))
 	b.WriteString("\x00" + s.Name + "/" + s.KeyRules)
 	b.WriteString("\x00o=" + d.Choose(q)) // of one too: entries stay when a second origin comes
-	part := func(name string, values []string) {
+	part := func(name string, values []string, between string) {
 		b.WriteString("\x00" + name)
 		if len(values) > 0 { // absent is not empty
-			b.WriteString(":" + url.QueryEscape(strings.Join(values, ", ")))
+			b.WriteString(":" + url.QueryEscape(strings.Join(values, between)))
 		}
 	}
 	for _, name := range d.Key.Headers {
@@ -108,10 +108,10 @@ func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 		if name == "Host" {
 			values = []string{q.Host}
 		}
-		part("h="+name, values)
+		part("h="+name, values, ", ")
 	}
 	for _, name := range d.Key.Cookies {
-		part("c="+name, q.cookiesOf(name))
+		part("c="+name, q.sentCookies(name), "; ")
 	}
 	return b.String()
 }
@@ -140,6 +140,23 @@ func (s *Site) CacheTarget(d *Decision, q *Request) string {
 		return path
 	}
 	return path + "?" + strings.Join(kept, "&")
+}
+
+// sentCookies returns the cookies whose name matches a pattern, as the client sent them: the origin
+// may take the second of two with one name, or see a cookie behind a comma.
+func (q *Request) sentCookies(pattern string) (pairs []string) {
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			for part := range strings.SplitSeq(pair, ",") {
+				name, _, _ := strings.Cut(part, "=")
+				if matchesName([]string{pattern}, strings.Trim(name, " \t")) {
+					pairs = append(pairs, strings.Trim(pair, " \t"))
+					break
+				}
+			}
+		}
+	}
+	return pairs
 }
 
 // matchesName reports whether a name is one of patterns, which may end in an asterisk.

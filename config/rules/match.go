@@ -210,21 +210,21 @@ func fieldValues(q *Request, name string) []string {
 	return lines
 }
 
-// pairValues returns the function that gives the values of a parameter or cookie. A name with an
-// asterisk stands for every name that matches.
-func pairValues(of func(*Request) map[string]string) func(*Request, string) []string {
+// pairValues returns the function that gives the values of a parameter or cookie: all of them,
+// because the origin may take any. A name with an asterisk stands for every name that matches.
+func pairValues(of func(*Request) []pair) func(*Request, string) []string {
 	return func(q *Request, name string) (values []string) {
-		all := of(q)
-		if !strings.Contains(name, "*") {
-			if v, ok := all[name]; ok {
-				return []string{v}
-			}
-			return nil
+		var g *glob
+		if strings.Contains(name, "*") {
+			g = newGlob(name, true)
 		}
-		g := newGlob(name, true)
-		for known, v := range all {
-			if _, ok := g.match(known); ok {
-				values = append(values, v)
+		for _, p := range of(q) {
+			ok := p.name == name
+			if !ok && g != nil {
+				_, ok = g.match(p.name)
+			}
+			if ok {
+				values = append(values, p.value)
 			}
 		}
 		return values
@@ -235,7 +235,6 @@ func pairValues(of func(*Request) map[string]string) func(*Request, string) []st
 type networks []netip.Prefix
 
 func (n networks) has(addr netip.Addr) bool {
-	addr = addr.Unmap()
 	return slices.ContainsFunc(n, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 

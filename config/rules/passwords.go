@@ -14,12 +14,18 @@ import (
 // passwords are the users of an htpasswd file, with their hashes of bcrypt.
 type passwords struct {
 	users map[string][]byte
-	mu    sync.Mutex
-	known map[[32]byte]bool // recent verdicts, because bcrypt is slow on purpose
-	slots chan struct{}     // bounds the checks at a time
+	// decoy is the costliest hash. It is compared for users that do not exist, so that the time of
+	// an answer does not tell which ones do.
+	decoy []byte
+	slots chan struct{} // bounds the checks at a time
+
+	mu sync.Mutex
+	// Recent verdicts, because bcrypt is slow on purpose. They are apart, so that a flood of wrong
+	// passwords leaves the right ones alone.
+	right, wrong map[[sha256.Size]byte]bool
 }
 
-// maxVerdicts bounds the verdicts in memory.
+// maxVerdicts bounds the verdicts of each kind in memory.
 const maxVerdicts = 4096
 
 // readPasswords reads an htpasswd file.
@@ -28,8 +34,8 @@ func readPasswords(file string) (*passwords, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; must be a readable file of htpasswd", err)
 	}
-	p := &passwords{users: map[string][]byte{}, known: map[[32]byte]bool{}, slots: make(chan struct{}, 4)}
-	n := 0
+	p := &passwords{users: map[string][]byte{}, right: map[[sha256.Size]byte]bool{}, wrong: map[[sha256.Size]byte]bool{}, slots: make(chan struct{}, 4)}
+	n, costliest := 0, 0
 	for line := range strings.Lines(string(text)) {
 		n++
 		line = strings.TrimSpace(line)
@@ -37,26 +43,19 @@ func readPasswords(file string) (*passwords, error) {
 			continue
 		}
 		user, hash, ok := strings.Cut(line, ":")
-		if _, err := bcrypt.Cost([]byte(hash)); !ok || user == "" || err != nil {
+		cost, err := bcrypt.Cost([]byte(hash))
+		if !ok || user == "" || err != nil {
 			return nil, fmt.Errorf("line %d of %s has no hash of bcrypt; must be USER:HASH, as htpasswd -B writes it", n, file)
 		}
-		p.users[user] = []byte(hash)
+		if p.users[user] = []byte(hash); cost > costliest {
+			costliest, p.decoy = cost, p.users[user]
+		}
 	}
 	if len(p.users) == 0 {
 		return nil, fmt.Errorf("%s has no user; must have a line as htpasswd -B writes it", file)
 	}
 	return p, nil
 }
-
-// unknownUser is compared for users that do not exist, so that the time of an answer does not tell
-// which ones do.
-var unknownUser = sync.OnceValue(func() []byte {
-	h, err := bcrypt.GenerateFromPassword([]byte("no password"), bcrypt.DefaultCost)
-	if err != nil {
-		panic(err)
-	}
-	return h
-})
 
 // check reports whether lines of Authorization have the password of a user (RFC 7617).
 func (p *passwords) check(lines []string) bool {
@@ -70,24 +69,36 @@ func (p *passwords) check(lines []string) bool {
 		return false
 	}
 	sum := sha256.Sum256(plain)
-	p.mu.Lock()
-	verdict, known := p.known[sum]
-	p.mu.Unlock()
-	if known {
+	if verdict, known := p.recall(sum); known {
 		return verdict
 	}
 	p.slots <- struct{}{}
 	defer func() { <-p.slots }()
 	hash, exists := p.users[user]
 	if !exists {
-		hash = unknownUser()
+		hash = p.decoy
 	}
-	verdict = bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil && exists
+	verdict := bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil && exists
+	p.remember(sum, verdict)
+	return verdict
+}
+
+// recall returns a recent verdict about a user and a password, by their hash.
+func (p *passwords) recall(sum [sha256.Size]byte) (ok, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.known) >= maxVerdicts {
-		clear(p.known)
+	return p.right[sum], p.right[sum] || p.wrong[sum]
+}
+
+func (p *passwords) remember(sum [sha256.Size]byte, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	verdicts := p.wrong
+	if ok {
+		verdicts = p.right
 	}
-	p.known[sum] = verdict
-	return verdict
+	if len(verdicts) >= maxVerdicts {
+		clear(verdicts)
+	}
+	verdicts[sum] = true
 }

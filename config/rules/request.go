@@ -20,22 +20,29 @@ type Request struct {
 	Header http.Header // in canonical spelling
 	Now    time.Time
 	Random uint64 // chooses among weighted origins
+	// Unanswered leaves out the answers of rules, so that their other actions and later rules count.
+	Unanswered bool
 	// Allow counts a request against a limit; nil: no limit is reached.
 	Allow func(l *Limit, key string) (ok bool, retryAfter time.Duration)
 
 	path, rawQuery, rawPath string
-	query, headers, cookies map[string]string
-	country                 *string
-	geo                     *Countries
+	query, cookies          []pair // nil: not read yet
+	// The first value of each name, for expressions; nil: not made yet.
+	firstParameters, firstCookies, headers map[string]string
+	country                                *string
+	geo                                    *Countries
 }
 
 // SetHeader replaces the fields of the request, for its key.
 func (q *Request) SetHeader(h http.Header) {
-	q.Header, q.headers, q.cookies = h, nil, nil
+	q.Header, q.headers, q.cookies, q.firstCookies = h, nil, nil, nil
 }
 
-// prepare cuts the target, and normalises the path.
+// prepare cuts the target, and normalises the path. Every spelling of a host and of an address is
+// one, so that no client evades a rule by another.
 func (q *Request) prepare(geo *Countries) {
+	q.Host = strings.TrimSuffix(q.Host, ".") // as Table.Find
+	q.Client = q.Client.Unmap().WithZone("")
 	q.rawPath, q.rawQuery, _ = strings.Cut(q.Target, "?")
 	q.path = Normalise(q.rawPath)
 	q.geo = geo
@@ -100,19 +107,30 @@ func unhex(c byte) byte {
 	return 16
 }
 
-// queryMap returns the first value of each parameter.
-func (q *Request) queryMap() map[string]string {
+// A pair is a parameter or a cookie.
+type pair struct{ name, value string }
+
+// firsts returns the first value of each name, which it keeps in made.
+func firsts(pairs []pair, made *map[string]string) map[string]string {
+	if *made == nil {
+		*made = make(map[string]string, len(pairs))
+		for _, p := range slices.Backward(pairs) {
+			(*made)[p.name] = p.value
+		}
+	}
+	return *made
+}
+
+// parameters returns the parameters of the query.
+func (q *Request) parameters() []pair {
 	if q.query == nil {
-		q.query = map[string]string{}
+		q.query = []pair{}
 		for part := range strings.SplitSeq(q.rawQuery, "&") {
 			if part == "" {
 				continue
 			}
 			name, value, _ := strings.Cut(part, "=")
-			name, value = unescape(name), unescape(value)
-			if _, known := q.query[name]; !known {
-				q.query[name] = value
-			}
+			q.query = append(q.query, pair{unescape(name), unescape(value)})
 		}
 	}
 	return q.query
@@ -136,52 +154,22 @@ func (q *Request) headerMap() map[string]string {
 	return q.headers
 }
 
-// cookieMap returns the first value of each cookie. Some applications separate cookies by commas
-// too, so it does as well.
-func (q *Request) cookieMap() map[string]string {
+// cookiePairs returns the cookies. Some applications separate cookies by commas too, so it does as
+// well.
+func (q *Request) cookiePairs() []pair {
 	if q.cookies == nil {
-		q.cookies = map[string]string{}
+		q.cookies = []pair{}
 		for _, line := range q.Header["Cookie"] {
-			for pair := range strings.FieldsFuncSeq(line, betweenCookies) {
-				name, value, _ := strings.Cut(pair, "=")
-				name = strings.Trim(name, " \t")
-				if _, known := q.cookies[name]; !known && name != "" {
-					q.cookies[name] = strings.Trim(value, " \t\"")
+			for part := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ';' || r == ',' }) {
+				name, value, _ := strings.Cut(part, "=")
+				if name = strings.Trim(name, " \t"); name != "" {
+					q.cookies = append(q.cookies, pair{name, strings.Trim(value, " \t\"")})
 				}
 			}
 		}
 	}
 	return q.cookies
 }
-
-// cookiesOf returns the values of the cookies with a name, in order and each of them, because some
-// applications use the last of several. If the name ends in an asterisk, it returns every cookie
-// whose name begins so, as NAME=VALUE and sorted by name.
-func (q *Request) cookiesOf(pattern string) (all []string) {
-	wild := strings.HasSuffix(pattern, "*")
-	for _, line := range q.Header["Cookie"] {
-		for pair := range strings.FieldsFuncSeq(line, betweenCookies) {
-			name, value, _ := strings.Cut(strings.Trim(pair, " \t"), "=")
-			if name = strings.Trim(name, " \t"); !matchesName([]string{pattern}, name) {
-				continue
-			}
-			if wild {
-				value = name + "=" + value
-			}
-			all = append(all, value)
-		}
-	}
-	if wild {
-		slices.SortStableFunc(all, func(a, b string) int {
-			a, _, _ = strings.Cut(a, "=")
-			b, _, _ = strings.Cut(b, "=")
-			return strings.Compare(a, b)
-		})
-	}
-	return all
-}
-
-func betweenCookies(r rune) bool { return r == ';' || r == ',' }
 
 // countryOf returns the two letters of the client's country in upper case; empty: unknown.
 func (q *Request) countryOf() string {
@@ -203,13 +191,13 @@ func (q *Request) ResolveName(name string) (any, bool) {
 	case "request.path":
 		return strings.ToValidUTF8(q.path, "\uFFFD"), true
 	case "request.query":
-		return q.queryMap(), true
+		return firsts(q.parameters(), &q.firstParameters), true
 	case "request.headers":
 		return q.headerMap(), true
 	case "request.cookies":
-		return q.cookieMap(), true
+		return firsts(q.cookiePairs(), &q.firstCookies), true
 	case "request.client":
-		return q.Client.Unmap().String(), true
+		return q.Client.String(), true
 	case "request.country":
 		return q.countryOf(), true
 	case "request.tls":

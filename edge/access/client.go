@@ -45,7 +45,9 @@ func (c Clients) named(peer netip.Addr, fields func(name string) [][]byte) netip
 	return client
 }
 
+// Trusts reports whether an address is that of a trusted proxy. Networks have no zones.
 func (c Clients) Trusts(a netip.Addr) bool {
+	a = a.WithZone("")
 	for _, p := range c.Trusted {
 		if p.Contains(a) {
 			return true

@@ -11,7 +11,7 @@ import (
 )
 
 func TestClient(t *testing.T) {
-	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:ffff::/48")}
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:ffff::/48"), netip.MustParsePrefix("fe80::/64")}
 	type fields [][2]string
 	tests := []struct {
 		name   string
@@ -45,6 +45,7 @@ func TestClient(t *testing.T) {
 		{"a quote that a client left open", "10.0.0.1", fields{{"Forwarded", `for="198.51.100.1, for=203.0.113.9`}}, "203.0.113.9"},
 		{"commas in quotes", "10.0.0.1", fields{{"Forwarded", `for=203.0.113.9;by="a, for=198.51.100.1"`}}, "203.0.113.9"},
 		{"a zone", "10.0.0.1", fields{{"X-Forwarded-For", "fe80::1%eth0"}}, "10.0.0.1"},
+		{"a trusted proxy on the link", "fe80::2%eth0", fields{{"X-Forwarded-For", "198.51.100.1"}}, "198.51.100.1"},
 		{"no other field counts", "10.0.0.1", fields{{"X-Real-IP", "198.51.100.1"}, {"True-Client-IP", "198.51.100.1"}, {"CF-Connecting-IP", "198.51.100.1"}, {"X-Client-IP", "198.51.100.1"}}, "10.0.0.1"},
 	}
 	for _, tt := range tests {

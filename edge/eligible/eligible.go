@@ -17,7 +17,7 @@ type Request struct {
 	AcceptEncoding []byte // nil: none
 	IfNoneMatch    []byte // nil: none
 	Forwarded      bool   // a proxy added Forwarded or X-Forwarded-For
-	NamesHost      bool   // a proxy added Forwarded or X-Forwarded-Host
+	ForwardedHost  bool   // a proxy may have named another host, in Forwarded or X-Forwarded-Host
 	Secure         bool   // received over TLS
 	Tier           bool   // the certificate of the connection is that of another edge of our own
 	Client         netip.Addr
@@ -52,7 +52,7 @@ const MaxTarget = 1 << 10
 // Reset resets the fields of the previous request. Secure, Tier, Client, Now, Fields and TakesBody
 // stay.
 func (r *Request) Reset() {
-	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.NamesHost, r.Sampled, r.Body = nil, nil, nil, nil, false, false, false, nil
+	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.ForwardedHost, r.Sampled, r.Body = nil, nil, nil, nil, false, false, false, nil
 }
 
 // SetTarget accepts a target that is a path of visible ASCII without a fragment.
@@ -84,7 +84,7 @@ func (r *Request) Field(name, value []byte) State {
 		return ifName(name, "if-match", "if-range", "cdn-loop")
 	case 9:
 		if Is(name, "forwarded") {
-			r.Forwarded, r.NamesHost = true, true
+			r.Forwarded, r.ForwardedHost = true, true
 		}
 	case 10:
 		if Is(name, "connection") && !Is(Trim(value), "keep-alive") {
@@ -106,7 +106,7 @@ func (r *Request) Field(name, value []byte) State {
 		}
 	case 16:
 		if Is(name, "x-forwarded-host") {
-			r.NamesHost = true
+			r.ForwardedHost = true
 		}
 	case 17:
 		return ifName(name, "transfer-encoding", "if-modified-since")

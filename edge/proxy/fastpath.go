@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -55,13 +56,13 @@ type fastHit struct {
 // caller then uses the pipeline. If it is ok, the caller must release m.
 func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	sites := h.current.Load()
-	if h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil {
+	if h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || h.namesOtherHost(sites, q) {
 		return false
 	}
 	if m.target, ok = h.parsedTarget(q.Target, &m.hex); !ok || !sites.seenHosts.has(q.Host) || m.target.route.OfSite() && !sites.Icons.Pages || m.target.route.OfIconify() && !sites.Icons.Iconify {
 		return false
 	}
-	if !sites.spares(q.Target) || h.namesSite(sites, q) || !h.Options.Cache.View(m.target.key, &m.view) {
+	if !sites.spares(q.Target) || !h.Options.Cache.View(m.target.key, &m.view) {
 		return false
 	}
 	m.site = sites
@@ -75,14 +76,15 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	return false
 }
 
-// namesSite reports whether a trusted proxy may name another site than Host does. The pipeline then
-// finds the site.
-func (h *Proxy) namesSite(sites *current, q *eligible.Request) bool {
-	if !q.NamesHost || sites.Only() != nil || !h.Options.Clients.Trusts(q.Client) {
+// namesOtherHost reports whether a trusted proxy may name another host than the request itself, and
+// with it another site.
+func (h *Proxy) namesOtherHost(sites *current, q *eligible.Request) bool {
+	if !q.ForwardedHost || sites.Only() != nil || !h.Options.Clients.Trusts(q.Client) {
 		return false
 	}
-	const field = "x-forwarded-host"
-	return q.Fields.Line("forwarded", 0) != nil || q.Fields.Line(field, 1) != nil || !bytes.EqualFold(q.Fields.Line(field, 0), q.Host)
+	return q.Fields.Line("forwarded", 0) != nil || slices.ContainsFunc(q.Lines("x-forwarded-host"), func(host []byte) bool {
+		return !bytes.EqualFold(host, q.Host)
+	})
 }
 
 // choose selects the status, coding and body that the client gets from a fresh entry. It reports
@@ -422,11 +424,11 @@ type fastJoin struct {
 // must put the response back. parsed means that the pipeline has parsed the target lately.
 func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request, parsed bool) (ok bool) {
 	sites := h.current.Load()
-	if !pieces.MayBeData(q.Target) || h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || !sites.Icons.Iconify || h.Options.Library.Known() == "" {
+	if !pieces.MayBeData(q.Target) || h.Options.Redirect != "" && !q.Secure || q.Tier || sites.Icons == nil || !sites.Icons.Iconify || h.Options.Library.Known() == "" || h.namesOtherHost(sites, q) {
 		return false
 	}
 	mounted := sites.seenMounts.has(q.Host)
-	if !mounted && !sites.seenHosts.has(q.Host) || !sites.spares(q.Target) || h.namesSite(sites, q) {
+	if !mounted && !sites.seenHosts.has(q.Host) || !sites.spares(q.Target) {
 		return false
 	}
 	j.site = sites

@@ -222,6 +222,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		x.Conn.Exempt()
 	}
 	r.public = h.Options.Clients.Forwarded(x, string(ctx.Host()), ValidHost)
+	own := r.site // by the request's own host
 	if sites.Only() == nil && !strings.EqualFold(r.public.Host, string(ctx.Host())) {
 		if site, ok := sites.Find(hostName([]byte(r.public.Host))); ok {
 			r.site = site // a trusted proxy names another host
@@ -244,7 +245,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	// The fast path must not answer where paths have another meaning.
 	// HTTP/1.1 forbids an empty host, HTTP/1.0 does not.
 	switch host := ctx.Host(); {
-	case len(host) == 0, sites.Only() == nil && (r.site != sites.Icons || !r.site.Plain()):
+	case len(host) == 0, sites.Only() == nil && (r.site != sites.Icons || own != r.site || !r.site.Plain()):
 	case r.mounted:
 		sites.seenMounts.add(host)
 	default:

@@ -113,7 +113,7 @@ func (s *Set) CacheTargets(host, target string) (all []string, site string) {
 		if host != "" && s.table.Find(host) != r {
 			continue
 		}
-		q := rules.Request{Method: http.MethodGet, Host: strings.ToLower(host), Target: target, Header: http.Header{}}
+		q := rules.Request{Method: http.MethodGet, Host: strings.ToLower(host), Target: target, Header: http.Header{}, Unanswered: true}
 		d := r.Decide(&q)
 		if key := r.CacheTarget(&d, &q); !slices.Contains(all, key) {
 			all = append(all, key)

@@ -29,6 +29,43 @@ type analyser struct {
 	dynamic bool // hidden elements may become visible
 	masks   []int32
 	seen    map[int32]bool // elements painted through references
+	long    map[*[]byte]*reading
+}
+
+// A reading is what the analyser reads in a value.
+type reading struct {
+	paint paint
+	refs  [][]byte // every "#id"
+	only  []byte   // the "#id" that is all of the value; nil: it is more, or none
+}
+
+// maxShort is the length of the longest value in bytes that is read again for each element that it
+// applies to. Few values are longer.
+const maxShort = 64
+
+// read reads a value. A rule can apply a long one to each of thousands of elements.
+func (j *analyser) read(src *[]byte) *reading {
+	if r := j.long[src]; r != nil {
+		return r
+	}
+	r := &reading{paint: readPaint(*src)}
+	r.only, _ = onlyURL(bytes.TrimSpace(*src))
+	eachURL(*src, func(ref []byte) { r.refs = append(r.refs, ref) })
+	if len(*src) > maxShort {
+		if j.long == nil {
+			j.long = map[*[]byte]*reading{}
+		}
+		j.long[src] = r
+	}
+	return r
+}
+
+// paintOf is read for the paint alone.
+func (j *analyser) paintOf(src *[]byte) paint {
+	if len(*src) > maxShort {
+		return j.read(src).paint
+	}
+	return readPaint(*src)
 }
 
 // firstVisit reports whether an element is painted through a reference for the first time.
@@ -134,7 +171,7 @@ func (j *analyser) inherit(in inherited, d *declared) inherited {
 		if src == nil {
 			continue
 		}
-		got := readPaint(*src)
+		got := j.paintOf(src)
 		got.src = src
 		if got.kind == paintInherit || p.prop == propColor && got.kind == paintCurrent {
 			continue
@@ -195,11 +232,11 @@ func (j *analyser) shape(i int32, n *node, st inherited) {
 	}
 	for _, m := range [...]*[]byte{st.markerStart, st.markerMid, st.markerEnd} {
 		if m != nil {
-			eachURL(*m, func(ref []byte) {
+			for _, ref := range j.read(m).refs {
 				if t := j.p.reference(ref); t != none && j.firstVisit(t) {
 					j.children(t, j.styleOf(t))
 				}
-			})
+			}
 		}
 	}
 }

@@ -84,12 +84,16 @@ func (c *cascade) add(items []item, certain bool) {
 		if len(it.parts) == 0 { // a keyframe of an animation
 			c.addUncertain(it.decls)
 		}
+		uncertain := false
 		for j := range it.parts {
 			if part := &it.parts[j]; certain && part.exact {
 				c.rules = append(c.rules, weightedRule{part.weight(), part, it.decls})
 			} else {
-				c.addUncertain(it.decls)
+				uncertain = true
 			}
+		}
+		if uncertain {
+			c.addUncertain(it.decls)
 		}
 	}
 }

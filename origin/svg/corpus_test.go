@@ -46,6 +46,24 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestBombs checks that no small SVG occupies the cleaner for long. Before, each of these took from
+// minutes to hours.
+func TestBombs(t *testing.T) {
+	long, paths := strings.Repeat("a ", 30<<10), strings.Repeat(`<path d="M0"/>`, 20_000)
+	for name, content := range map[string]string{
+		"class": "<style>" + strings.Repeat(strings.Repeat(".x", 16)+"{fill:red}", 15_000) + "</style>" + strings.Repeat(`<path class="`+strings.Repeat("a ", 511)+`x"/>`, 330),
+		"paint": "<style>path{fill:" + long + "}</style>" + paths, "filter": "<style>path{filter:" + long + "}</style>" + paths, "mask": "<style>path{mask:" + long + "}</style>" + paths,
+		"marker": `<g marker="` + long + `url(#m)">` + paths + "</g>", "variable": `<style>path{--x:` + long + `url(#m)}</style><marker id="m"/>` + paths,
+		"references": `<style>path{` + strings.Repeat("--x:url(#m);", 20_000) + `}</style><marker id="m"/>` + paths, "declarations": "<style>path{" + strings.Repeat("a:b;", 100_000) + "}</style>" + paths,
+		"selectors": "<style>" + strings.Repeat(":not(a),", 20_000) + "a{fill:" + long + "}</style>",
+	} {
+		doc := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">` + content + "</svg>"
+		if _, err := CleanDocument([]byte(doc), false); err != nil && !errors.Is(err, ErrUnclean) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestOdd checks that unusual SVGs which browsers render are never refused.
 func TestOdd(t *testing.T) {
 	for name, in := range corpus(t, "odd", 100) {

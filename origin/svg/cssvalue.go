@@ -23,10 +23,11 @@ var functions = func() map[string]bool {
 }()
 
 // harmlessTokens reports whether a value can be kept: its brackets match, its functions are known,
-// and every URL in it is a reference within the SVG. The tokens hold no escapes or comments any
-// more.
+// and every URL in it is a reference within the SVG, and they are not many. The tokens hold no
+// escapes or comments any more.
 func harmlessTokens(list []token) bool {
 	var open []string
+	urls := 0
 	for i, t := range list {
 		switch t.kind {
 		case tokBad, tokAt:
@@ -36,6 +37,9 @@ func harmlessTokens(list []token) bool {
 				return false
 			}
 		case tokURL:
+			if urls++; urls > maxURLs {
+				return false
+			}
 			if !strings.HasPrefix(t.text, "#") || len(t.text) == 1 || !harmlessWord(t.text) || strings.ContainsAny(t.text, "\"'()\\<> \t\n") {
 				return false
 			}

@@ -12,6 +12,9 @@ import (
 // patterns painted with patterns, or masks in masks. It also refuses circular references, which
 // browsers do not render.
 func (p *parser) checkExpansion() error {
+	if err := p.checkMatching(); err != nil {
+		return err
+	}
 	if !p.named { // no element has an id, so nothing can be referred to
 		return p.checkRules(len(p.nodes))
 	}
@@ -35,6 +38,38 @@ func (p *parser) checkRules(elements int) error {
 		eachRule(p.nodes[s].sheet.items, func(r *rule) { selectors += len(r.parts) })
 	}
 	if selectors*elements > maxRules {
+		return unclean("its style sheet has too many rules for its number of elements")
+	}
+	return nil
+}
+
+// checkMatching refuses a style sheet that would take this package long to apply: the parts of its
+// selectors are compared with all attributes of an element and all words of its class, and each
+// match has the declarations of the rule, with their references.
+func (p *parser) checkMatching() error {
+	parts, words := 0, 0
+	for _, s := range p.sheets {
+		eachRule(p.nodes[s].sheet.items, func(r *rule) {
+			effects := len(r.decls)
+			for _, d := range r.decls {
+				effects += bytes.Count(d.value, []byte("url("))
+			}
+			for _, one := range r.parts {
+				parts += 1 + len(one.ids) + len(one.classes) + effects
+			}
+		})
+	}
+	if parts == 0 {
+		return nil
+	}
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		words += 1 + len(n.attrs)
+		if class := n.attr(attrClass); class != nil {
+			words += len(bytes.Fields(class.value))
+		}
+	}
+	if parts*words > maxTests {
 		return unclean("its style sheet has too many rules for its number of elements")
 	}
 	return nil
@@ -86,10 +121,10 @@ type expansion struct {
 	own       []renderCost // per node, in place; elements 0: not counted yet, -1: being counted
 	referred  []renderCost // per node, through a reference
 	referrals [][]referral
-	known     []bool  // per node, whether referrals holds its referrals
-	styled    []*rule // style rules with a reference
-	outlines  int64   // bytes of path data in CSS and animations, for any shape
-	inherits  bool    // "inherit" makes another property inherited
+	known     []bool // per node, whether referrals holds its referrals
+	styled    []styledRule
+	outlines  int64 // bytes of path data in CSS and animations, for any shape
+	inherits  bool  // "inherit" makes another property inherited
 }
 
 // newExpansion collects the declarations that can change the cost of nodes elsewhere in the SVG.
@@ -258,7 +293,7 @@ func (e *expansion) kind(n *node, property string, to *element) referralKind {
 
 // eachReference calls f with every "#id" that an element refers to, by itself or through a rule
 // that may match it, and with the property that holds the reference ("" for href).
-func (p *parser) eachReference(n *node, styled []*rule, f func(property string, ref []byte)) {
+func (p *parser) eachReference(n *node, styled []styledRule, f func(property string, ref []byte)) {
 	inDecls := func(decls []decl) {
 		for _, d := range decls {
 			eachURL(d.value, func(ref []byte) { f(d.name, ref) })
@@ -276,17 +311,35 @@ func (p *parser) eachReference(n *node, styled []*rule, f func(property string, 
 	}
 	for _, r := range styled {
 		if slices.ContainsFunc(r.parts, func(s selector) bool { return s.matches(n) }) {
-			inDecls(r.decls)
+			for _, u := range r.urls {
+				f(u.property, u.ref)
+			}
 		}
 	}
 }
 
+// A styledRule is a rule of a style element that holds references. They are read once, and not for
+// each element that matches.
+type styledRule struct {
+	*rule
+	urls []styledURL
+}
+
+type styledURL struct {
+	property string
+	ref      []byte
+}
+
 // sheetsRefer lists the rules of style elements that hold a reference.
-func (p *parser) sheetsRefer() (rules []*rule) {
+func (p *parser) sheetsRefer() (rules []styledRule) {
 	for _, s := range p.sheets {
 		eachRule(p.nodes[s].sheet.items, func(r *rule) {
-			if slices.ContainsFunc(r.decls, func(d decl) bool { return bytes.Contains(d.value, []byte("url(")) }) {
-				rules = append(rules, r)
+			styled := styledRule{rule: r}
+			for _, d := range r.decls {
+				eachURL(d.value, func(ref []byte) { styled.urls = append(styled.urls, styledURL{d.name, ref}) })
+			}
+			if styled.urls != nil {
+				rules = append(rules, styled)
 			}
 		})
 	}

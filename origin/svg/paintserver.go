@@ -71,7 +71,7 @@ func (j *analyser) colored(i int32, src *[]byte, color paint) {
 		j.mixed = true
 		return
 	}
-	p := readPaint(*src)
+	p := j.paintOf(src)
 	p.src = src
 	if p.kind == paintURL || p.kind == paintInherit {
 		p.kind = paintUnknown
@@ -88,18 +88,18 @@ func (j *analyser) effects(d *declared) {
 		j.uncertain = true
 	}
 	if v := d[propMask]; v != nil {
-		eachURL(*v, func(ref []byte) {
+		for _, ref := range j.read(v).refs {
 			if t := j.p.reference(ref); t != none {
 				j.masks = append(j.masks, t)
 			}
-		})
+		}
 	}
 	v := d[propFilter]
 	if v == nil || string(bytes.TrimSpace(*v)) == "none" {
 		return
 	}
-	ref, ok := onlyURL(bytes.TrimSpace(*v))
-	if !ok {
+	ref := j.read(v).only
+	if ref == nil {
 		j.uncertain = true
 		return
 	}

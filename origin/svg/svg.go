@@ -31,6 +31,8 @@ const (
 	maxSpaces = 100     // namespace declarations in force at a time
 	maxClass  = 1024    // bytes of a class attribute
 	maxRules  = 1 << 24 // selectors times elements
+	maxTests  = 1 << 26 // the same, with the parts of each rule and element counted
+	maxURLs   = 64      // references in one value
 	maxNumber = 1e9     // absolute value of the numbers of a box
 )
 
