@@ -243,6 +243,8 @@ func TestSpellings(t *testing.T) {
 		q     *Request
 	}{
 		{`{host: a.test}`, spelt("a.test.", "192.0.2.1")},
+		{`{host: A.test.}`, spelt("a.test", "192.0.2.1")},
+		{`{host: "*.test."}`, spelt("a.test", "192.0.2.1")},
 		{`{host: "*.test"}`, spelt("a.test.", "192.0.2.1")},
 		{`{header: {Host: a.test}}`, spelt("a.test.", "192.0.2.1")},
 		{`'request.host == "a.test"'`, spelt("a.test.", "192.0.2.1")},
@@ -420,7 +422,7 @@ func TestSplit(t *testing.T) {
 // TestHosts: exact hosts win over wildcards, and longer wildcards over shorter.
 func TestHosts(t *testing.T) {
 	text := "version: 1\nsites:\n"
-	for name, hosts := range map[string]string{"exact": "a.b.test", "long": `"*.b.test"`, "short": `"*.test"`, "last": `"*"`} {
+	for name, hosts := range map[string]string{"exact": "a.b.test", "long": `"*.b.test"`, "short": `"*.test"`, "last": `"*"`, "dot": `"dot.test."`} {
 		text += "- {name: " + name + ", hosts: [" + hosts + "], origins: {a: {urls: [\"http://10.0.0.1\"]}}}\n"
 	}
 	f, err := config.Parse("f", []byte(text), config.Options{})
@@ -431,7 +433,7 @@ func TestHosts(t *testing.T) {
 	if len(findings) > 0 {
 		t.Fatal(findings)
 	}
-	for host, want := range map[string]string{"a.b.test": "exact", "A.B.test.": "exact", "x.b.test": "long", "x.y.b.test": "long", "b.test": "short", "test": "last", "": "last", ".b.test": "short", "[::1]": "last"} {
+	for host, want := range map[string]string{"a.b.test": "exact", "A.B.test.": "exact", "x.b.test": "long", "x.y.b.test": "long", "b.test": "short", "test": "last", "": "last", ".b.test": "short", "dot.test": "dot", "DOT.test.": "dot", "[::1]": "last"} {
 		if got := table.Find(host); got.Name != want {
 			t.Errorf("%q is of %s, want %s", host, got.Name, want)
 		}
