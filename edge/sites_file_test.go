@@ -530,8 +530,8 @@ func TestIconsWithRules(t *testing.T) {
 	}
 }
 
-// TestForwardedHost: a host that a trusted proxy names chooses the site on the fast path too, and no
-// request to such a host brings another one there.
+// TestForwardedHost: a host that a trusted proxy names chooses the site on the fast path too, and
+// no request to such a host brings another one there.
 func TestForwardedHost(t *testing.T) {
 	origin := newOurOrigin()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))

@@ -300,8 +300,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestPasswords: the verdict about an unknown user costs as much work as that about a known one, and
-// a flood of wrong passwords does not make a user of the file wait for bcrypt again.
+// TestPasswords: the verdict about an unknown user takes as much work as that about a known one,
+// and a flood of wrong passwords does not make a user of the file wait for bcrypt again.
 func TestPasswords(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "htpasswd")
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), 5) // as htpasswd -B
