@@ -610,8 +610,8 @@ sites:
 	}
 }
 
-// TestStrippedCookies: a stripped cookie does not reach the origin behind a comma either, which some
-// origins read as the end of a cookie.
+// TestStrippedCookies: a stripped cookie does not reach the origin behind a comma either, which
+// some origins read as the end of a cookie.
 func TestStrippedCookies(t *testing.T) {
 	e := newFileEdge(t, "version: 1\nsites: [{name: a, hosts: [a.test], strip_cookies: [\"s*\"], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}]\n")
 	for sent, want := range map[string]string{"s=1": "", "a=1; s=1; b=2": "a=1; b=2", "a=1,s=1; b=2": "b=2", "a=1, session=1": "", "a=s,b": "a=s,b"} {
