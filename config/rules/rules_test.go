@@ -275,9 +275,12 @@ func TestAnswers(t *testing.T) {
   - {match: {path: "/auth"}, auth: {basic: "`+file+`"}}
   - {match: {path: "/signed/**"}, signed: {secret: key, param: sig, expires: exp}}
   - {match: {path: "/limit"}, limit: {rate: 1/1s, key: header X-Key}}
+  - {match: {path: "/guess"}, auth: {basic: "`+file+`"}, limit: {rate: 1/1s}}
 `)
 	limited := get("/limit", "X-Key", "k")
 	limited.Allow = func(_ *Limit, key string) (bool, time.Duration) { return key != "k", 1500 * time.Millisecond }
+	guess := get("/guess", "Authorization", "Basic YW5uOndyb25n") // wrong passwords count
+	guess.Allow = func(*Limit, string) (bool, time.Duration) { return false, time.Second }
 	sign := func(path, exp string) string { return path + "?exp=" + exp + "&sig=" + Sign([]byte("key"), path, exp) }
 	for _, row := range []struct {
 		q      *Request
@@ -288,7 +291,7 @@ func TestAnswers(t *testing.T) {
 		{get("/auth", "Authorization", "Basic YW5uOndyb25n"), 401}, {get("/auth", "Authorization", "Basic Ym9iOnNlY3JldA=="), 401}, {get("/auth", "Authorization", "Bearer x"), 401},
 		{get(sign("/signed/a", "1000")), 0}, {get(sign("/signed/a", "999")), 403}, {get("/signed/a"), 403}, {get("/signed/a?exp=2000&sig="), 403},
 		{get(strings.Replace(sign("/signed/a", "2000"), "/signed/a", "/signed/b", 1)), 403}, {get(sign("/signed/a", "2000") + "&exp=1"), 403},
-		{get(sign("/signed/%61", "2000")), 0}, {limited, 429},
+		{get(sign("/signed/%61", "2000")), 0}, {limited, 429}, {guess, 429},
 	} {
 		got := 0
 		if d := s.Decide(row.q); d.Answer != nil {
