@@ -18,7 +18,7 @@ const grace = time.Hour
 // the time when the previous release became current. A release that was made after it and is
 // not current belongs to a publication that failed, so prune deletes it too. It returns the
 // ids of the deleted releases. It ends with ErrRaced as soon as another release is current, because
-// a rollback may be to one that it would delete; the next publication goes on.
+// that may be the next release to delete; the next publication goes on.
 func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time.Time) (gone []string, err error) {
 	current, etag, err := readCurrent(ctx, b)
 	if err != nil {
@@ -67,7 +67,7 @@ func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time
 	return gone, err
 }
 
-// unneeded lists the archives, indexes and sets that are not needed and were modified before a time.
+// unneeded lists the archives, indexes and sets that no release needs, as modified before a time.
 func unneeded(ctx context.Context, b objectstore.Bucket, needed map[string]bool, before time.Time) (useless []string, err error) {
 	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix, release.SetsPrefix} {
 		for info, err := range b.List(ctx, prefix) {
