@@ -349,7 +349,7 @@ func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cac
 		for _, target := range targets {
 			if q.ruled != nil {
 				for _, stored := range h.Sites().CacheTargets(hostName([]byte(q.policy.Host)), target) {
-					tags = append(tags, cache.AddressTag(q.policy.Host, stored), cache.AddressTag(routes.AnyHost, stored))
+					tags = append(tags, cache.AddressTag(q.policy.Host, stored))
 				}
 			}
 			target = r.site.Key(target)

@@ -12,7 +12,6 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
-	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/problem"
@@ -240,9 +239,6 @@ func (q *fetchRequest) tag(e *cache.Entry) {
 		return
 	}
 	target, host := d.site.CacheTarget(&d.Decision, &d.request), q.policy.Host
-	if d.Key.Host != nil && !*d.Key.Host {
-		host = routes.AnyHost
-	}
 	e.Tags = append(e.Tags, cache.TargetTag(target), cache.AddressTag(host, target))
 	e.Tags = append(e.Tags, d.Tags...)
 	if d.request.Target != target {

@@ -199,7 +199,7 @@ func (a address) name() string {
 func (a address) tags() []string {
 	port := map[string]string{"http": ":80", "https": ":443"}[a.scheme]
 	host := strings.TrimSuffix(strings.ToLower(a.host), port)
-	return []string{cache.AddressTag(host, a.target), cache.AddressTag(host+port, a.target), cache.AddressTag(routes.AnyHost, a.target)}
+	return []string{cache.AddressTag(host, a.target), cache.AddressTag(host+port, a.target)}
 }
 
 // keys returns the cache keys of an address on one host.
@@ -236,7 +236,6 @@ func (c Call) spec(key func(host, target string) []string) cache.Purge {
 	for _, s := range c.Prefixes {
 		if a, err := parseAddress(s); err == nil && a.host != "" {
 			p.Prefixes = append(p.Prefixes, a.keys()...)
-			p.Prefixes = append(p.Prefixes, routes.ForwardedKey("http", routes.AnyHost, a.target), routes.ForwardedKey("https", routes.AnyHost, a.target))
 			continue
 		}
 		p.Prefixes = append(p.Prefixes, s)
