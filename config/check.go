@@ -76,7 +76,7 @@ func (d *decoder) hosts(s *Site, known map[string]string) {
 	}
 	for i, host := range s.Hosts {
 		at := fmt.Sprintf("%s.hosts[%d]", s.At, i)
-		host = strings.ToLower(host)
+		host = strings.TrimSuffix(strings.ToLower(host), ".")
 		s.Hosts[i] = host
 		other, taken := known[host]
 		switch name, wildcard := strings.CutPrefix(host, "*."); {

@@ -194,9 +194,10 @@ func FuzzParse(f *testing.F) {
 // TestRedacted: the file that the admin listener shows has no secrets.
 func TestRedacted(t *testing.T) {
 	text := site("rules:", `  - {signed: {secret: hunter2}}`, `  - {signed: {secret: "${NAME:-hunter2}"}}`, `  - {signed: {secret: "${file:/run/sign}"}}`,
-		`  - {request_headers: {set: {Authorization: Bearer hunter2}}} # hunter2`) + "redis: redis://ann:hunter2@10.0.0.1\n"
+		`  - {request_headers: {set: {Authorization: Bearer hunter2, Cookie: session=hunter2}, add: {X-Auth-Key: hunter2}}} # hunter2`,
+		`  - {match: {header: {X-Origin-Auth: hunter2}}, response_headers: {set: {Set-Cookie: a=hunter2, X-Shown: shown}}}`, `  - {match: {cookie: shown}, key: {cookies: [shown]}}`) + "redis: redis://ann:hunter2@10.0.0.1\n"
 	shown := string((&File{Text: []byte(text)}).Redacted())
-	if strings.Contains(shown, "hunter2") || !strings.Contains(shown, "${file:/run/sign}") || !strings.Contains(shown, "10.0.0.1") {
+	if strings.Contains(shown, "hunter2") || !strings.Contains(shown, "${file:/run/sign}") || !strings.Contains(shown, "10.0.0.1") || strings.Count(shown, "shown") != 3 {
 		t.Error(shown)
 	}
 }

@@ -19,7 +19,7 @@ func (f *File) Redacted() []byte {
 	if err != nil || root == nil {
 		return nil
 	}
-	redact(root, "")
+	redact(root, "", "")
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
@@ -32,12 +32,13 @@ func (f *File) Redacted() []byte {
 // external matches a value that is in a variable or a file as a whole.
 var external = regexp.MustCompile(`^\$\{(file:[^}]*|\w+)\}$`)
 
-// redact replaces the secrets in a node. key is the name of its field.
-func redact(n *yaml.Node, key string) {
+// redact replaces the secrets in a node. key is the name of its field, and of is the name of the
+// mapping in which that field is.
+func redact(n *yaml.Node, key, of string) {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
 	if n.Kind == yaml.ScalarNode && !external.MatchString(n.Value) {
 		switch {
-		case isSecret(key):
+		case isSecret(key), isHeader(of) && carriesSecret(key):
 			n.Value, n.Style, n.Tag = hidden, 0, "!!str"
 		case strings.Contains(n.Value, "@"):
 			if u, err := url.Parse(n.Value); err == nil && u.User != nil {
@@ -47,16 +48,25 @@ func redact(n *yaml.Node, key string) {
 		}
 	}
 	for i, one := range n.Content {
-		name := key
+		name, within := key, of
 		if n.Kind == yaml.MappingNode {
 			if i%2 == 0 {
 				one.HeadComment, one.LineComment, one.FootComment = "", "", ""
 				continue
 			}
-			name = n.Content[i-1].Value
+			name, within = n.Content[i-1].Value, key
 		}
-		redact(one, name)
+		redact(one, name, within)
 	}
+}
+
+// isHeader reports whether the entries of a mapping are header fields.
+func isHeader(key string) bool { return key == "set" || key == "add" || key == "header" }
+
+// carriesSecret reports whether the value of a header field may be a secret.
+func carriesSecret(field string) bool {
+	field = strings.ToLower(field)
+	return strings.Contains(field, "auth") || strings.Contains(field, "cookie") || strings.Contains(field, "signature") || strings.Contains(field, "credential")
 }
 
 // isSecret reports whether the values of a field are secrets, such as signed.secret, or a header

@@ -530,8 +530,8 @@ func TestIconsWithRules(t *testing.T) {
 	}
 }
 
-// TestForwardedHost: a host that a trusted proxy names chooses the site on the fast path too, and no
-// request to such a host brings another one there.
+// TestForwardedHost: a host that a trusted proxy names chooses the site on the fast path too, and
+// no request to such a host brings another one there.
 func TestForwardedHost(t *testing.T) {
 	origin := newOurOrigin()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
@@ -582,6 +582,28 @@ sites:
 		e.run(t, []fileStep{{get, nil, 200, ""}, {get, nil, 200, "hit"}})
 		row.purge()
 		e.run(t, []fileStep{{get, nil, 200, "uri-miss"}})
+	}
+}
+
+// TestPurgePrefixWithoutHost: the beginning of a URL purges a response that all hosts of a site
+// share.
+func TestPurgePrefixWithoutHost(t *testing.T) {
+	e := newFileEdge(t, "version: 1\nsites: [{name: a, hosts: [a.test, b.test], key: {host: false}, origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}]\n")
+	for _, prefix := range []string{"http://a.test/fr", "https://b.test/fr", "/fr"} {
+		e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, ""}, {"GET http://b.test/fresh", nil, 200, "hit"}})
+		resp, err := http.Post(e.admin+"/purge", "application/json", strings.NewReader(`{"prefixes":["`+prefix+`"]}`))
+		must(t, err)
+		resp.Body.Close()
+		e.run(t, []fileStep{{"GET http://b.test/fresh", nil, 200, "uri-miss"}})
+	}
+}
+
+// TestStrippedCookies: a stripped cookie does not reach the origin behind a comma either, which
+// some origins read as the end of a cookie.
+func TestStrippedCookies(t *testing.T) {
+	e := newFileEdge(t, "version: 1\nsites: [{name: a, hosts: [a.test], strip_cookies: [\"s*\"], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}]\n")
+	for sent, want := range map[string]string{"s=1": "", "a=1; s=1; b=2": "a=1; b=2", "a=1,s=1; b=2": "b=2", "a=1, session=1": "", "a=s,b": "a=s,b"} {
+		e.run(t, []fileStep{{"GET http://a.test/", []string{"Cookie", sent}, 200, fmt.Sprintf("cookie=%q", want)}})
 	}
 }
 

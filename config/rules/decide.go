@@ -171,18 +171,19 @@ func (r *rule) answer(d *Decision, q *Request, captures []string) *Answer {
 	case r.Signed != nil && !r.signed(q):
 		return &Answer{Status: http.StatusForbidden, Text: "the address is not signed, or its time is over", Denied: true}
 	}
+	// Before the password, so that a limit bounds guesses.
+	if r.limit != nil && q.Allow != nil {
+		if ok, wait := q.Allow(r.limit, r.limitKey(q)); !ok {
+			seconds := strconv.FormatInt(max(1, int64((wait+time.Second-1)/time.Second)), 10)
+			return &Answer{Status: http.StatusTooManyRequests, Text: "over the limit of requests; try again in " + seconds + " s", Over: true, Header: http.Header{"Retry-After": {seconds}}}
+		}
+	}
 	if r.auth != nil {
 		if !r.auth.check(q.Header["Authorization"]) {
 			return &Answer{Status: http.StatusUnauthorized, Text: "this address requires a user and a password", Denied: true,
 				Header: http.Header{"Www-Authenticate": {`Basic realm="` + "restricted" + `", charset="UTF-8"`}}}
 		}
 		d.Authorized = true
-	}
-	if r.limit != nil && q.Allow != nil {
-		if ok, wait := q.Allow(r.limit, r.limitKey(q)); !ok {
-			seconds := strconv.FormatInt(max(1, int64((wait+time.Second-1)/time.Second)), 10)
-			return &Answer{Status: http.StatusTooManyRequests, Text: "over the limit of requests; try again in " + seconds + " s", Over: true, Header: http.Header{"Retry-After": {seconds}}}
-		}
 	}
 	if r.Redirect != nil {
 		return &Answer{Status: r.Redirect.Status, Header: http.Header{"Location": {r.redirect.fill(captures, q.rawQuery)}}}

@@ -91,7 +91,7 @@ func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 	var b strings.Builder
 	b.Grow(len(scheme) + len(host) + len(q.Target) + 64)
 	if d.Key.Host != nil && !*d.Key.Host {
-		host = "_"
+		host = "_" // routes.AnyHost
 	}
 	b.WriteString(scheme + "://" + host + s.CacheTarget(d, q))
 	b.WriteString("\x00" + s.Name + "/" + s.KeyRules)

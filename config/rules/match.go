@@ -295,6 +295,7 @@ func (q *Request) Parent() cel.Activation { return nil }
 func hostOf(names config.Strings) func(string) bool {
 	return func(host string) bool {
 		return slices.ContainsFunc(names, func(name string) bool {
+			name = strings.TrimSuffix(name, ".")
 			if suffix, ok := strings.CutPrefix(name, "*"); ok && suffix != "" {
 				return len(host) > len(suffix) && strings.HasSuffix(host, strings.ToLower(suffix))
 			}

@@ -20,7 +20,7 @@ type Request struct {
 	Header http.Header // in canonical spelling
 	Now    time.Time
 	Random uint64 // chooses among weighted origins
-	// Unanswered leaves out the answers of rules, so that their other actions and later rules count.
+	// Unanswered leaves out the answers of rules, so that all their other actions count.
 	Unanswered bool
 	// Allow counts a request against a limit; nil: no limit is reached.
 	Allow func(l *Limit, key string) (ok bool, retryAfter time.Duration)

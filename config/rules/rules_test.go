@@ -243,6 +243,8 @@ func TestSpellings(t *testing.T) {
 		q     *Request
 	}{
 		{`{host: a.test}`, spelt("a.test.", "192.0.2.1")},
+		{`{host: A.test.}`, spelt("a.test", "192.0.2.1")},
+		{`{host: "*.test."}`, spelt("a.test", "192.0.2.1")},
 		{`{host: "*.test"}`, spelt("a.test.", "192.0.2.1")},
 		{`{header: {Host: a.test}}`, spelt("a.test.", "192.0.2.1")},
 		{`'request.host == "a.test"'`, spelt("a.test.", "192.0.2.1")},
@@ -273,9 +275,12 @@ func TestAnswers(t *testing.T) {
   - {match: {path: "/auth"}, auth: {basic: "`+file+`"}}
   - {match: {path: "/signed/**"}, signed: {secret: key, param: sig, expires: exp}}
   - {match: {path: "/limit"}, limit: {rate: 1/1s, key: header X-Key}}
+  - {match: {path: "/guess"}, auth: {basic: "`+file+`"}, limit: {rate: 1/1s}}
 `)
 	limited := get("/limit", "X-Key", "k")
 	limited.Allow = func(_ *Limit, key string) (bool, time.Duration) { return key != "k", 1500 * time.Millisecond }
+	guess := get("/guess", "Authorization", "Basic YW5uOndyb25n") // wrong passwords count
+	guess.Allow = func(*Limit, string) (bool, time.Duration) { return false, time.Second }
 	sign := func(path, exp string) string { return path + "?exp=" + exp + "&sig=" + Sign([]byte("key"), path, exp) }
 	for _, row := range []struct {
 		q      *Request
@@ -286,7 +291,7 @@ func TestAnswers(t *testing.T) {
 		{get("/auth", "Authorization", "Basic YW5uOndyb25n"), 401}, {get("/auth", "Authorization", "Basic Ym9iOnNlY3JldA=="), 401}, {get("/auth", "Authorization", "Bearer x"), 401},
 		{get(sign("/signed/a", "1000")), 0}, {get(sign("/signed/a", "999")), 403}, {get("/signed/a"), 403}, {get("/signed/a?exp=2000&sig="), 403},
 		{get(strings.Replace(sign("/signed/a", "2000"), "/signed/a", "/signed/b", 1)), 403}, {get(sign("/signed/a", "2000") + "&exp=1"), 403},
-		{get(sign("/signed/%61", "2000")), 0}, {limited, 429},
+		{get(sign("/signed/%61", "2000")), 0}, {limited, 429}, {guess, 429},
 	} {
 		got := 0
 		if d := s.Decide(row.q); d.Answer != nil {
@@ -298,8 +303,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestPasswords: the verdict about an unknown user costs as much work as that about a known one, and
-// a flood of wrong passwords does not make a user of the file wait for bcrypt again.
+// TestPasswords: the verdict about an unknown user takes as much work as that about a known one,
+// and a flood of wrong passwords does not make a user of the file wait for bcrypt again.
 func TestPasswords(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "htpasswd")
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), 5) // as htpasswd -B
@@ -422,7 +427,7 @@ func TestSplit(t *testing.T) {
 // TestHosts: exact hosts win over wildcards, and longer wildcards over shorter.
 func TestHosts(t *testing.T) {
 	text := "version: 1\nsites:\n"
-	for name, hosts := range map[string]string{"exact": "a.b.test", "long": `"*.b.test"`, "short": `"*.test"`, "last": `"*"`} {
+	for name, hosts := range map[string]string{"exact": "a.b.test", "long": `"*.b.test"`, "short": `"*.test"`, "last": `"*"`, "dot": `"dot.test."`} {
 		text += "- {name: " + name + ", hosts: [" + hosts + "], origins: {a: {urls: [\"http://10.0.0.1\"]}}}\n"
 	}
 	f, err := config.Parse("f", []byte(text), config.Options{})
@@ -433,7 +438,7 @@ func TestHosts(t *testing.T) {
 	if len(findings) > 0 {
 		t.Fatal(findings)
 	}
-	for host, want := range map[string]string{"a.b.test": "exact", "A.B.test.": "exact", "x.b.test": "long", "x.y.b.test": "long", "b.test": "short", "test": "last", "": "last", ".b.test": "short", "[::1]": "last"} {
+	for host, want := range map[string]string{"a.b.test": "exact", "A.B.test.": "exact", "x.b.test": "long", "x.y.b.test": "long", "b.test": "short", "test": "last", "": "last", ".b.test": "short", "dot.test": "dot", "DOT.test.": "dot", "[::1]": "last"} {
 		if got := table.Find(host); got.Name != want {
 			t.Errorf("%q is of %s, want %s", host, got.Name, want)
 		}

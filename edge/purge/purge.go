@@ -239,6 +239,7 @@ func (c Call) spec(key Targets) cache.Purge {
 	for _, s := range c.Prefixes {
 		if a, err := parseAddress(s); err == nil && a.host != "" {
 			p.Prefixes = append(p.Prefixes, a.keys()...)
+			p.Prefixes = append(p.Prefixes, routes.ForwardedKey("http", routes.AnyHost, a.target), routes.ForwardedKey("https", routes.AnyHost, a.target))
 			continue
 		}
 		p.Prefixes = append(p.Prefixes, s)

@@ -7,6 +7,9 @@ import "strings"
 // forwarded request can have one of them.
 func ForwardedKey(scheme, host, target string) string { return scheme + "://" + host + target }
 
+// AnyHost stands for the host in keys that have none (key: {host: false} in a configuration file).
+const AnyHost = "_"
+
 // ForwardedKeys returns the cache keys that a URL may have as the address of forwarded requests:
 // with either scheme, because a proxy may end TLS before the edge, and with and without the default
 // port.

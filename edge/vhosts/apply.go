@@ -34,6 +34,18 @@ func stripped(d *rules.Decision, name string) bool {
 	})
 }
 
+// strips reports whether a cookie of a request is stripped: it is one of those, or has one behind a
+// comma, which some applications read as the end of a cookie.
+func strips(d *rules.Decision, pair string) bool {
+	for part := range strings.SplitSeq(pair, ",") {
+		name, _, _ := strings.Cut(part, "=")
+		if stripped(d, strings.Trim(name, " \t")) {
+			return true
+		}
+	}
+	return false
+}
+
 // StripRequest removes cookies from the fields of a request.
 func StripRequest(h http.Header, d *rules.Decision) {
 	if !d.StripAll && d.StripCookies == nil || len(h["Cookie"]) == 0 {
@@ -42,8 +54,7 @@ func StripRequest(h http.Header, d *rules.Decision) {
 	var kept []string
 	for _, line := range h["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
-			name, _, _ := strings.Cut(pair, "=")
-			if pair = strings.Trim(pair, " \t"); pair != "" && !stripped(d, strings.Trim(name, " \t")) {
+			if pair = strings.Trim(pair, " \t"); pair != "" && !strips(d, pair) {
 				kept = append(kept, pair)
 			}
 		}

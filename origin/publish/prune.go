@@ -17,11 +17,20 @@ const grace = time.Hour
 // that no release needs any more. The current release counts as one of the newest. before is
 // the time when the previous release became current. A release that was made after it and is
 // not current belongs to a publication that failed, so prune deletes it too. It returns the
-// ids of the deleted releases.
+// ids of the deleted releases. It ends with ErrRaced as soon as another release is current, because
+// that may be the next release to delete; the next publication goes on.
 func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time.Time) (gone []string, err error) {
-	current, _, err := readCurrent(ctx, b)
+	current, etag, err := readCurrent(ctx, b)
 	if err != nil {
 		return nil, err
+	}
+	remove := func(key string) error {
+		if info, err := b.Stat(ctx, release.CurrentKey); err != nil {
+			return err
+		} else if info.ETag != etag {
+			return ErrRaced
+		}
+		return b.Delete(ctx, key)
 	}
 	all, _, err := manifests(ctx, b)
 	if err != nil {
@@ -35,7 +44,7 @@ func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time
 			// The release is current, or another publication is about to make it so.
 		case !before.IsZero() && m.Created.After(before), left == 0:
 			// The release never was current, or is too old.
-			if err := b.Delete(ctx, release.ManifestKey(m.ID)); err != nil {
+			if err := remove(release.ManifestKey(m.ID)); err != nil {
 				return gone, err
 			}
 			gone = append(gone, m.ID)
@@ -49,16 +58,21 @@ func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time
 		needed[release.IndexKey(m.Index.Hash)] = true
 		needed[release.SetsKey(m.Sets.Hash)] = true
 	}
-	return gone, sweep(ctx, b, needed, now.Add(-grace))
+	useless, err := unneeded(ctx, b, needed, now.Add(-grace))
+	for _, key := range useless {
+		if err == nil {
+			err = remove(key)
+		}
+	}
+	return gone, err
 }
 
-// sweep deletes the archives, indexes and sets that are not needed and were modified before a time.
-func sweep(ctx context.Context, b objectstore.Bucket, needed map[string]bool, before time.Time) error {
-	var useless []string
+// unneeded lists the archives, indexes and sets that no release needs, as modified before a time.
+func unneeded(ctx context.Context, b objectstore.Bucket, needed map[string]bool, before time.Time) (useless []string, err error) {
 	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix, release.SetsPrefix} {
 		for info, err := range b.List(ctx, prefix) {
 			if err != nil {
-				return err
+				return nil, err
 			}
 			ours := strings.HasSuffix(info.Key, ".zip") || strings.HasSuffix(info.Key, ".idx") || strings.HasSuffix(info.Key, ".json")
 			if ours && !needed[info.Key] && info.Modified.Before(before) {
@@ -66,10 +80,5 @@ func sweep(ctx context.Context, b objectstore.Bucket, needed map[string]bool, be
 			}
 		}
 	}
-	for _, key := range useless {
-		if err := b.Delete(ctx, key); err != nil {
-			return err
-		}
-	}
-	return nil
+	return useless, nil
 }

@@ -151,7 +151,7 @@ func (p *publication) run(ctx context.Context) (err error) {
 	// The release is current. If pruning fails, the next publication prunes.
 	pruned, err := prune(ctx, p.Store, p.Keep, p.prev.current.Published, time.Now())
 	p.sum.Pruned = pruned
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrRaced) {
 		p.sum.Warnings = append(p.sum.Warnings, fmt.Sprintf("pruning old releases: %v", err))
 	}
 	return nil

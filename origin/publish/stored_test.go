@@ -3,8 +3,10 @@ package publish
 import (
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -103,6 +105,39 @@ func TestRollbackIncomplete(t *testing.T) {
 	}
 	if got := whole(t, s.b).ID; got != two {
 		t.Errorf("current is %s, want %s", got, two)
+	}
+}
+
+// A watched store does something when the first manifest is opened.
+type watched struct {
+	objectstore.Bucket
+	then func()
+	once sync.Once
+}
+
+func (w *watched) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	if _, ok := release.ManifestID(key); ok {
+		w.once.Do(w.then)
+	}
+	return w.Bucket.Open(ctx, key)
+}
+
+// TestPruneRaced: pruning deletes nothing of a release that becomes current meanwhile.
+func TestPruneRaced(t *testing.T) {
+	s := newSeries(t)
+	one := s.publish(t, 9)
+	s.publish(t, 9)
+	s.publish(t, 9)
+	w := &watched{Bucket: s.b, then: func() {
+		if _, err := Rollback(t.Context(), s.b, one, s.now().Add(time.Minute)); err != nil {
+			t.Error(err)
+		}
+	}}
+	if _, err := prune(t.Context(), w, 1, time.Time{}, time.Now().Add(2*grace)); !errors.Is(err, ErrRaced) {
+		t.Errorf("prune: %v, want ErrRaced", err)
+	}
+	if got := whole(t, s.b).ID; got != one {
+		t.Errorf("current is %s, want %s", got, one)
 	}
 }
 

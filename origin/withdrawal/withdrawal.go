@@ -31,6 +31,8 @@ var (
 	ErrDamaged = errors.New("the list of withdrawn icons in the store is damaged")
 	// ErrAlready means that the target is withdrawn already, or that it is not, for Undo.
 	ErrAlready = errors.New("nothing to do")
+
+	errFull = fmt.Errorf("the list has no room: it may have %d bytes; withdraw whole packs, or give shorter reasons", maxList)
 )
 
 // An Item is one withdrawal. It stays in the list after it was undone, as a record for audits.
@@ -141,6 +143,9 @@ func update(ctx context.Context, b objectstore.Bucket, change func([]Item) ([]It
 			return nil, err
 		}
 		body, err := json.MarshalIndent(list{items}, "", " ")
+		if err == nil && len(body) >= maxList {
+			err = errFull // rather than a list that no reader takes
+		}
 		return append(body, '\n'), err
 	})
 	if err != nil && !errors.Is(err, ErrAlready) {

@@ -112,6 +112,22 @@ func TestConcurrentWithdrawals(t *testing.T) {
 	}
 }
 
+// TestFull: a withdrawal for which the list has no room fails, and the list stays readable.
+func TestFull(t *testing.T) {
+	b := objectstore.Dir(t.TempDir())
+	reason := strings.Repeat("x", maxList/2)
+	var err error
+	for i := 0; i < 3 && err == nil; i++ {
+		err = Withdraw(t.Context(), b, fmt.Sprintf("mdi/icon-%d", i), reason, "ann", t0)
+	}
+	if err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("no withdrawal failed as one without room: %v", err)
+	}
+	if items, _ := load(t, b); len(items) != 1 {
+		t.Errorf("%d withdrawals are left, want 1", len(items))
+	}
+}
+
 // FuzzParse: any content gives a list or ErrDamaged, and a list names only possible icons.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"items":[{"pack":"mdi","name":"home","by":"a","at":"2026-11-22T12:00:00Z"}]}`))
