@@ -84,8 +84,8 @@ func (h *Proxy) drop(e *cache.Entry) {
 	}
 }
 
-// confirms reports whether a 304 is about the stored response (RFC 9111, section 4.3.4). Some origins
-// of other applications send an entity tag strong in a 304 and weak with a body in a coding.
+// confirms reports whether a 304 is about the stored response (RFC 9111, section 4.3.4). Some
+// applications' origins send an entity tag strong in a 304 and weak with a body in a coding.
 func (q *fetchRequest) confirms(stale *cache.Entry, a *upstream.Response) bool {
 	if q.own {
 		return cachepolicy.Confirms(stale.Validator, a.Header)
