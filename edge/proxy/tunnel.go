@@ -55,8 +55,8 @@ func (h *Proxy) passUpgrade(r *request, q *fetchRequest) (exchange.Outcome, erro
 			// A 2xx would open the tunnel (RFC 8441, section 5).
 			return exchange.Failed, notSwitched()
 		}
-		q.policy.Directives.NoStore = true                    // also for a POST, whose response might be stored
-		return h.relay(r, q, a, cachepolicy.ForwardBypass, 0) // nothing of it is stored
+		q.policy.Directives.NoStore = true // also for a POST, whose response might be stored
+		return h.relay(r, q, a, cachepolicy.ForwardBypass, 0)
 	}
 	h.open(r, a, place)
 	return exchange.Passed, nil
