@@ -215,7 +215,7 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 	f.negotiate(f.entry, a.Length)
 	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool, Trailer: trailerOf(a)}
 	f.negotiate(l.Shared, a.Length)
-	l.Shared.SetIdentity(nil, f.etag)
+	l.Shared.SetIdentity(nil, f.header.Get("Etag"))
 	l.Sharing.Storable = room > 0
 	return l
 }
@@ -275,7 +275,7 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.
 		return collapse.Result{}
 	}
 	e := f.shared()
-	e.SetIdentity(body, f.etag)
+	e.SetIdentity(body, f.header.Get("Etag"))
 	f.negotiate(e, int64(len(body)))
 	return f.h.store(f.q, e, f.sharing, asked)
 }
