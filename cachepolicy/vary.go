@@ -28,9 +28,9 @@ func VaryNames(h http.Header) (names []string, any bool) {
 // with equal keys select the same response (RFC 9111, section 4.1). lines returns all lines of a
 // request field: none if the field is absent, which differs from an empty field.
 //
-// Values that are known to be equivalent give the same key. Those of all fields but Cookie may differ
-// in the division into lines and in whitespace around commas. Accept, Accept-Encoding and Accept-Language may differ
-// also in order, in case and in the notation of weights.
+// Values that are known to be equivalent give the same key. They may differ in the division into
+// lines and, in all fields but Cookie, in whitespace around commas. Accept, Accept-Encoding and
+// Accept-Language may differ also in order, in case and in the notation of weights.
 func VaryKey(names []string, lines func(name string) []string) string {
 	var key []byte
 	for _, name := range names {
