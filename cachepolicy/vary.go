@@ -29,8 +29,8 @@ func VaryNames(h http.Header) (names []string, any bool) {
 // request field: none if the field is absent, which differs from an empty field.
 //
 // Values that are known to be equivalent give the same key. They may differ in the division into
-// lines and in whitespace around commas. Accept, Accept-Encoding and Accept-Language may differ
-// also in order, in case and in the notation of weights.
+// lines and, in all fields but Cookie, in whitespace around commas. Accept, Accept-Encoding and
+// Accept-Language may differ also in order, in case and in the notation of weights.
 func VaryKey(names []string, lines func(name string) []string) string {
 	var key []byte
 	for _, name := range names {
@@ -73,6 +73,8 @@ func appendNormalised(key []byte, name string, mark byte, lines []string) []byte
 func normalised(name string, lines []string) string {
 	list := strings.Join(lines, ",") // RFC 9110, section 5.3
 	switch name {
+	case "Cookie": // no list: a comma is a part of a value
+		return strings.Join(lines, "; ")
 	case "Accept", "Accept-Encoding", acceptLanguage:
 		if prefs, ok := readPreferences(list); ok {
 			return joinPreferences(prefs)

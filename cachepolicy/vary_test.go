@@ -58,6 +58,9 @@ func TestVaryKey(t *testing.T) {
 		{"the order in an unknown field", "Foo", fields("Foo: 1, 2"), fields("Foo: 2, 1"), false},
 		{"the case in an unknown field", "Foo", fields("Foo: a"), fields("Foo: A"), false},
 
+		{"cookies in two lines", "Cookie", fields("Cookie: a=1", "Cookie: b=2"), fields("Cookie: a=1; b=2"), true},
+		{"a comma in a cookie", "Cookie", fields("Cookie: a=1", "Cookie: b=2"), fields("Cookie: a=1,b=2"), false},
+		{"whitespace in a cookie", "Cookie", fields("Cookie: a=1,b=2"), fields("Cookie: a=1, b=2"), false},
 		{"languages in another order", "Accept-Language", fields("Accept-Language: en, de"), fields("Accept-Language: de, en"), true},
 		{"languages in another case", "Accept-Language", fields("Accept-Language: en, de"), fields("Accept-Language: eN, De"), true},
 		{"languages with other whitespace", "Accept-Language", fields("Accept-Language: en, de;q=0.5"), fields("Accept-Language: en ,   de ; q=0.5"), true},

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A response that may not be stored ends the use of the one that was stored before, unless it is
-// for one client, or an error that may be over soon (RFC 9111, section 4.3.3).
+// A response that may not be stored ends the use of an earlier, stored response, unless it is for
+// one client, or an error that may be over soon (RFC 9111, section 4.3.3).
 func TestSuperseded(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -84,8 +84,8 @@ func (h *Proxy) drop(e *cache.Entry) {
 	}
 }
 
-// confirms reports whether a 304 is about the stored response (RFC 9111, section 4.3.4). Some origins
-// of other applications send an entity tag strong in a 304 and weak with a body in a coding.
+// confirms reports whether a 304 is about the stored response (RFC 9111, section 4.3.4). Some
+// applications' origins send an entity tag strong in a 304 and weak with a body in a coding.
 func (q *fetchRequest) confirms(stale *cache.Entry, a *upstream.Response) bool {
 	if q.own {
 		return cachepolicy.Confirms(stale.Validator, a.Header)
@@ -215,7 +215,7 @@ func (h *Proxy) storeForwarded(q *fetchRequest, a *upstream.Response, asked cach
 	f.negotiate(f.entry, a.Length)
 	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool, Trailer: trailerOf(a)}
 	f.negotiate(l.Shared, a.Length)
-	l.Shared.SetIdentity(nil, f.etag)
+	l.Shared.SetIdentity(nil, f.header.Get("Etag"))
 	l.Sharing.Storable = room > 0
 	return l
 }
@@ -275,7 +275,7 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.
 		return collapse.Result{}
 	}
 	e := f.shared()
-	e.SetIdentity(body, f.etag)
+	e.SetIdentity(body, f.header.Get("Etag"))
 	f.negotiate(e, int64(len(body)))
 	return f.h.store(f.q, e, f.sharing, asked)
 }

@@ -286,7 +286,7 @@ func (h *Proxy) passHead(r *request, q *fetchRequest) (exchange.Outcome, error) 
 	if e != nil {
 		h.applyHead(q, e, a, asked)
 	}
-	return h.relay(r, q, a, why)
+	return h.relay(r, q, a, why, asked)
 }
 
 // applyHead updates or invalidates the stored response of a GET, according to the response to a
@@ -327,6 +327,7 @@ func (h *Proxy) passUncached(r *request, q *fetchRequest) (exchange.Outcome, err
 
 // bypass forwards the request to the origin without the cache.
 func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (exchange.Outcome, error) {
+	sent := h.Options.Cache.Generation()
 	a, err := h.request(q, q.upstream(nil))
 	if err != nil {
 		r.status = cachepolicy.CacheStatus{Forward: why}
@@ -335,18 +336,20 @@ func (h *Proxy) bypass(r *request, q *fetchRequest, why cachepolicy.Forward) (ex
 		}
 		return exchange.Failed, err
 	}
-	return h.relay(r, q, a, why)
+	return h.relay(r, q, a, why, sent)
 }
 
 // relay passes the origin's response on as it comes, and invalidates the stored responses that the
-// request may have changed (RFC 9111, section 4.4).
-func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward) (exchange.Outcome, error) {
+// request may have changed (RFC 9111, section 4.4). sent is the generation at which the request was
+// sent.
+func (h *Proxy) relay(r *request, q *fetchRequest, a *upstream.Response, why cachepolicy.Forward, sent cache.Generation) (exchange.Outcome, error) {
+	posted := q.policy.Method == http.MethodPost && !q.bypasses && cachepolicy.Storable(q.policy, a.Status, a.Header, a.ResponseTime)
+	may := posted && a.Status < http.StatusBadRequest && !h.Options.Cache.Invalidated(newForwarded(q, a, a.Header), sent)
 	h.invalidate(r, q, a)
-	asked := h.Options.Cache.Generation()
 	r.forward, r.status = why, cachepolicy.CacheStatus{Forward: why}
-	if q.policy.Method == http.MethodPost && !q.bypasses && cachepolicy.Storable(q.policy, a.Status, a.Header, a.ResponseTime) {
+	if posted {
 		// The response is also stored for later GETs (RFC 9110, section 9.3.3).
-		f, err := r.uncollapsed(h.storeForwarded(getOf(q), a, asked, a.Status < http.StatusBadRequest))
+		f, err := r.uncollapsed(h.storeForwarded(getOf(q), a, h.Options.Cache.Generation(), may))
 		if err == nil {
 			h.finish(r, f)
 		}

@@ -135,8 +135,9 @@ func (h *Proxy) storeObject(f *forwardedResponse, object cache.Object, span slic
 		return l, false
 	}
 	shared := f.shared()
+	shared.SetIdentity(nil, f.header.Get("Etag"))
+	f.entry.SetIdentity(nil, f.etag)
 	for _, e := range [...]*cache.Entry{shared, f.entry} {
-		e.SetIdentity(nil, f.etag)
 		e.DisableCodings()
 		e.Object = object
 	}

@@ -56,7 +56,7 @@ func (h *Proxy) passUpgrade(r *request, q *fetchRequest) (exchange.Outcome, erro
 			return exchange.Failed, notSwitched()
 		}
 		q.policy.Directives.NoStore = true // also for a POST, whose response might be stored
-		return h.relay(r, q, a, cachepolicy.ForwardBypass)
+		return h.relay(r, q, a, cachepolicy.ForwardBypass, 0)
 	}
 	h.open(r, a, place)
 	return exchange.Passed, nil

@@ -122,10 +122,13 @@ func (c *Fetches) Then(f *Fetch, key string, call func(Result)) bool {
 // the fetch was in flight, and a caller that arrived at generation came may have arrived after it.
 // Such a caller must not get the older response.
 func (c *Fetches) InvalidatedSince(f *Fetch, e *entry.Entry, came invalidation.Generation) bool {
-	if e == nil || f.generation >= came {
-		return false
-	}
-	return c.invalidations.DroppedKey(e.Key, c.seeds.LabelsOf(nil, e.Key, e.Tags), f.generation)
+	return e != nil && f.generation < came && c.Invalidated(e, f.generation)
+}
+
+// Invalidated reports whether a drop or a hard purge has invalidated an entry, which is not stored,
+// since a generation.
+func (c *Fetches) Invalidated(e *entry.Entry, since invalidation.Generation) bool {
+	return c.invalidations.DroppedKey(e.Key, c.seeds.LabelsOf(nil, e.Key, e.Tags), since)
 }
 
 // Age returns how long ago the fetch began.
