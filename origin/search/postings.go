@@ -148,21 +148,22 @@ func (x *Index) docsWith(word string) *roaring.Bitmap {
 	return x.bitmap(offset)
 }
 
-// docsWithPrefix returns the docs with a word that has this prefix, or nil if there are none. It
-// uses and returns memory for the docs as bits, which are zero.
-func (x *Index) docsWithPrefix(beginning string, dense []uint64) (*roaring.Bitmap, []uint64) {
+// docsWithPrefix returns the docs with a word that has this prefix, or nil if there are none.
+func (x *Index) docsWithPrefix(beginning string) *roaring.Bitmap {
 	if len(beginning) <= maxShared {
 		offset, ok, err := x.prefixes.Get([]byte(beginning))
 		if err != nil || !ok {
-			return nil, dense
+			return nil
 		}
-		return x.bitmap(offset), dense
-	}
-	if dense == nil {
-		const container = 1 << 16 / 64
-		dense = make([]uint64, (x.docs/(1<<16)+1)*container)
+		return x.bitmap(offset)
 	}
 	// All docs as bits, because roaring copies a container for each set that it adds.
+	bits := x.dense.Get().(*[]uint64)
+	dense := *bits
+	defer func() {
+		clear(dense)
+		x.dense.Put(bits)
+	}()
 	var buf [512]uint32
 	n := 0
 	it, err := x.words.Iterator([]byte(beginning), after(beginning))
@@ -177,13 +178,11 @@ func (x *Index) docsWithPrefix(beginning string, dense []uint64) (*roaring.Bitma
 		n++
 	}
 	if n == 0 || err != nil && !errors.Is(err, vellum.ErrIteratorDone) {
-		clear(dense)
-		return nil, dense
+		return nil
 	}
 	docs := roaring.New()
 	docs.FromDense(dense, true)
-	clear(dense)
-	return docs, dense
+	return docs
 }
 
 // begins reports whether a word of names has this prefix.

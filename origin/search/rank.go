@@ -99,7 +99,9 @@ func (x *Index) gather(s *scratch, c set) (distinct int) {
 	x.each(s, c.docs, func(doc uint32) {
 		b := beyond[x.cost(doc)]
 		histogram[b]++
-		s.least = min(s.least, x.unlikely(doc, b, len(query)))
+		if !c.begun {
+			s.least = min(s.least, x.unlikely(doc, b, len(query)))
+		}
 		if x.first(s, doc) {
 			distinct++
 		}
@@ -336,7 +338,7 @@ func (x *Index) order(s *scratch, scoped bool) []rank {
 		shown[pack]++
 		ranks[i] = r | rank(min(rotation, 1<<rotationBits-1))<<rotationAt
 	}
-	s.sort(ranks)
+	s.sortUpper(ranks, rotationAt) // the lower bits are in order
 	s.merged = merge(s.merged[:0], ranks, s.semantic)
 	return s.merged
 }
