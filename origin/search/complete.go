@@ -42,10 +42,10 @@ func (b *builder) addPhrases() (err error) {
 			packs[concept] = uint64(b.drawnBy[id].packs)
 		}
 	}
-	if b.body[secPhrases], err = dictionary(b.ctx, sorted(packs)); err != nil {
+	phrases := slices.Sorted(maps.Keys(packs))
+	if b.body[secPhrases], err = dictionary(b.ctx, ordered(phrases, packs)); err != nil {
 		return err
 	}
-	phrases := slices.Sorted(maps.Keys(packs))
 	at := map[string]uint64{}
 	for n := 1; len(phrases) > 0; n++ {
 		if err := b.ctx.Err(); err != nil {
@@ -77,12 +77,16 @@ func (b *builder) shared(phrases []string, n int, packs, at map[string]uint64) (
 }
 
 func appendBest(to []byte, phrases []string, packs map[string]uint64) []byte {
-	best := make([]phrase, len(phrases))
-	for i, p := range phrases {
-		best[i] = phrase{p, packs[p]}
+	best := make([]phrase, 0, MaxCompletions+1)
+	for _, text := range phrases {
+		p := phrase{text, packs[text]}
+		if len(best) == MaxCompletions && better(best[MaxCompletions-1], p) < 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, p, better)
+		best = slices.Insert(best, at, p)
+		best = best[:min(len(best), MaxCompletions)]
 	}
-	slices.SortFunc(best, better)
-	best = best[:min(len(best), MaxCompletions)]
 	to = append(to, byte(len(best)))
 	for _, p := range best {
 		to = append(append(to, byte(len(p.text))), p.text...)

@@ -32,11 +32,13 @@ func (b *builder) addPostings() error {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		for n := 1; n <= min(maxShared, len(w)); n++ {
-			if begun[w[:n]] == nil {
-				begun[w[:n]] = roaring.New()
+		begin(begun, w[:min(maxShared, len(w))], docs)
+	}
+	for n := maxShared - 1; n > 0; n-- { // from the prefixes of one letter more
+		for prefix, docs := range maps.Clone(begun) {
+			if len(prefix) == n+1 {
+				begin(begun, prefix[:n], docs)
 			}
-			begun[w[:n]].Or(docs)
 		}
 	}
 	styles, err := b.styles.bitmaps(b.ctx)
@@ -70,6 +72,14 @@ func (b *builder) addPostings() error {
 	return nil
 }
 
+// begin adds docs to those that have words with a prefix.
+func begin(begun map[string]*roaring.Bitmap, prefix string, docs *roaring.Bitmap) {
+	if begun[prefix] == nil {
+		begun[prefix] = roaring.New()
+	}
+	begun[prefix].Or(docs)
+}
+
 func (p postings) bitmaps(ctx context.Context) (map[string]*roaring.Bitmap, error) {
 	bitmaps := make(map[string]*roaring.Bitmap, len(p))
 	for key, docs := range p {
@@ -100,8 +110,13 @@ func write(ctx context.Context, all *bytes.Buffer, bitmaps map[string]*roaring.B
 
 // sorted passes the numbers in the order of their keys.
 func sorted(numbers map[string]uint64) iter.Seq2[string, uint64] {
+	return ordered(slices.Sorted(maps.Keys(numbers)), numbers)
+}
+
+// ordered passes the numbers of keys in their order.
+func ordered(keys []string, numbers map[string]uint64) iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
-		for _, key := range slices.Sorted(maps.Keys(numbers)) {
+		for _, key := range keys {
 			if !yield(key, numbers[key]) {
 				return
 			}
