@@ -157,11 +157,11 @@ func (x *Index) find(s *scratch, l *lookups, readings []reading) (total int) {
 	return total
 }
 
-// namesBegin counts the docs of all packs with a word that the query, a single word, begins. If the
-// query searches some packs only, it is as likely to be incomplete as in all: "tra" is rather the
-// beginning of trash than a word of another language.
+// namesBegin counts the docs of all packs with a word that the query, a single word, begins. A
+// query of some packs is as likely to be incomplete as one of all: "tra" is rather the beginning of
+// trash than a word of another language.
 func (l *lookups) namesBegin(r reading) uint64 {
-	if r.within == nil || len(r.terms) > 1 {
+	if len(r.terms) > 1 {
 		return 0
 	}
 	return l.starting(r.terms[0]).count
