@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -96,33 +97,35 @@ func (x *Index) gather(s *scratch, c set) (distinct int) {
 	var histogram [256]int
 	query := c.joined()
 	s.least = mostUnlikely
-	x.each(s, c.docs, func(doc uint32) {
-		b := beyond[x.cost(doc)]
-		histogram[b]++
-		if !c.begun {
-			s.least = min(s.least, x.unlikely(doc, b, len(query)))
+	for docs := range s.batches(c.docs) {
+		for _, doc := range docs {
+			b := beyond[x.cost(doc)]
+			histogram[b]++
+			if !c.begun {
+				s.least = min(s.least, x.unlikely(doc, b, len(query)))
+			}
+			if x.first(s, doc) {
+				distinct++
+			}
 		}
-		if x.first(s, doc) {
-			distinct++
-		}
-	})
+	}
 	room, limit := maxRanked-len(s.ranks), 0
 	for limit < len(histogram) && histogram[limit] <= room {
 		room -= histogram[limit]
 		limit++
 	}
-	x.each(s, c.docs, func(doc uint32) {
-		switch b := int(beyond[x.cost(doc)]); {
-		case b > limit:
-			return
-		case b == limit: // only the first of these docs fit
-			if room == 0 {
-				return
+	for docs := range s.batches(c.docs) {
+		for _, doc := range docs {
+			b := int(beyond[x.cost(doc)])
+			if b > limit || b == limit && room == 0 {
+				continue
 			}
-			room--
+			if b == limit { // only the first of these docs fit
+				room--
+			}
+			s.ranks = append(s.ranks, x.rank(s, c, doc, &beyond, query))
 		}
-		s.ranks = append(s.ranks, x.rank(s, c, doc, beyond, query))
-	})
+	}
 	return distinct
 }
 
@@ -137,11 +140,11 @@ func (x *Index) first(s *scratch, doc uint32) bool {
 	return true
 }
 
-func (x *Index) each(s *scratch, docs *roaring.Bitmap, visit func(doc uint32)) {
-	it := docs.ManyIterator()
-	for n := it.NextMany(s.buf[:]); n > 0; n = it.NextMany(s.buf[:]) {
-		for _, doc := range s.buf[:n] {
-			visit(doc)
+// batches passes the docs of a set, many at a time, in memory that it reuses.
+func (s *scratch) batches(docs *roaring.Bitmap) iter.Seq[[]uint32] {
+	return func(yield func([]uint32) bool) {
+		it := docs.ManyIterator()
+		for n := it.NextMany(s.buf[:]); n > 0 && yield(s.buf[:n]); n = it.NextMany(s.buf[:]) {
 		}
 	}
 }
@@ -173,7 +176,7 @@ func (c set) joined() []byte {
 }
 
 // rank returns a doc's rank without its rotation.
-func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []byte) rank {
+func (x *Index) rank(s *scratch, c set, doc uint32, beyond *[256]byte, query []byte) rank {
 	name, aliasOf := x.names(doc)
 	cost := x.cost(doc)
 	place, letters := 2, 0
