@@ -14,8 +14,8 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// A sample draws icons of an index, whose names are typed in part.
-type sample struct {
+// A typist types the beginnings of names of icons, which it draws from an index.
+type typist struct {
 	x       *Index
 	icons   []icon.Ref
 	upTo    []float64            // the sum of the weights of the icons up to each one
@@ -27,10 +27,10 @@ type weighed struct {
 	weight float64
 }
 
-// newSample draws icons with equal chances, or, if popular is set, in proportion to the packs that
+// newTypist returns one that draws icons with equal chances, or, if popular is set, in proportion to the packs that
 // have their name.
-func newSample(x *Index, popular bool) *sample {
-	d := &sample{x: x, weights: map[string][]weighed{}}
+func newTypist(x *Index, popular bool) *typist {
+	d := &typist{x: x, weights: map[string][]weighed{}}
 	packs, last := map[string]float64{}, map[string]string{}
 	for doc := range uint32(x.docs) {
 		name, _ := x.names(doc)
@@ -78,7 +78,7 @@ func cuts(name string) (after []int) {
 
 // names returns the names that begin with a query, with their probabilities, the most probable
 // first.
-func (d *sample) names(query, pack string) (list []weighed) {
+func (d *typist) names(query, pack string) (list []weighed) {
 	all, total := d.weights[pack], 0.0
 	at, _ := slices.BinarySearchFunc(all, query, func(a weighed, query string) int { return cmp.Compare(a.name, query) })
 	for ; at < len(all) && strings.HasPrefix(all[at].name, query); at++ {
@@ -96,7 +96,7 @@ func (d *sample) names(query, pack string) (list []weighed) {
 
 // ask draws names and sends their beginnings. It returns the expected MRR of the index, and that of
 // the best possible order: a query may stand for each name that begins with it.
-func (d *sample) ask(scoped bool) (mrr, best float64) {
+func (d *typist) ask(scoped bool) (mrr, best float64) {
 	const queries = 3000
 	r := rand.New(rand.NewPCG(7, 11)) // a fixed seed repeats the same queries
 	for n := 0; n < queries; {
@@ -136,7 +136,7 @@ func (r *report) typed(t *testing.T, x *Index, packs []icon.Pack, docs []Doc) {
 		x     *Index
 	}{{"", x}, {", popularity learned from other packs", halves(t, packs, docs)}} {
 		for _, popular := range []bool{false, true} {
-			d, what := newSample(from.x, popular), "all icons"
+			d, what := newTypist(from.x, popular), "all icons"
 			if popular {
 				what = "icons with popular names"
 			}
