@@ -27,8 +27,8 @@ type weighed struct {
 	weight float64
 }
 
-// newTypist returns one that draws icons with equal chances, or, if popular is set, in proportion to
-// the packs that have their name.
+// newTypist returns one that draws icons with equal chances, or, if popular is set, in proportion
+// to the packs that have their name.
 func newTypist(x *Index, popular bool) *typist {
 	d := &typist{x: x, weights: map[string][]weighed{}}
 	packs, last := map[string]float64{}, map[string]string{}
