@@ -33,18 +33,16 @@ type Library struct {
 // Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs,
 // one of the writer, or that of ctx, which ends Build.
 func Build(ctx context.Context, w io.Writer, lib Library) error {
-	sorted := slices.SortedFunc(lib.Docs, func(a, b Doc) int {
-		return cmp.Or(strings.Compare(a.Pack, b.Pack), strings.Compare(a.Name, b.Name))
-	})
+	sorted := sortedDocs(lib.Docs)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for i := 1; i < len(sorted); i++ {
-		if a, b := &sorted[i-1], &sorted[i]; a.Pack == b.Pack && a.Name == b.Name {
+		if a, b := sorted[i-1], sorted[i]; a.Pack == b.Pack && a.Name == b.Name {
 			return fmt.Errorf("%w: %s/%s is repeated", ErrDocs, b.Pack, b.Name)
 		}
 	}
-	b := newBuilder(ctx)
+	b := newBuilder(ctx, len(sorted))
 	b.body[secDocs] = make([]byte, 0, len(sorted)*docSize)
 	records, err := b.addPacks(lib.Packs, sorted)
 	if err != nil {
@@ -68,6 +66,21 @@ func Build(ctx context.Context, w io.Writer, lib Library) error {
 	return writeFile(w, b.body)
 }
 
+// sortedDocs sorts docs by pack and name. It keeps them in chunks, because a Doc is large to move.
+func sortedDocs(docs iter.Seq[Doc]) (sorted []*Doc) {
+	const size = 1024
+	var chunk []Doc
+	for d := range docs {
+		if len(chunk) == cap(chunk) {
+			chunk = make([]Doc, 0, size)
+		}
+		chunk = append(chunk, d)
+		sorted = append(sorted, &chunk[len(chunk)-1])
+	}
+	slices.SortFunc(sorted, func(a, b *Doc) int { return cmp.Or(strings.Compare(a.Pack, b.Pack), strings.Compare(a.Name, b.Name)) })
+	return sorted
+}
+
 // A builder gathers the sections.
 type builder struct {
 	ctx        context.Context // of Build
@@ -86,6 +99,7 @@ type builder struct {
 	conceptAt  map[uint32]uint64 // the same for concepts that are meanings
 	docs       uint32
 	drawnBy    []drawn // by concept
+	concept    []byte  // memory of addDoc
 }
 
 // drawn counts the packs that draw a concept.
@@ -94,10 +108,10 @@ type drawn struct {
 	last  string // key of the last of them
 }
 
-func newBuilder(ctx context.Context) *builder {
+func newBuilder(ctx context.Context, docs int) *builder {
 	return &builder{
-		ctx: ctx, groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{}, styles: postings{}, categories: postings{},
-		names: ids{}, conceptIDs: ids{}, conceptAt: map[uint32]uint64{},
+		ctx: ctx, groups: make(map[[16]byte]uint32, docs), dims: map[[2]float64]uint32{}, words: postings{}, styles: postings{}, categories: postings{},
+		names: make(ids, docs), conceptIDs: make(ids, docs/2), conceptAt: map[uint32]uint64{},
 	}
 }
 
@@ -128,7 +142,7 @@ func (n ids) id(key string) uint32 {
 }
 
 // addPacks adds the docs pack by pack. They must be sorted by pack and name.
-func (b *builder) addPacks(packs []icon.Pack, docs []Doc) ([]packRecord, error) {
+func (b *builder) addPacks(packs []icon.Pack, docs []*Doc) ([]packRecord, error) {
 	packs = slices.SortedFunc(slices.Values(packs), func(a, b icon.Pack) int { return strings.Compare(a.Key, b.Key) })
 	records := make([]packRecord, len(packs))
 	sizes := make([]int, len(packs))
@@ -176,20 +190,23 @@ func packOrder(packs []icon.Pack, sizes []int) []int {
 }
 
 // addPack adds all docs of one pack.
-func (b *builder) addPack(docs []Doc) error {
+func (b *builder) addPack(docs []*Doc) error {
 	names := make([][]string, len(docs))
-	for i := range docs {
+	var words []string // of all names, because a list for each costs more
+	for i, d := range docs {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		names[i] = nameWords(nil, docs[i].Name)
+		n := len(words)
+		words = nameWords(words, d.Name)
+		names[i] = words[n:len(words):len(words)]
 	}
 	styles := learnStyles(names)
-	for i := range docs {
+	for i, d := range docs {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		b.addDoc(&docs[i], names[i], styles.shape(names[i]))
+		b.addDoc(d, names[i], styles.shape(names[i]))
 	}
 	return nil
 }
@@ -204,8 +221,17 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 	if d.Monochrome {
 		flags |= flagMonochrome
 	}
-	concept := strings.Join(words[s.lead:len(words)-s.tail], " ")
-	id := b.conceptIDs.id(concept)
+	b.concept = b.concept[:0]
+	for i, w := range words[s.lead : len(words)-s.tail] {
+		if i > 0 {
+			b.concept = append(b.concept, ' ')
+		}
+		b.concept = append(b.concept, w...)
+	}
+	id, known := b.conceptIDs[string(b.concept)] // without a copy, because most are known
+	if !known {
+		id = b.conceptIDs.id(string(b.concept))
+	}
 	b.countPack(id, d.Pack)
 	if int(id) == len(b.concepts) {
 		b.concepts = append(b.concepts, nil)

@@ -19,37 +19,39 @@ const (
 	maxCompared = 200
 )
 
-// A phrase is a name in the form that people type, with the number of docs of that name.
+// A phrase is a name in the form that people type, with the number of packs that draw it. Indexes
+// of earlier programs have the number of docs instead.
 type phrase struct {
-	text string
-	docs uint64
+	text  string
+	packs uint64
 }
 
-// better orders completions: names of more icons first, then shorter ones.
+// better orders completions by likelihood: people rather type what many packs draw, and a long name
+// is rather left unfinished elsewhere.
 func better(a, b phrase) int {
-	return cmp.Or(cmp.Compare(b.docs, a.docs), cmp.Compare(len(a.text), len(b.text)), strings.Compare(a.text, b.text))
+	return cmp.Or(cmp.Compare(b.packs*uint64(len(a.text)), a.packs*uint64(len(b.text))), cmp.Compare(len(a.text), len(b.text)), strings.Compare(a.text, b.text))
 }
 
 // addPhrases writes the names, without their styles, that can be completions, and the best ones for
 // prefixes that many of them share. A list in secBest is the number of its phrases, then the length
 // and text of each.
 func (b *builder) addPhrases() (err error) {
-	docs := map[string]uint64{}
+	packs := map[string]uint64{}
 	for concept, id := range b.conceptIDs {
 		if len(concept) <= maxPhrase {
-			docs[concept] = uint64(len(b.concepts[id]))
+			packs[concept] = uint64(b.drawnBy[id].packs)
 		}
 	}
-	if b.body[secPhrases], err = dictionary(b.ctx, sorted(docs)); err != nil {
+	phrases := slices.Sorted(maps.Keys(packs))
+	if b.body[secPhrases], err = dictionary(b.ctx, ordered(phrases, packs)); err != nil {
 		return err
 	}
-	phrases := slices.Sorted(maps.Keys(docs))
 	at := map[string]uint64{}
 	for n := 1; len(phrases) > 0; n++ {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		phrases = b.shared(phrases, n, docs, at)
+		phrases = b.shared(phrases, n, packs, at)
 	}
 	b.body[secBegun], err = dictionary(b.ctx, sorted(at))
 	return err
@@ -57,7 +59,7 @@ func (b *builder) addPhrases() (err error) {
 
 // shared writes the best phrases of each prefix of n bytes that more than maxCompared phrases
 // share. It returns those phrases, which may share a longer prefix.
-func (b *builder) shared(phrases []string, n int, docs, at map[string]uint64) (rest []string) {
+func (b *builder) shared(phrases []string, n int, packs, at map[string]uint64) (rest []string) {
 	phrases = slices.DeleteFunc(phrases, func(p string) bool { return len(p) < n })
 	for len(phrases) > 0 {
 		same := 1
@@ -66,7 +68,7 @@ func (b *builder) shared(phrases []string, n int, docs, at map[string]uint64) (r
 		}
 		if same > maxCompared {
 			at[phrases[0][:n]] = uint64(len(b.body[secBest]))
-			b.body[secBest] = appendBest(b.body[secBest], phrases[:same], docs)
+			b.body[secBest] = appendBest(b.body[secBest], phrases[:same], packs)
 			rest = append(rest, phrases[:same]...)
 		}
 		phrases = phrases[same:]
@@ -74,13 +76,17 @@ func (b *builder) shared(phrases []string, n int, docs, at map[string]uint64) (r
 	return rest
 }
 
-func appendBest(to []byte, phrases []string, docs map[string]uint64) []byte {
-	best := make([]phrase, len(phrases))
-	for i, p := range phrases {
-		best[i] = phrase{p, docs[p]}
+func appendBest(to []byte, phrases []string, packs map[string]uint64) []byte {
+	best := make([]phrase, 0, MaxCompletions+1)
+	for _, text := range phrases {
+		p := phrase{text, packs[text]}
+		if len(best) == MaxCompletions && better(best[MaxCompletions-1], p) < 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, p, better)
+		best = slices.Insert(best, at, p)
+		best = best[:min(len(best), MaxCompletions)]
 	}
-	slices.SortFunc(best, better)
-	best = best[:min(len(best), MaxCompletions)]
 	to = append(to, byte(len(best)))
 	for _, p := range best {
 		to = append(append(to, byte(len(p.text))), p.text...)
@@ -90,7 +96,7 @@ func appendBest(to []byte, phrases []string, docs map[string]uint64) []byte {
 
 // Complete returns at most MaxCompletions queries that find something: first text itself if it is a
 // name, then those that begin with text, then names with its words elsewhere, the last of which may
-// be incomplete, in both cases the most common names first. If text names a pack with a colon, so
+// be incomplete, in both cases the likeliest names first. If text names a pack with a colon, so
 // do the completions, and only icons of that pack count.
 func (x *Index) Complete(text string) []string {
 	text = icon.CanonicalQuery(text)
@@ -158,18 +164,15 @@ func (x *Index) inside(r reading) (texts []string) {
 	if begun == nil {
 		return nil
 	}
-	count, at := map[uint32]uint64{}, map[uint32]uint32{}
+	var found []phrase
+	seen := map[uint32]bool{}
 	it := begun.Iterator()
 	for n := 0; it.HasNext() && n < maxInside; n++ {
 		doc := it.Next()
-		concept := x.field(doc, docConcept)
-		if count[concept]++; count[concept] == 1 {
-			at[concept] = doc
+		if concept := x.field(doc, docConcept); !seen[concept] {
+			seen[concept] = true
+			found = append(found, phrase{x.concept(doc), uint64(max(1, x.body[secDocs][int(doc)*docSize+docPopular]))})
 		}
-	}
-	found := make([]phrase, 0, len(at))
-	for concept, doc := range at {
-		found = append(found, phrase{x.concept(doc), count[concept]})
 	}
 	slices.SortFunc(found, better)
 	for _, p := range found[:min(len(found), 2*MaxCompletions)] {
@@ -216,8 +219,8 @@ func (x *Index) completions(typed string) (texts []string) {
 	var found []phrase
 	it, err := x.phrases.Iterator([]byte(typed), after(typed))
 	for ; err == nil && len(found) <= maxCompared; err = it.Next() {
-		text, docs := it.Current()
-		found = append(found, phrase{string(text), docs})
+		text, packs := it.Current()
+		found = append(found, phrase{string(text), packs})
 	}
 	slices.SortFunc(found, better)
 	for _, p := range found[:min(len(found), MaxCompletions)] {

@@ -1,6 +1,9 @@
 package search
 
-import "unicode/utf8"
+import (
+	"sync"
+	"unicode/utf8"
+)
 
 // An edits is the automaton of all words within some edits of a word: a letter more, less or other,
 // or two neighbours exchanged. It makes its states while a transducer is searched with it, because
@@ -10,13 +13,19 @@ type edits struct {
 	word   []byte
 	most   uint8
 	states []editState // the first is that of words too far away
+	far    editRow     // of these
 }
+
+// An editRow has, for each number of letters of the word, the distance to the letters read; more
+// than edits.most stands for any such distance.
+type editRow [maxTypoLen + 1]uint8
+
+// editsPool keeps the memory of states, of which a long word needs thousands.
+var editsPool = sync.Pool{New: func() any { return new(edits) }}
 
 // An editState is one reading of the first letters of another word.
 type editState struct {
-	// row has, for each number of letters of the word, the distance to the letters read; more than
-	// edits.most stands for any such distance.
-	row    [maxTypoLen + 1]uint8
+	row    editRow
 	before int32 // the state before the last letter
 	last   byte
 	read   uint8 // letters
@@ -27,8 +36,10 @@ const (
 	stateStart = 1
 )
 
+// newEdits returns an automaton, which the caller must free.
 func newEdits(word string, most uint8) *edits {
-	e := &edits{most: most, states: make([]editState, 2, 256)}
+	e := editsPool.Get().(*edits)
+	e.most, e.word, e.states = most, e.word[:0], append(e.states[:0], editState{}, editState{})
 	for _, r := range word {
 		if r >= utf8.RuneSelf {
 			r = 0xff // no name has it
@@ -37,9 +48,12 @@ func newEdits(word string, most uint8) *edits {
 	}
 	for i := range e.states[stateStart].row {
 		e.states[stateStart].row[i] = min(uint8(i), most+1)
+		e.far[i] = most + 1
 	}
 	return e
 }
+
+func (e *edits) free() { editsPool.Put(e) }
 
 // Start implements vellum.Automaton.
 func (e *edits) Start() int { return stateStart }
@@ -59,11 +73,8 @@ func (e *edits) Accept(s int, b byte) int {
 		return stateFar
 	}
 	from := &e.states[s]
-	next := editState{before: int32(s), last: b, read: from.read + 1}
+	next := editState{row: e.far, before: int32(s), last: b, read: from.read + 1}
 	least := e.most + 1
-	for i := range next.row {
-		next.row[i] = e.most + 1
-	}
 	// Outside of this band the numbers of letters alone differ by more than the edits.
 	first, last := max(0, int(next.read)-int(e.most)), min(len(e.word), int(next.read)+int(e.most))
 	for i := first; i <= last; i++ {

@@ -38,7 +38,7 @@ const (
 	secPostings          // bitmaps of docs
 	secMeanings          // FST: word or phrase to the offset of its meanings in secTargets
 	secTargets           // see meanings.go
-	secPhrases           // FST: completion to the number of icons of that name
+	secPhrases           // FST: completion to the number of packs that draw it
 	secBegun             // FST: prefix of many phrases to the offset of the best ones in secBest
 	secBest              // see complete.go
 	secMade              // Library.Made

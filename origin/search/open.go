@@ -33,6 +33,7 @@ type Index struct {
 	ends    []uint32
 	packAt  []uint16
 	scratch sync.Pool       // of *scratch
+	dense   sync.Pool       // of *[]uint64: a zero bit for each doc
 	shown   *roaring.Bitmap // docs that Hide has left; nil: all
 }
 
@@ -61,6 +62,10 @@ func Open(data []byte) (*Index, error) {
 	x.namePacks()
 	x.locatePacks()
 	x.scratch.New = func() any { return &scratch{seen: make([]uint64, (x.groups+63)/64)} }
+	x.dense.New = func() any {
+		bits := make([]uint64, wholeContainers(x.docs))
+		return &bits
+	}
 	return x, nil
 }
 

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -115,6 +116,13 @@ func TestSortRanks(t *testing.T) {
 			slices.Sort(want)
 			if new(scratch).sort(list); !slices.Equal(list, want) {
 				t.Errorf("%d ranks of %d bits are out of order", n, bits)
+			}
+			r.Shuffle(n, func(i, j int) { list[i], list[j] = list[j], list[i] })
+			const from = 29
+			want = slices.Clone(list)
+			slices.SortStableFunc(want, func(a, b rank) int { return cmp.Compare(a>>from, b>>from) })
+			if new(scratch).sortUpper(list, from); !slices.Equal(list, want) {
+				t.Errorf("%d ranks of %d bits are out of order by their upper bits", n, bits)
 			}
 		}
 	}

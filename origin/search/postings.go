@@ -32,11 +32,13 @@ func (b *builder) addPostings() error {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		for n := 1; n <= min(maxShared, len(w)); n++ {
-			if begun[w[:n]] == nil {
-				begun[w[:n]] = roaring.New()
+		begin(begun, w[:min(maxShared, len(w))], docs)
+	}
+	for n := maxShared - 1; n > 0; n-- { // from the prefixes of one letter more
+		for prefix, docs := range maps.Clone(begun) {
+			if len(prefix) == n+1 {
+				begin(begun, prefix[:n], docs)
 			}
-			begun[w[:n]].Or(docs)
 		}
 	}
 	styles, err := b.styles.bitmaps(b.ctx)
@@ -70,6 +72,14 @@ func (b *builder) addPostings() error {
 	return nil
 }
 
+// begin adds docs to those that have words with a prefix.
+func begin(begun map[string]*roaring.Bitmap, prefix string, docs *roaring.Bitmap) {
+	if begun[prefix] == nil {
+		begun[prefix] = roaring.New()
+	}
+	begun[prefix].Or(docs)
+}
+
 func (p postings) bitmaps(ctx context.Context) (map[string]*roaring.Bitmap, error) {
 	bitmaps := make(map[string]*roaring.Bitmap, len(p))
 	for key, docs := range p {
@@ -100,8 +110,13 @@ func write(ctx context.Context, all *bytes.Buffer, bitmaps map[string]*roaring.B
 
 // sorted passes the numbers in the order of their keys.
 func sorted(numbers map[string]uint64) iter.Seq2[string, uint64] {
+	return ordered(slices.Sorted(maps.Keys(numbers)), numbers)
+}
+
+// ordered passes the numbers of keys in their order.
+func ordered(keys []string, numbers map[string]uint64) iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
-		for _, key := range slices.Sorted(maps.Keys(numbers)) {
+		for _, key := range keys {
 			if !yield(key, numbers[key]) {
 				return
 			}
@@ -148,21 +163,22 @@ func (x *Index) docsWith(word string) *roaring.Bitmap {
 	return x.bitmap(offset)
 }
 
-// docsWithPrefix returns the docs with a word that has this prefix, or nil if there are none. It
-// uses and returns memory for the docs as bits, which are zero.
-func (x *Index) docsWithPrefix(beginning string, dense []uint64) (*roaring.Bitmap, []uint64) {
+// docsWithPrefix returns the docs with a word that has this prefix, or nil if there are none.
+func (x *Index) docsWithPrefix(beginning string) *roaring.Bitmap {
 	if len(beginning) <= maxShared {
 		offset, ok, err := x.prefixes.Get([]byte(beginning))
 		if err != nil || !ok {
-			return nil, dense
+			return nil
 		}
-		return x.bitmap(offset), dense
-	}
-	if dense == nil {
-		const container = 1 << 16 / 64
-		dense = make([]uint64, (x.docs/(1<<16)+1)*container)
+		return x.bitmap(offset)
 	}
 	// All docs as bits, because roaring copies a container for each set that it adds.
+	bits := x.dense.Get().(*[]uint64)
+	dense := *bits
+	defer func() {
+		clear(dense)
+		x.dense.Put(bits)
+	}()
 	var buf [512]uint32
 	n := 0
 	it, err := x.words.Iterator([]byte(beginning), after(beginning))
@@ -177,13 +193,11 @@ func (x *Index) docsWithPrefix(beginning string, dense []uint64) (*roaring.Bitma
 		n++
 	}
 	if n == 0 || err != nil && !errors.Is(err, vellum.ErrIteratorDone) {
-		clear(dense)
-		return nil, dense
+		return nil
 	}
 	docs := roaring.New()
 	docs.FromDense(dense, true)
-	clear(dense)
-	return docs, dense
+	return docs
 }
 
 // begins reports whether a word of names has this prefix.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ const (
 	tierGuessedName        // such as that of an icon of a pack that the query names
 	tierConcept            // the name without its style is the query
 	tierGuessedConcept
+	// tierCompleted is for a few names that begin with the query, and are much likelier than all
+	// that have its last word.
+	tierCompleted
 	tierTyped // the last word is a letter or two, and the name begins with the query
 	tierWords // the name has all words
 	tierGuessedWords
@@ -59,6 +63,9 @@ const (
 func (r rank) doc() uint32 { return uint32(r & (1<<docBits - 1)) }
 func (r rank) tier() int   { return int(r >> tierAt) }
 
+// in returns the rank in another tier.
+func (r rank) in(tier rank) rank { return tier<<tierAt | r&(1<<tierAt-1) }
+
 // A scratch is memory that queries reuse.
 type scratch struct {
 	seen  []uint64 // bit n: group n has been counted
@@ -80,6 +87,7 @@ type scratch struct {
 	merged   []rank
 	names    tally
 	styled   tally
+	least    rank // unlikely, of the likeliest doc of the last gathered set
 }
 
 // gather adds the ranks of a set's docs, as far as there is room, and returns the number of its
@@ -87,30 +95,37 @@ type scratch struct {
 func (x *Index) gather(s *scratch, c set) (distinct int) {
 	beyond := c.beyond()
 	var histogram [256]int
-	x.each(s, c.docs, func(doc uint32) {
-		histogram[beyond[x.cost(doc)]]++
-		if x.first(s, doc) {
-			distinct++
+	query := c.joined()
+	s.least = mostUnlikely
+	for docs := range s.batches(c.docs) {
+		for _, doc := range docs {
+			b := beyond[x.cost(doc)]
+			histogram[b]++
+			if !c.begun {
+				s.least = min(s.least, x.unlikely(doc, b, len(query)))
+			}
+			if x.first(s, doc) {
+				distinct++
+			}
 		}
-	})
+	}
 	room, limit := maxRanked-len(s.ranks), 0
 	for limit < len(histogram) && histogram[limit] <= room {
 		room -= histogram[limit]
 		limit++
 	}
-	query := c.joined()
-	x.each(s, c.docs, func(doc uint32) {
-		switch b := int(beyond[x.cost(doc)]); {
-		case b > limit:
-			return
-		case b == limit: // only the first of these docs fit
-			if room == 0 {
-				return
+	for docs := range s.batches(c.docs) {
+		for _, doc := range docs {
+			b := int(beyond[x.cost(doc)])
+			if b > limit || b == limit && room == 0 {
+				continue
 			}
-			room--
+			if b == limit { // only the first of these docs fit
+				room--
+			}
+			s.ranks = append(s.ranks, x.rank(s, c, doc, &beyond, query))
 		}
-		s.ranks = append(s.ranks, x.rank(s, c, doc, beyond, query))
-	})
+	}
 	return distinct
 }
 
@@ -125,11 +140,11 @@ func (x *Index) first(s *scratch, doc uint32) bool {
 	return true
 }
 
-func (x *Index) each(s *scratch, docs *roaring.Bitmap, visit func(doc uint32)) {
-	it := docs.ManyIterator()
-	for n := it.NextMany(s.buf[:]); n > 0; n = it.NextMany(s.buf[:]) {
-		for _, doc := range s.buf[:n] {
-			visit(doc)
+// batches passes the docs of a set, many at a time, in memory that it reuses.
+func (s *scratch) batches(docs *roaring.Bitmap) iter.Seq[[]uint32] {
+	return func(yield func([]uint32) bool) {
+		it := docs.ManyIterator()
+		for n := it.NextMany(s.buf[:]); n > 0 && yield(s.buf[:n]); n = it.NextMany(s.buf[:]) {
 		}
 	}
 }
@@ -161,7 +176,7 @@ func (c set) joined() []byte {
 }
 
 // rank returns a doc's rank without its rotation.
-func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []byte) rank {
+func (x *Index) rank(s *scratch, c set, doc uint32, beyond *[256]byte, query []byte) rank {
 	name, aliasOf := x.names(doc)
 	cost := x.cost(doc)
 	place, letters := 2, 0
@@ -171,12 +186,16 @@ func (x *Index) rank(s *scratch, c set, doc uint32, beyond [256]byte, query []by
 	case i > 0 && name[i-1] == '-':
 		place = 1
 	}
-	tier := x.tier(s, c, doc, name, place == 0)
+	tier, unlikely := x.tier(s, c, doc, name, place == 0), rank(0)
 	rare := 15 - min(15, int(x.body[secDocs][int(doc)*docSize+docKnown]))
 	quality := rank(0)
 	switch {
 	case c.begun:
-		quality = rank(place)<<unlikelyBits | x.unlikely(doc, beyond[cost])
+		unlikely = x.unlikely(doc, beyond[cost], len(name))
+		if tier == tierBegins && unlikely+muchLikelier < c.rival {
+			tier = tierCompleted
+		}
+		quality = rank(place)<<unlikelyBits | unlikely
 		quality = quality<<4 | rank(rare)
 	case c.typo > 0:
 		b := beyond[cost]
@@ -208,26 +227,30 @@ const shortWord = 2
 
 const (
 	unlikelyBits  = 9
+	mostUnlikely  = 1<<unlikelyBits - 1
 	unlikelyUnits = 16 // in a halving of the likelihood
-	// A name is so many times halved in likelihood by each word that the query lacks, and by each
-	// style word.
-	perWord, perStyle = 2, 1
+	// A name is 16 times as likely as another to be much likelier.
+	muchLikelier = 56
+	// maxCompleted is the largest number of names in tierCompleted.
+	maxCompleted = 3
 )
 
-// unlikely returns how unlikely it is that the user means a doc, of all whose names the query may
-// begin: people rather pick what many packs draw, under a name that many use, and under a short
-// one. It is a logarithm.
-func (x *Index) unlikely(doc uint32, beyond byte) rank {
+// unlikely returns how unlikely it is that the user means a doc with a name of some letters, of all
+// whose names the query may begin: people rather pick what many packs draw, under a name that many
+// use, and under a short one. Each word that the query lacks, and each style word, halves the
+// likelihood; so do four times as many letters, and a quarter of the packs or of the docs of that
+// name. It is a logarithm.
+func (x *Index) unlikely(doc uint32, beyond byte, letters int) rank {
 	rec := x.body[secDocs][int(doc)*docSize:]
-	popular := (logs[rec[docPopular]] + float64(rec[docKnown]) - 1) / 2
-	halvings := perWord*float64(beyond>>4) + perStyle*float64(beyond&15) + logs[len(logs)-1] - popular
-	return rank(max(0, min(halvings*unlikelyUnits, 1<<unlikelyBits-1)))
+	words := unlikelyUnits * (int(beyond>>4) + int(beyond&15))
+	popular := int(logs[rec[docPopular]]) + unlikelyUnits/2*(int(rec[docKnown])-1)
+	return rank(max(0, min(words+int(logs[min(letters, len(logs)-1)])+8*unlikelyUnits-popular, mostUnlikely)))
 }
 
-// logs has the binary logarithms of one more than each number of packs.
-var logs = func() (list [256]float64) {
+// logs has half of the binary logarithm of one more than each number, in unlikelyUnits.
+var logs = func() (list [256]uint8) {
 	for i := range list {
-		list[i] = math.Log2(float64(i + 1))
+		list[i] = uint8(math.Round(unlikelyUnits / 2 * math.Log2(float64(i+1))))
 	}
 	return list
 }()
@@ -291,10 +314,20 @@ func (x *Index) order(s *scratch, scoped bool) []rank {
 	names, styled := &s.names, &s.styled
 	names.reset(len(ranks))
 	styled.reset(len(ranks))
+	completed := 0
 	for i, r := range ranks {
 		tier, pack := r.tier(), x.packOf(r.doc())
 		rotation := shown[pack]
 		switch {
+		case tier == tierCompleted:
+			again := names.next(uint64(tierBegins)<<32 | uint64(x.field(r.doc(), docName)))
+			if again > 0 || completed == maxCompleted {
+				r = r.in(tierBegins)
+				rotation = max(shown[pack]/packPlaces, again)
+			} else {
+				completed++
+				rotation = 0
+			}
 		// A prefix is ambiguous: another name is worth more than the same one again.
 		case tier >= tierBegins || tier == tierTyped:
 			name := uint64(tier)<<32 | uint64(x.field(r.doc(), docName))
@@ -302,13 +335,13 @@ func (x *Index) order(s *scratch, scoped bool) []rank {
 		case tier > tierGuessedName && !scoped:
 			drawn := uint64(pack)<<32 | uint64(x.field(r.doc(), docConcept))
 			if styled.next(drawn) >= maxStyled {
-				r = tierVariants<<tierAt | r&(1<<tierAt-1)
+				r = r.in(tierVariants)
 			}
 		}
 		shown[pack]++
 		ranks[i] = r | rank(min(rotation, 1<<rotationBits-1))<<rotationAt
 	}
-	s.sort(ranks)
+	s.sortUpper(ranks, rotationAt) // the lower bits are in order
 	s.merged = merge(s.merged[:0], ranks, s.semantic)
 	return s.merged
 }

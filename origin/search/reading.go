@@ -257,7 +257,6 @@ type lookups struct {
 	begun         map[term]counted   // by incomplete word
 	similar       map[string][]nearWord
 	words, starts []counted // memory of match
-	dense         []uint64  // memory of docsWithPrefix
 }
 
 // counted is docs and their number; nil for none.
@@ -306,8 +305,7 @@ func (l *lookups) starting(t term) counted {
 	if known {
 		return c
 	}
-	var begun *roaring.Bitmap
-	begun, l.dense = l.x.docsWithPrefix(t.typed, l.dense)
+	begun := l.x.docsWithPrefix(t.typed)
 	// If the word begins with the typed letters, begun has its docs.
 	if word := l.with(t.folded); begun == nil || !strings.HasPrefix(t.folded, t.typed) {
 		begun = either(word.docs, begun)

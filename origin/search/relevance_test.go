@@ -100,6 +100,7 @@ func TestRelevance(t *testing.T) {
 	for i, p := range r.parts {
 		r.tasks(p, ours[i])
 	}
+	r.typed(t, x, packs, docs)
 	r.completions(x)
 	r.worst(t, x)
 	learned := r.learned(t, packs, docs)

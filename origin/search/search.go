@@ -125,17 +125,24 @@ func (x *Index) find(s *scratch, l *lookups, readings []reading) (total int) {
 	if len(readings) == 0 {
 		return 0
 	}
-	whole := false
+	whole, rival := false, rank(0)
 	for _, c := range l.sets(readings) {
+		plain := !c.guessed && !readings[0].scoped // the few icons of a pack fit a page anyway
+		if plain && c.begun {
+			c.rival = rival
+		}
 		total += x.gather(s, c)
 		whole = whole || !c.begun
+		if plain && !c.begun {
+			rival = s.least
+		}
 	}
 	plain := readings[0]
 	if len(plain.terms) == 0 {
 		return total
 	}
 	literal, likely := total, rank(tierSemantic)
-	if !whole && literal < enough && x.isMeant(plain) {
+	if !whole && literal < enough && x.isMeant(plain) && l.namesBegin(plain) < enough {
 		likely = tierMeant
 	}
 	if total < few {
@@ -148,6 +155,16 @@ func (x *Index) find(s *scratch, l *lookups, readings []reading) (total int) {
 		total += x.gatherTypos(s, l, readings, true)
 	}
 	return total
+}
+
+// namesBegin counts the docs of all packs with a word that the query, a single word, begins. A
+// query of some packs is as likely to be incomplete as one of all: "tra" is rather the beginning of
+// trash than a word of another language.
+func (l *lookups) namesBegin(r reading) uint64 {
+	if len(r.terms) > 1 {
+		return 0
+	}
+	return l.starting(r.terms[0]).count
 }
 
 // gatherTypos gathers docs with one word corrected. If ofKnown is set, it corrects words that are

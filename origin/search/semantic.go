@@ -230,14 +230,20 @@ func (m *meaning) docs(t target) []uint32 {
 
 // bits returns a set of docs as bits, valid until the next call.
 func (s *scratch) bits(docs *roaring.Bitmap, n int) []uint64 {
-	const container = 1 << 16 / 64 // WriteDenseTo writes whole containers
-	size := (n/(1<<16) + 1) * container
+	size := wholeContainers(n) // WriteDenseTo writes whole containers
 	if len(s.dense) < size {
 		s.dense = make([]uint64, size)
 	}
 	clear(s.dense)
 	docs.WriteDenseTo(s.dense)
 	return s.dense
+}
+
+// wholeContainers returns the number of words of 64 bits in as many containers of roaring as n docs
+// need.
+func wholeContainers(n int) int {
+	const container = 1 << 16
+	return (n/container + 1) * container / 64
 }
 
 // total returns a weight over all units so far.

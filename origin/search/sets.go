@@ -8,6 +8,9 @@ type set struct {
 	terms   []term
 	guessed bool // from a guessed reading
 	begun   bool // the last word, or any, may be a prefix
+	// rival is rank.unlikely of the likeliest doc that has the last word of a begun set whole; 0:
+	// docs of the set are not compared with it.
+	rival   rank
 	typo    int  // distance of the terms from the query; 0: no correction
 	ofKnown bool // the corrected word is a known word
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -45,27 +46,43 @@ func (t *tally) next(key uint64) int {
 // sortedByRadix is the number of ranks from which sorting by radix is faster.
 const sortedByRadix = 192
 
-// sort sorts ranks in ascending order: by radix, because there are up to thousands of them, and
-// most have the same upper bytes.
+// sort sorts ranks in ascending order.
 func (s *scratch) sort(list []rank) {
 	if len(list) < sortedByRadix {
 		slices.Sort(list)
 		return
 	}
+	s.radix(list, 0)
+}
+
+// sortUpper sorts ranks by their upper bits, from one of them. Ranks with the same upper bits keep
+// their order.
+func (s *scratch) sortUpper(list []rank, from int) {
+	if len(list) < sortedByRadix {
+		slices.SortStableFunc(list, func(a, b rank) int { return cmp.Compare(a>>from, b>>from) })
+		return
+	}
+	s.radix(list, from)
+}
+
+// radix sorts ranks by their upper bits, byte by byte, because there are up to thousands of them,
+// and most have the same upper bytes.
+func (s *scratch) radix(list []rank, from int) {
 	var counts [8][256]uint32
 	same, all := ^rank(0), rank(0)
 	for _, r := range list {
 		same, all = same&r, all|r
 	}
-	varied := same ^ all // the bits that differ
+	varied := (same ^ all) >> from << from // the bits that differ
 	for _, r := range list {
-		for b := range counts {
+		r = r >> from << from
+		for b := from / 8; b < len(counts); b++ {
 			counts[b][byte(r>>(8*b))]++
 		}
 	}
 	s.sorting = slices.Grow(s.sorting[:0], len(list))[:len(list)]
-	from, to := list, s.sorting
-	for b := range counts {
+	source, to := list, s.sorting
+	for b := from / 8; b < len(counts); b++ {
 		if byte(varied>>(8*b)) == 0 {
 			continue
 		}
@@ -74,14 +91,14 @@ func (s *scratch) sort(list []rank) {
 			counts[b][i] = at
 			at += n
 		}
-		for _, r := range from {
-			i := byte(r >> (8 * b))
+		for _, r := range source {
+			i := byte(r >> from << from >> (8 * b))
 			to[counts[b][i]] = r
 			counts[b][i]++
 		}
-		from, to = to, from
+		source, to = to, source
 	}
-	if &from[0] != &list[0] {
-		copy(list, from)
+	if &source[0] != &list[0] {
+		copy(list, source)
 	}
 }

@@ -1,11 +1,13 @@
 package search
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
 // packsOf makes a library from lines "key: name name".
@@ -46,6 +48,33 @@ func TestTyping(t *testing.T) {
 		if got := refs(hits); !strings.HasPrefix(got+" ", row.want+" ") {
 			t.Errorf("%s: %q: %s, want %s first", row.why, row.text, got, row.want)
 		}
+	}
+}
+
+// TestTypingPopularNames checks the order of words that are also the beginning of far more popular
+// names.
+func TestTypingPopularNames(t *testing.T) {
+	lines := "a: cal cal-circle moo-x boo back trace\nb: cal car card\nc: car\nd: boot-camp\n"
+	for i := range 120 {
+		lines += fmt.Sprintf("p%d: calendar trash moon%d book boom boot boo-%d\n", i, i, i)
+	}
+	packs, docs := packsOf(lines)
+	x := openWith(t, packs, docs, &lexicon.Lexicon{Projects: []lexicon.Project{{Name: "tags", Icons: []lexicon.Tagged{{Name: "back", Tags: []string{"tra"}}}}}})
+	for _, row := range []struct{ why, text, pack, want string }{
+		{"exact names, then a much likelier name once, then names with the word", "cal", "", "a/cal b/cal p0/calendar a/cal-circle p1/calendar"},
+		{"a name that is not much likelier follows", "car", "", "b/car c/car b/card"},
+		{"names that few packs draw are not much likelier", "moo", "", "a/moo-x"},
+		{"three names at most", "boo", "", "a/boo p0/book p0/boom p0/boot p0/boo-0"},
+		{"in a pack, names with the word come first", "cal", "a", "a/cal a/cal-circle"},
+		{"a word of another language, and the beginning of popular names", "tra", "a", "a/trace a/back"},
+	} {
+		hits, _ := x.Search(Query{Text: row.text, Pack: row.pack, Limit: 20})
+		if got := refs(hits); !strings.HasPrefix(got+" ", row.want+" ") {
+			t.Errorf("%s: %q: %s, want %s first", row.why, row.text, got, row.want)
+		}
+	}
+	if got, want := x.Complete("ca"), []string{"calendar", "cal", "car", "card", "cal circle", "boot camp"}; !slices.Equal(got, want) {
+		t.Errorf("ca: %q, want %q: those that many packs draw, then the short ones", got, want)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// Words of minTypoLen to maxTypoLen letters may have a typo. Words of longWord letters or more
-	// may be two edits away if no known word is one edit away.
+	// Words of minTypoLen to maxTypoLen letters may have a typo. Unknown words of longWord letters
+	// or more may be two edits away if no known word is one edit away.
 	minTypoLen, maxTypoLen = 3, 24
 	longWord               = 8
 	// maxNear is the largest number of similar words that are compared, in their order;
@@ -86,6 +86,12 @@ type nearWord struct {
 	docs uint64
 }
 
+// isWord reports whether names have a word, or it has a meaning.
+func (x *Index) isWord(w string) bool {
+	w = fold(w)
+	return x.docsWith(w) != nil || x.hasMeaning(w)
+}
+
 // near returns known words that are a typo away from w, the closest first, then the more common
 // ones.
 func (x *Index) near(w string) []nearWord {
@@ -104,7 +110,7 @@ func (x *Index) near(w string) []nearWord {
 	if foreign <= 1 {
 		near = x.withinEdits(w, 1)
 	}
-	if len(near) == 0 && letters >= longWord && foreign <= 2 {
+	if len(near) == 0 && letters >= longWord && foreign <= 2 && !x.isWord(w) {
 		near = x.withinEdits(w, 2)
 	}
 	slices.SortFunc(near, func(a, b nearWord) int {
@@ -119,7 +125,9 @@ func (x *Index) withinEdits(w string, most uint8) (near []nearWord) {
 	if letters := utf8.RuneCountInString(w); letters == 0 || letters > maxTypoLen {
 		return nil
 	}
-	it, err := x.words.Search(newEdits(w, most), nil, nil)
+	e := newEdits(w, most)
+	defer e.free()
+	it, err := x.words.Search(e, nil, nil)
 	for ; err == nil && len(near) < maxNear; err = it.Next() {
 		text, offset := it.Current()
 		if string(text) == w {
