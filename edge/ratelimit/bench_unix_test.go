@@ -54,7 +54,7 @@ func (c *counter) add(a netip.Addr) {
 // beside it for comparison.
 func BenchmarkCheck(b *testing.B) {
 	for _, size := range []struct{ clients, calls uint32 }{{1, 10}, {1000, 10}, {100_000, 10}, {100_000, 60}, {1_000_000, 10}} {
-		l, c, now := New(Limit{60, time.Minute}, Options{}), newCounter(), t0
+		l, c, now := New(Limit{60, time.Minute}, Options{}), newCounter(), time.Now()
 		step := time.Minute / time.Duration(size.clients*size.calls)
 		limited := func(a netip.Addr) {
 			now = now.Add(step)

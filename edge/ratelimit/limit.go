@@ -44,6 +44,20 @@ func ParseLimit(s string) (Limit, error) {
 	return Limit{int(n), w}, nil
 }
 
+// tick returns the step of the clock on which l is exact, such as 16 ns for a minute and 64 µs for a
+// day: a divisor of a second, so that a window has whole ticks, and at most 1<<32 of them.
+func (l Limit) tick() time.Duration {
+	tick := time.Duration(1)
+	for l.Window/tick > 1<<32 {
+		if tick < 1<<9 {
+			tick *= 2
+		} else {
+			tick *= 5
+		}
+	}
+	return tick
+}
+
 // Off reports whether l lets everything through.
 func (l Limit) Off() bool { return l.N <= 0 || l.Window <= 0 }
 

@@ -59,6 +59,16 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// A window has a whole number of ticks, which is exact to 1 in 400 million and fits into 32 bits.
+func TestTick(t *testing.T) {
+	for window := time.Second; window <= MaxWindow; window += time.Second {
+		l := Limit{1, window}
+		if n := window / l.tick(); window%l.tick() != 0 || n > 1<<32 || l.tick() > 1 && n < 400e6 {
+			t.Fatalf("a window of %v has %d ticks of %v", window, n, l.tick())
+		}
+	}
+}
+
 func TestClientKey(t *testing.T) {
 	for addr, want := range map[string]string{
 		"192.0.2.1":              "192.0.2.1/32",
