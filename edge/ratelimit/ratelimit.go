@@ -2,13 +2,13 @@
 // begins, do more calls than the limit get through, a client that keeps to the limit is never
 // refused, and a refused call does not count.
 //
-// It stores the moment of every call that gets through, to the nanosecond, as long as it counts, in
-// tables without pointers outside of the heap, and removes a client some time after its last call
-// has left the window. A client is an address (Allow) or a token (AllowKey). Above a ceiling of
-// clients, new ones share the window of their IPv4 /24 or IPv6 /48, or of the tokens with the same
-// first bits, so that every client is counted and memory stays bounded. The caller passes the time,
-// and the client's address behind proxies. The package imports package slabs besides the standard
-// library.
+// It stores the moment of every call that gets through as long as it counts, in tables without
+// pointers outside of the heap, and removes a client some time after its last call has left the
+// window. Its clock ticks some 1<<31 times or more in a window, and at most every nanosecond. A
+// client is an address (Allow) or a token (AllowKey). Above a ceiling of clients, new ones share the
+// window of their IPv4 /24 or IPv6 /48, or of the tokens whose hashes have the same first bits, so
+// that every client is counted and memory stays bounded. The caller passes the time, and the
+// client's address behind proxies. The package imports package slabs besides the standard library.
 package ratelimit
 
 import (
@@ -95,8 +95,7 @@ func (l *Limiter) Allow(client netip.Addr, now time.Time) Decision {
 
 // AllowKey is Allow for a client identified by something other than its address, such as the first
 // half of the SHA-256 of its token. No key is the same client as an address. Above the ceiling new
-// keys share a window with those that have the same first 16 bits, so keys should be spread evenly,
-// as hashes are.
+// keys share a window with those whose hashes have the same first 16 bits.
 func (l *Limiter) AllowKey(client [16]byte, now time.Time) Decision {
 	return l.allow(keyOfToken(l.seed, client), now)
 }
