@@ -403,9 +403,8 @@ func (l *later) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, rea
 	return l.pending
 }
 
-// A connection waits for a fetch until its time is over, though that is longer than it may be idle,
-// and then goes to the server with the error, or sends the response that became ready meanwhile. The
-// next request has its whole time.
+// A connection waits for a fetch until its time is over, and then goes to the server with the
+// error, or sends the response that became ready meanwhile. The next request has its whole time.
 func TestFetchExpires(t *testing.T) {
 	hit, miss := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
 	for _, inTime := range []bool{false, true} {

@@ -145,7 +145,7 @@ type concurrencyLimiter struct {
 // A slot is a slot, taken by one request.
 type slot struct {
 	conn       interface{ ClientGone() bool }
-	clientGone chan struct{} // closed when the slot is freed because the client has left; may be nil
+	clientGone chan struct{} // closed when the slot is freed because the client has left; or nil
 }
 
 func newConcurrencyLimiter(places int) *concurrencyLimiter {

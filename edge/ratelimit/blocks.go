@@ -12,9 +12,9 @@ type block struct {
 
 const blockLen = 5
 
-// blocks hands out blocks by number, from 1. They lie in chunks, and are taken from the first chunks
-// with a free one. No block stays in use longer than its moments count, so the last chunks become
-// empty soon after a flood and are released.
+// blocks hands out blocks by number, from 1. They lie in chunks, and are taken from the first
+// chunks with a free one. No block stays in use longer than its moments count, so the last chunks
+// become empty soon after a flood and are released.
 type blocks struct {
 	chunks []chunk
 	first  int // no earlier chunk has a free block

@@ -44,8 +44,8 @@ func ParseLimit(s string) (Limit, error) {
 	return Limit{int(n), w}, nil
 }
 
-// tick returns the step of the clock on which l is exact, such as 16 ns for a minute and 64 µs for a
-// day: a divisor of a second, so that a window has whole ticks, and at most 1<<32 of them.
+// tick returns the step of the clock on which l is exact, such as 16 ns for a minute and 64 µs for
+// a day: a divisor of a second, so that a window has whole ticks, and at most 1<<32 of them.
 func (l Limit) tick() time.Duration {
 	tick := time.Duration(1)
 	for l.Window/tick > 1<<32 {

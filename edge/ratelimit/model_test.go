@@ -62,9 +62,9 @@ func (n *model) allow(k key, now time.Duration) Decision {
 	return d
 }
 
-// A pair is a limiter and its model, which get the same calls. The model's times are rounded down to
-// a tick. Below the ceiling it follows each shard's clock. Above the ceiling all idle windows are swept out before each call, so that it
-// is certain which window a client gets.
+// A pair is a limiter and its model, which get the same calls. The model's times are rounded down
+// to a tick. Below the ceiling it follows each shard's clock. Above the ceiling all idle windows
+// are swept out before each call, so that it is certain which window a client gets.
 type pair struct {
 	l           *Limiter
 	model       model

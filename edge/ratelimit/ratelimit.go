@@ -4,11 +4,11 @@
 //
 // It stores the moment of every call that gets through as long as it counts, in tables without
 // pointers outside of the heap, and removes a client some time after its last call has left the
-// window. Its clock ticks some 1<<31 times or more in a window, and at most every nanosecond. A
-// client is an address (Allow) or a token (AllowKey). Above a ceiling of clients, new ones share the
-// window of their IPv4 /24 or IPv6 /48, or of the tokens whose hashes have the same first bits, so
-// that every client is counted and memory stays bounded. The caller passes the time, and the
-// client's address behind proxies. The package imports package slabs besides the standard library.
+// window. Its clock ticks at least 400 million times in a window. A client is an address (Allow) or
+// a token (AllowKey). Above a ceiling of clients, new ones share the window of their IPv4 /24 or
+// IPv6 /48, or of the tokens whose hashes have the same first bits, so that every client is counted
+// and memory stays bounded. The caller passes the time, and the client's address behind proxies.
+// The package imports package slabs besides the standard library.
 package ratelimit
 
 import (
@@ -114,8 +114,8 @@ func (l *Limiter) allow(own key, now time.Time) Decision {
 // A moment is a time on a limiter's clock, in ticks. It is not negative.
 type moment int64
 
-// forever is longer than the time between any two calls. It is a whole number of ticks, and twice as
-// long does not overflow.
+// forever is longer than the time between any two calls. It is a whole number of ticks, and twice
+// as long does not overflow.
 const forever = 1 << 61 / time.Second * time.Second
 
 func (l *Limiter) moment(now time.Time) moment {

@@ -6,8 +6,8 @@ import (
 )
 
 // A table holds windows in open addressing with linear probing. It counts as full when every other
-// slot is in use, so that most windows are found at the first probe and the others close by. A table
-// is 32 KiB and has no pointers.
+// slot is in use, so that most windows are found at the first probe and the others close by. A
+// table is 32 KiB and has no pointers.
 type table struct {
 	windows [tableLen]window
 	used    int

@@ -16,7 +16,7 @@ func TestTable(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		var tab table
 		there := map[key]bool{}
-		bits := crowdedBits(8*(1+int(seed%4)), int(1+seed%3))
+		bits := lastBits(8*(1+int(seed%4)), int(1+seed%3))
 		for range 2000 {
 			k := key{bits[r.IntN(len(bits))], kind(1 + r.IntN(int(kinds)-1))}
 			w := tab.find(k, k.hash(hashSeed))
@@ -42,8 +42,8 @@ func TestTable(t *testing.T) {
 
 var hashSeed = maphash.MakeSeed()
 
-// crowdedBits returns n keys' bits whose home slots are the last ones of a table.
-func crowdedBits(n, slots int) (found []uint64) {
+// lastBits returns n keys' bits whose home slots are the last ones of a table.
+func lastBits(n, slots int) (found []uint64) {
 	for bits := uint64(0); len(found) < n; bits++ {
 		if homeSlot(key{bits: bits}.hash(hashSeed)) >= tableLen-slots {
 			found = append(found, bits)

@@ -4,8 +4,8 @@ package ratelimit
 // waits for memory once. The newest moment is whole. The others are the lower halves of theirs,
 // which suffice, because each is less than a window's length older than the newest.
 //
-// If there are more moments than fit, those in the middle are in a list of blocks, which are written
-// and read whole, so that most calls do not touch them.
+// If there are more moments than fit, those in the middle are in a list of blocks, which are
+// written and read whole, so that most calls do not touch them.
 type window struct {
 	bits   uint64 // bits and the kind in counts are the key
 	newest moment
@@ -22,8 +22,8 @@ const (
 )
 
 // counts packs the kind of a window and its numbers: of all moments, of those in older, and, with
-// blocks, of the tail, which is the part of older that is newer than the blocks. The front, the rest
-// of older, is older than they are and not empty.
+// blocks, of the tail, which is the part of older that is newer than the blocks. The front, the
+// rest of older, is older than they are and not empty.
 type counts uint32
 
 const (
