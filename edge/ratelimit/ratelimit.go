@@ -4,7 +4,7 @@
 //
 // It stores the moment of every call that gets through as long as it counts, in tables without
 // pointers outside of the heap, and removes a client some time after its last call has left the
-// window. Its clock ticks at least 400 million times in a window. A client is an address (Allow) or
+// window. Its clock ticks at least a billion times in a window. A client is an address (Allow) or
 // a token (AllowKey). Above a ceiling of clients, new ones share the window of their IPv4 /24 or
 // IPv6 /48, or of the tokens whose hashes have the same first bits, so that every client is counted
 // and memory stays bounded. The caller passes the time, and the client's address behind proxies.
