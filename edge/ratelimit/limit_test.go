@@ -59,8 +59,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// A window has a whole number of ticks, at least a billion, which fits into 32 bits. Up to an hour a
-// microsecond has one, too.
+// A window has a whole number of ticks, at least a billion, which fits into 32 bits. Up to an hour
+// a microsecond has one, too.
 func TestTick(t *testing.T) {
 	for window := time.Second; window <= MaxWindow; window += time.Second {
 		l := Limit{1, window}
