@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -76,14 +77,19 @@ var manyNames = func() *listing {
 type fetching struct {
 	*proxy.Proxy
 	fetches atomic.Int64
+	began   chan eligible.Pending // nil: nobody expires them
 }
 
-func (f *fetching) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) bool {
-	ok := f.Proxy.Fetch(q, client, ready)
-	if ok {
-		f.fetches.Add(1)
+func (f *fetching) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) eligible.Pending {
+	p := f.Proxy.Fetch(q, client, ready)
+	if p == nil {
+		return nil
 	}
-	return ok
+	f.fetches.Add(1)
+	if f.began != nil {
+		f.began <- p
+	}
+	return p
 }
 
 // fetchedDates are those of responses of two edges, which may be from different seconds.
@@ -187,5 +193,57 @@ func TestFastMissLeavesOtherPaths(t *testing.T) {
 	}
 	if ask(t, ln.Addr().String(), fmt.Sprintf(request, "/mdi/icon-1.svg")); fetches.fetches.Load() != 1 {
 		t.Error("an icon was not fetched on the event loop")
+	}
+}
+
+// Clients of a fetch that takes too long get a 504 each, though the fetch goes on. No slot stays
+// taken, and the response is stored for later requests.
+func TestFastMissExpires(t *testing.T) {
+	held := make(chan struct{})
+	var asked atomic.Int64
+	e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mdi/first.svg" {
+			asked.Add(1)
+			<-held
+		}
+		manyOrigin(w, r)
+	}))
+	e.learnAll(t)
+	e.get(t, "/mdi/second.svg")
+	const clients = 40
+	fetches := &fetching{Proxy: e.Proxy, began: make(chan eligible.Pending, clients)}
+	ln := listenTest(t)
+	e.serveToo(t, ln, fetches, func(o *listen.Options) { o.Capacity.Loop = listen.LoopOn })
+	request := "GET %s HTTP/1.1\r\nHost: edge.test\r\n\r\n" + last
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			got := ask(t, ln.Addr().String(), fmt.Sprintf(request, "/mdi/first.svg"))
+			if !strings.HasPrefix(got, "HTTP/1.1 504 ") || !strings.Contains(got, "Retry-After: ") || !strings.Contains(got, `"status":504`) {
+				t.Errorf("after the time is over: %.300q", got)
+			}
+		})
+	}
+	for range clients {
+		p := <-fetches.began
+		if until := time.Until(p.Due()); until <= 0 || until > 2*time.Minute {
+			t.Errorf("the client waits for %v", until)
+		}
+		p.Expire()
+		p.Expire() // as if it ended at the same moment
+	}
+	all.Wait()
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the origin got %d requests", n)
+	}
+	if n := e.origin.Waiting(); n != 0 {
+		t.Errorf("%d requests wait for the origin", n)
+	}
+	close(held)
+	for got := ""; !strings.Contains(got, "hit;"); { // by then the response may still be on its way
+		got = ask(t, ln.Addr().String(), fmt.Sprintf(request, "/mdi/first.svg"))
+		if !strings.HasPrefix(got, "HTTP/1.1 200 ") {
+			t.Fatalf("after the origin has answered: %.300q", got)
+		}
 	}
 }

@@ -65,7 +65,7 @@ func (b *bench) flags(fs *cli.Flags) {
 	fs.StringVar(&b.docs, "docs", "", "`folder` for performance.md and performance/ (default: they are not written)")
 	fs.StringVar(&b.work, "work", "", "`folder` for caches and stores, best in a tmpfs (default a new one in /dev/shm or the temporary folder)")
 	fs.Var(&b.servers, "servers", "`NAME` of a server to measure, such as iconedge or nginx; may be repeated (default all)")
-	fs.StringVar(&b.only, "only", "", "`PART` to measure: clear, without TLS, tls, or iconify, Iconify's icon data (default all)")
+	fs.StringVar(&b.only, "only", "", "`PART` to measure: clear, without TLS, misses, only those of clear, tls, or iconify, Iconify's icon data (default all)")
 	fs.BoolVar(&b.install, "install", false, "install missing servers, and h2load, from Debian's packages")
 	fs.IntVar(&b.icons, "icons", 5000, "`number` of icons to request")
 	fs.IntVar(&b.misses, "misses", 10_000, "`number` of other icons for each round of misses; 0: no such rounds")
@@ -90,7 +90,8 @@ func (b *bench) validate() error {
 			errs = append(errs, errors.New(words))
 		}
 	}
-	check(b.only == "" || b.only == inClear || b.only == overTLS || b.only == iconData, "--only must be clear, tls or iconify")
+	check(slices.Contains([]string{"", inClear, onlyMisses, overTLS, iconData}, b.only), "--only must be clear, misses, tls or iconify")
+	check(b.only != onlyMisses || b.docs == "" && b.misses > 0, "--only misses needs --misses and has no page for --docs")
 	check(b.icons >= 1 && b.misses >= 0 && b.resting >= 0, "--icons must be at least 1, --misses and --resting not negative")
 	check(b.connections >= 1 && b.clients >= 1, "--connections and --clients must be at least 1")
 	check(b.rounds >= 1 && b.round > 0 && b.warmUp >= 0, "--rounds must be at least 1, --round more than 0, --warm-up not negative")
@@ -129,7 +130,9 @@ func runBench(ctx context.Context, std cli.Streams, args []string) (err error) {
 // Parts of a bench.
 const (
 	inClear = "clear"
-	overTLS = "tls"
+	// onlyMisses is the part of the misses in the clear, which changes no page.
+	onlyMisses = "misses"
+	overTLS    = "tls"
 
 	iconData = "iconify"
 )
@@ -151,6 +154,16 @@ func (b *bench) measureParts(ctx context.Context) error {
 		if err := b.write(report.Page{Lists: result}); err != nil || b.only == iconData {
 			return err
 		}
+	}
+	if b.only == onlyMisses {
+		err := b.startContenders(ctx)
+		if err == nil {
+			err = b.calm(ctx)
+		}
+		if err == nil {
+			err = b.measureMisses(ctx)
+		}
+		return err
 	}
 	if b.only != overTLS {
 		err := b.measureAll(ctx)

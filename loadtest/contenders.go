@@ -72,7 +72,7 @@ func (b *bench) startOrigin(ctx context.Context) error {
 	if err := ready(ctx, origin); err != nil {
 		return err
 	}
-	all, err := pickIcons(ctx, origin, b.icons+2*missRounds*b.misses, b.seed)
+	all, err := pickIcons(ctx, origin, b.icons+2*b.missRounds()*b.misses, b.seed)
 	if err != nil {
 		return err
 	}

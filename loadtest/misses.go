@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// missRounds is the number of measurements of misses. Each takes icons that were not requested
-// before.
-const missRounds = 3
+// missRounds returns the number of rounds of misses, in which the servers take turns. Each takes
+// icons that were not requested before.
+func (b *bench) missRounds() int { return max(3, b.rounds) }
 
 // missConnections is the number of connections. It just suffices to keep the core busy.
 const missConnections = 16
@@ -54,11 +55,27 @@ func (b *bench) measureMisses(ctx context.Context) error {
 		defer forwarding.Stop()
 		loads = append(loads, missLoad{"nginx, forwarding", forwarding, any, wants})
 	}
-	for _, l := range loads {
-		if err := b.measureMiss(ctx, l); err != nil {
-			return fmt.Errorf("%s: %w", l.what, err)
+	best := make([]report.Misses, len(loads))
+	for round := range b.missRounds() {
+		for i, l := range loads {
+			each := len(l.paths) / b.missRounds()
+			if each == 0 {
+				continue
+			}
+			server, origin, err := b.missRound(ctx, l, l.paths[round*each:(round+1)*each])
+			if err != nil {
+				return fmt.Errorf("%s: %w", l.what, err)
+			}
+			if m := &best[i]; m.What == "" {
+				*m = report.Misses{What: l.what, Server: server, Origin: origin}
+			} else {
+				m.Server, m.Origin = min(m.Server, server), min(m.Origin, origin)
+			}
+			fmt.Fprintf(b.std.Err, "round %d/%d  %d misses  %-26s %6.2f µs, origin %6.2f µs; cheapest %6.2f and %6.2f\n",
+				round+1, b.missRounds(), each, l.what, server, origin, best[i].Server, best[i].Origin)
 		}
 	}
+	b.result.Misses = slices.DeleteFunc(best, func(m report.Misses) bool { return m.What == "" })
 	return nil
 }
 
@@ -115,31 +132,6 @@ func split(paths []string, wants map[string]load.Want) (any, small []string) {
 		}
 	}
 	return any, small
-}
-
-// measureMiss measures all rounds of one series. It takes the cheapest round of the server, and of
-// the origin.
-func (b *bench) measureMiss(ctx context.Context, l missLoad) error {
-	best := report.Misses{What: l.what}
-	each := len(l.paths) / missRounds
-	if each == 0 {
-		return nil
-	}
-	for round := range missRounds {
-		server, origin, err := b.missRound(ctx, l, l.paths[round*each:(round+1)*each])
-		if err != nil {
-			return err
-		}
-		if round == 0 || server < best.Server {
-			best.Server = server
-		}
-		if round == 0 || origin < best.Origin {
-			best.Origin = origin
-		}
-		fmt.Fprintf(b.std.Err, "round %d/%d  %d misses  %-26s %6.2f µs, origin %6.2f µs\n", round+1, missRounds, each, l.what, server, origin)
-	}
-	b.result.Misses = append(b.result.Misses, best)
-	return nil
 }
 
 // missRound requests each path once.

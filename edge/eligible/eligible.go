@@ -38,6 +38,14 @@ type Fields interface {
 	Line(name string, nth int) []byte
 }
 
+// A Pending is the response to a request that is being made ready.
+type Pending interface {
+	// Due returns until when the client waits.
+	Due() time.Time
+	// Expire ends the wait: the response is ready now, if it was not, and is an error.
+	Expire()
+}
+
 // A State says whether a request is still eligible. The greatest state of all its parts counts.
 type State uint8
 

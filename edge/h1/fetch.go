@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"sync/atomic"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/eligible"
 )
 
 // A fetch makes the response to a request ready that the Answerer has declined. Meanwhile the
 // connection stays on its loop, without a goroutine of its own, and nothing is read from it.
 type fetch struct {
-	size   int                             // of the request, in bytes
-	fresh  bool                            // it is the first of its connection
-	append func(dst []byte) (whole []byte) // the response; nil: the server must answer
-	result any                             // for the server
-	ready  atomic.Bool
+	size    int                             // of the request, in bytes
+	fresh   bool                            // it is the first of its connection
+	pending eligible.Pending                // until it is ready
+	append  func(dst []byte) (whole []byte) // the response; nil: the server must answer
+	result  any                             // for the server
+	ready   atomic.Bool
 }
 
 // fetch begins the fetch of the declined request with which early begins.
@@ -28,12 +31,24 @@ func (c *Conn) fetch(s *Scratch, early []byte, now time.Time, f *fetch) bool {
 		f.ready.Store(true)
 		c.socket.Wake()
 	}
-	if !fetcher.Fetch(&s.request.Request, c, ready) {
+	if f.pending = fetcher.Fetch(&s.request.Request, c, ready); f.pending == nil {
 		return false
 	}
 	c.backlog = &backlog{early: bytes.Clone(early), fetch: f}
 	c.phase.enter(Busy, now)
+	c.socket.SetTimer(f.pending.Due())
 	return true
+}
+
+// expire ends the wait for a fetch if its time is over. The server then answers with the error,
+// unless the response is ready by now.
+func (c *Conn) expire(f *fetch, now time.Time) {
+	if due := f.pending.Due(); now.Before(due) {
+		c.socket.SetTimer(due)
+		return
+	}
+	c.expectNext(now)
+	f.pending.Expire()
 }
 
 // fetched sends the response of a fetch, if it is ready.

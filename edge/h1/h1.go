@@ -73,9 +73,8 @@ type Fetcher interface {
 	Answerer
 	// Fetch begins to make the response to a request that Answer has left to the server. ready is
 	// called once, on any goroutine, with a function that appends the whole response. If it is nil,
-	// the server must answer, by the result. If Fetch returns false, the server must answer at
-	// once.
-	Fetch(r *eligible.Request, client interface{ ClientGone() bool }, ready func(append func(dst []byte) []byte, result any)) bool
+	// the server must answer, by the result. If Fetch returns nil, the server must answer at once.
+	Fetch(r *eligible.Request, client interface{ ClientGone() bool }, ready func(append func(dst []byte) []byte, result any)) eligible.Pending
 }
 
 // Limits holds the limits of a connection. Request and Answer apply to each MiB of a whole request

@@ -260,7 +260,7 @@ func (c *Conn) Expired(now time.Time) bool {
 	defer c.unlock()
 	switch idle := time.Time(c.reading).Add(c.limits.Idle + renewInterval); {
 	case c.backlog != nil && c.backlog.fetch != nil:
-		c.socket.SetTimer(now.Add(c.limits.Idle)) // the fetch has a limit of its own
+		c.expire(c.backlog.fetch, now)
 	case c.backlog != nil && now.Before(c.delivery.due):
 		c.socket.SetTimer(c.delivery.due)
 	case c.backlog != nil:

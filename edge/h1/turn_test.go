@@ -188,9 +188,9 @@ type fetches struct {
 	waiting func()
 }
 
-func (f *fetches) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) bool {
+func (f *fetches) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) eligible.Pending {
 	if f.random == nil || f.random.IntN(4) == 0 || !bytes.HasPrefix(r.Target, []byte("/miss")) {
-		return false
+		return nil
 	}
 	response := func(dst []byte) []byte { return append(dst, hitHead+"GET"...) }
 	switch f.random.IntN(4) {
@@ -201,7 +201,24 @@ func (f *fetches) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, r
 	default:
 		f.waiting = func() { ready(response, nil) }
 	}
-	return true
+	return &pending{due: r.Now.Add(waitTime)}
+}
+
+const waitTime = 5 * time.Second
+
+// A pending counts the calls of Expire.
+type pending struct {
+	due     time.Time
+	expired int
+	expire  func() // nil: nothing happens
+}
+
+func (p *pending) Due() time.Time { return p.due }
+
+func (p *pending) Expire() {
+	if p.expired++; p.expire != nil {
+		p.expire()
+	}
 }
 
 // A connection on an event loop sends the same bytes as one that a goroutine serves, however its
@@ -373,10 +390,62 @@ func TestNoRequestIsLeftUnread(t *testing.T) {
 // later makes the responses to requests for /miss ready when the test says so.
 type later struct {
 	hits
-	ready func(func([]byte) []byte, any)
+	ready   func(func([]byte) []byte, any)
+	pending *pending
 }
 
-func (l *later) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) bool {
+func (l *later) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) eligible.Pending {
+	if !bytes.HasPrefix(r.Target, []byte("/miss")) {
+		return nil
+	}
 	l.ready = ready
-	return bytes.HasPrefix(r.Target, []byte("/miss"))
+	l.pending = &pending{due: r.Now.Add(waitTime)}
+	return l.pending
+}
+
+// A connection waits for a fetch until its time is over, and then goes to the server with the
+// error, or sends the response that became ready meanwhile. The next request has its whole time.
+func TestFetchExpires(t *testing.T) {
+	hit, miss := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
+	for _, inTime := range []bool{false, true} {
+		w := &wire{arrived: []byte(hit + miss)}
+		f, scratch := &later{}, NewScratch()
+		c := NewLooped(w, w, f, &limits, addressOf(w))
+		c.delivery.unacked = func(net.Conn) int64 { return 0 }
+		if next := c.Turn(scratch, false); next != Wait || !w.timer.Equal(f.pending.due) {
+			t.Fatalf("%d, and the timer is %v after the fetch's", next, w.timer.Sub(f.pending.due))
+		}
+		f.pending.expire = func() { f.ready(nil, "late") }
+		if inTime {
+			f.pending.expire = func() {}
+			f.ready(func(dst []byte) []byte { return append(dst, hitHead+"GET"...) }, nil)
+		}
+		if early := f.pending.due.Add(-time.Nanosecond); c.Expired(early) || f.pending.expired != 0 || !w.timer.Equal(f.pending.due) {
+			t.Fatalf("expired %d times before its time", f.pending.expired)
+		}
+		w.event = inTime
+		if c.Expired(f.pending.due) || f.pending.expired != 1 || !w.event {
+			t.Fatalf("expired %d times, woken: %v", f.pending.expired, w.event)
+		}
+		next := c.Turn(scratch, false)
+		if inTime {
+			for next == Again {
+				next = c.Turn(scratch, false)
+			}
+			if next != Wait || w.sent.String() != hitHead+"001"+hitHead+"GET" {
+				t.Fatalf("%d: %q", next, w.sent.Bytes())
+			}
+			if !w.timer.After(f.pending.due) {
+				t.Error("no timer is set for the next request")
+			}
+			continue
+		}
+		if next != ForServer || c.Fetched() != "late" || !w.detached {
+			t.Fatalf("%d, detached: %v", next, w.detached)
+		}
+		c.Rest(f.pending.due)
+		if c.Expired(f.pending.due.Add(limits.Idle)) {
+			t.Error("the next request has no time of its own")
+		}
+	}
 }

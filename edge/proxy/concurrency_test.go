@@ -47,6 +47,13 @@ func TestSlotOfLeaver(t *testing.T) {
 		t.Error("the client that stays lost its slot")
 	default:
 	}
+	w = newConcurrencyLimiter(1)
+	if w.tryAcquire(leaves) == nil || w.tryAcquire(leaves) != nil {
+		t.Error("on an event loop there is not one slot")
+	}
+	if _, err := w.acquire(&leaver{}, now); err != nil {
+		t.Errorf("another client does not get the slot of a client on an event loop: %v", err)
+	}
 }
 
 func must(t testing.TB, err error) {

@@ -145,7 +145,7 @@ type concurrencyLimiter struct {
 // A slot is a slot, taken by one request.
 type slot struct {
 	conn       interface{ ClientGone() bool }
-	clientGone chan struct{} // closed when the slot is freed because the client has left
+	clientGone chan struct{} // closed when the slot is freed because the client has left; or nil
 }
 
 func newConcurrencyLimiter(places int) *concurrencyLimiter {
@@ -161,26 +161,26 @@ func (w *concurrencyLimiter) acquire(conn interface{ ClientGone() bool }, now ti
 		w.last = now
 		w.reclaim()
 	}
-	if p := w.take(conn); p != nil {
+	if p := w.take(conn, make(chan struct{})); p != nil {
 		return p, nil
 	}
 	w.shed.Add(1)
 	return nil, overloaded()
 }
 
-// tryAcquire takes a slot, or returns nil. It looks for no client that has left, because that takes
-// too long on an event loop.
+// tryAcquire takes a slot, which does not report that its client has left, or returns nil. It looks
+// for no client that has left, because that takes too long on an event loop.
 func (w *concurrencyLimiter) tryAcquire(conn interface{ ClientGone() bool }) *slot {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.take(conn)
+	return w.take(conn, nil)
 }
 
-func (w *concurrencyLimiter) take(conn interface{ ClientGone() bool }) *slot {
+func (w *concurrencyLimiter) take(conn interface{ ClientGone() bool }, clientGone chan struct{}) *slot {
 	if len(w.slots) >= w.max {
 		return nil
 	}
-	p := &slot{conn: conn, clientGone: make(chan struct{})}
+	p := &slot{conn, clientGone}
 	w.slots[p] = struct{}{}
 	return p
 }
@@ -194,7 +194,9 @@ func (w *concurrencyLimiter) reclaim() {
 		}
 		if p.conn.ClientGone() {
 			delete(w.slots, p)
-			close(p.clientGone)
+			if p.clientGone != nil {
+				close(p.clientGone)
+			}
 		}
 	}
 }

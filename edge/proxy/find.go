@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -325,67 +326,82 @@ func (r *request) failed(err error) error {
 // that of the pipeline, and so are the bytes of the response; where another response than the icon
 // is due, the pipeline answers.
 type fastMiss struct {
+	h       *Proxy
 	q       *fetchRequest
 	accept  string
 	secure  bool
 	arrived time.Time
 	top     func(now time.Time, status, body int) // counts the response; nil: not in the sample
+	slot    *slot
+	ready   func(append func([]byte) []byte, result any)
 
 	fetch  *collapse.Fetch
 	began  bool // the request began it
 	came   cache.Generation
+	ended  atomic.Bool // the wait for it has
 	result collapse.Result
 }
 
-// Fetch begins to fetch the icon that a request asks for; see h1.Fetcher. It reports false if the
+// Fetch begins to fetch the icon that a request asks for; see h1.Fetcher. It returns nil if the
 // pipeline has to answer.
-func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) bool {
+func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) eligible.Pending {
 	sites := h.current.Load()
 	if h.draining.Load() || h.Options.Redirect != "" && !q.Secure || q.Tier || q.IfNoneMatch != nil || sites.Icons == nil || sites.Icons.Name != "" || h.Options.Reports.Tracer != nil || h.Options.Reports.Lines != nil {
-		return false
+		return nil
 	}
-	if !isPlainIcon(string(q.Target)) || !sites.seenHosts.has(q.Host) || h.Options.Library.Known() == "" ||
+	key := string(q.Target)
+	if !isPlainIcon(key) || !sites.seenHosts.has(q.Host) || h.Options.Library.Known() == "" ||
 		q.Fields.Line("cache-control", 0) != nil || q.Fields.Line("traceparent", 0) != nil || h.Options.Admission.Counts(routes.ClassCDN) {
-		return false
+		return nil
 	}
 	if _, ok := h.Options.Admission.AdmitFast(q, routes.ClassCDN); !ok {
-		return false
+		return nil
 	}
-	m := &fastMiss{accept: string(q.AcceptEncoding), secure: q.Secure, arrived: q.Now}
-	key := string(q.Target)
 	name := strings.TrimSuffix(key[1:], ".svg")
 	// Another path of this form, and a name that the origin lacks, are for the pipeline.
 	if ref, err := icon.ParseRef(name); err != nil || !h.Options.Library.Has(ref) {
-		return false
+		return nil
 	}
+	m := &fastMiss{h: h, accept: string(q.AcceptEncoding), secure: q.Secure, arrived: q.Now, ready: ready}
 	m.q = &fetchRequest{key: key, target: key, own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: name, header: h.fieldsFor(key), policy: cachepolicy.Request{Method: http.MethodGet, Target: key}}
-	came := h.Options.Cache.Generation()
+	m.came = h.Options.Cache.Generation()
 	if h.Options.Cache.Reads(key) {
-		return false // an event loop must not block
+		return nil // an event loop must not block
 	}
 	// The pipeline decides about a stored response: it may serve a stale one at once.
 	if h.Options.Cache.IsHitForPass(key, q.Now) || h.lookup(m.q).entry != nil {
-		return false
+		return nil
 	}
-	slot := h.Options.Origin.limiter.tryAcquire(client)
-	if slot == nil {
-		return false
+	if m.slot = h.Options.Origin.limiter.tryAcquire(client); m.slot == nil {
+		return nil
 	}
-	f, began := h.Options.Cache.Join(q.Now, collapse.Call{
-		Key: key, Stored: key, Failures: m.q.passKey(key), Came: came,
+	m.fetch, m.began = h.Options.Cache.Join(q.Now, collapse.Call{
+		Key: key, Stored: key, Failures: m.q.passKey(key), Came: m.came,
 		Find:  func() *cache.Entry { return h.lookup(m.q).entry }, // the pipeline decides about it
 		Fetch: func() collapse.Result { return h.fetchOnce(m.q, key, nil, h.fetchAndStore) },
 	})
-	m.fetch, m.began, m.came, m.top = f, began, came, h.Options.Reports.CountLater(q)
-	waits := h.Options.Cache.Then(f, key, func(l collapse.Result) {
-		h.Options.Origin.limiter.release(slot)
-		m.result = l
-		ready(h.appendMiss(m), m)
-	})
-	if !waits {
-		h.Options.Origin.limiter.release(slot)
+	m.top = h.Options.Reports.CountLater(q)
+	if !h.Options.Cache.Then(m.fetch, key, m.end) {
+		h.Options.Origin.limiter.release(m.slot)
+		return nil
 	}
-	return waits
+	return m
+}
+
+// Due returns until when the client waits, as in the pipeline.
+func (m *fastMiss) Due() time.Time { return m.arrived.Add(m.h.Options.WaitTimeout) }
+
+// Expire ends the wait. The fetch goes on, and stores its response.
+func (m *fastMiss) Expire() { m.end(collapse.Result{Err: collapse.ErrWaitTimeout}) }
+
+// end ends the wait with a result, unless it has ended.
+func (m *fastMiss) end(l collapse.Result) {
+	if !m.ended.CompareAndSwap(false, true) {
+		return
+	}
+	m.h.Options.Origin.limiter.release(m.slot)
+	m.result = l
+	m.ready(m.h.appendMiss(m), m)
 }
 
 // take makes the result of a fetch on the fast path that of the request, and returns the state that

@@ -2,31 +2,34 @@ package ratelimit
 
 import "math/bits"
 
-// A block holds the moments for which the ring of their window has no room, and the number of the
-// next block.
+// A block holds the lower halves of moments for which their window has no room, and the number of
+// the next block. It is half a cache line.
 type block struct {
-	at   [blockLen]moment
-	next uint32 // 0: none
+	at   [blockLen]uint32
+	next uint32
+	_    [2]uint32
 }
 
 const blockLen = 5
 
-// blocks hands out blocks by number, from 1. They lie in chunks without pointers, which the garbage
-// collector need not scan. Blocks are taken from the first chunks with a free one. No block stays
-// in use longer than its moments count, so the last chunks become empty soon after a flood and are
-// released.
+// blocks hands out blocks by number, from 1. They lie in chunks, and are taken from the first
+// chunks with a free one. No block stays in use longer than its moments count, so the last chunks
+// become empty soon after a flood and are released.
 type blocks struct {
 	chunks []chunk
 	first  int // no earlier chunk has a free block
 	// empty is the number, from 1, of an empty chunk that is kept, so that taking and freeing a
-	// block in turn does not allocate.
+	// block in turn does not take chunks.
 	empty int
+	pool  *pool[chunkBlocks]
 }
 
 type chunk struct {
-	blocks *[chunkLen]block // nil: released
-	free   uint64           // a bit for each block
+	blocks *chunkBlocks // nil: released
+	free   uint64       // a bit for each block
 }
+
+type chunkBlocks [chunkLen]block
 
 const (
 	chunkLen = 64
@@ -36,7 +39,7 @@ const (
 // at returns the block with number n. The pointer is valid until the block is freed.
 func (b *blocks) at(n uint32) *block { return &b.chunks[(n-1)/chunkLen].blocks[(n-1)%chunkLen] }
 
-// take hands out a block. It has no next block; its moments are those of an earlier use.
+// take hands out a block, whose content is that of an earlier use.
 func (b *blocks) take() uint32 {
 	for b.first < len(b.chunks) && b.chunks[b.first].free == 0 {
 		b.first++
@@ -46,27 +49,24 @@ func (b *blocks) take() uint32 {
 	}
 	c := &b.chunks[b.first]
 	if c.blocks == nil {
-		c.blocks = new([chunkLen]block)
+		c.blocks = b.pool.take()
 	}
 	if b.empty == b.first+1 {
 		b.empty = 0
 	}
 	i := bits.TrailingZeros64(c.free)
 	c.free &^= 1 << i
-	c.blocks[i].next = 0
 	return uint32(b.first*chunkLen+i) + 1
 }
 
-// free takes back block n and returns the number of the next one.
-func (b *blocks) free(n uint32) (next uint32) {
-	next = b.at(n).next
+// free takes back block n.
+func (b *blocks) free(n uint32) {
 	i := int(n-1) / chunkLen
 	b.first = min(b.first, i)
 	c := &b.chunks[i]
 	if c.free |= 1 << ((n - 1) % chunkLen); c.free == allFree {
 		b.release(i)
 	}
-	return next
 }
 
 // release keeps the empty chunk i or the empty chunk that is already kept, whichever comes first,
@@ -78,5 +78,7 @@ func (b *blocks) release(i int) {
 		return
 	}
 	b.empty = min(was, i) + 1
-	b.chunks[max(was, i)].blocks = nil
+	c := &b.chunks[max(was, i)]
+	b.pool.put(c.blocks)
+	c.blocks = nil
 }

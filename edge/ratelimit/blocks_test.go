@@ -10,27 +10,28 @@ import (
 func TestBlocks(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		var b blocks
+		b := blocks{pool: &pool[chunkBlocks]{}}
 		var taken []uint32
-		marks := map[uint32]moment{}
+		marks := map[uint32]uint32{}
 		most := 0
 		for i := range 5000 {
 			growing := i/300%2 == 0
 			if len(taken) == 0 || growing == (r.IntN(10) > 0) {
 				n := b.take()
-				if _, ok := marks[n]; ok || n == 0 || b.at(n).next != 0 {
-					t.Fatalf("seed %d: take returned block %d, in use: %v, next %d", seed, n, ok, b.at(n).next)
+				if _, ok := marks[n]; ok || n == 0 {
+					t.Fatalf("seed %d: take returned block %d, in use: %v", seed, n, ok)
 				}
-				marks[n], taken = moment(i), append(taken, n)
-				b.at(n).at[0], b.at(n).next = moment(i), n
+				marks[n], taken = uint32(i), append(taken, n)
+				b.at(n).at[0] = uint32(i)
 			} else {
 				j := r.IntN(len(taken))
 				n := taken[j]
 				taken[j] = taken[len(taken)-1]
 				taken = taken[:len(taken)-1]
-				if b.at(n).at[0] != marks[n] || b.free(n) != n {
+				if b.at(n).at[0] != marks[n] {
 					t.Fatalf("seed %d: block %d was modified while it was in use", seed, n)
 				}
+				b.free(n)
 				delete(marks, n)
 			}
 			if most = max(most, len(taken)); len(b.chunks) > most/chunkLen+1 {
@@ -42,7 +43,7 @@ func TestBlocks(t *testing.T) {
 
 // Taking a block and freeing it again and again allocates nothing.
 func TestBlockIsReused(t *testing.T) {
-	var b blocks
+	b := blocks{pool: &pool[chunkBlocks]{}}
 	if n := testing.AllocsPerRun(100, func() { b.free(b.take()) }); n != 0 {
 		t.Errorf("take and free allocate %v times", n)
 	}

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"net/netip"
 	"runtime"
@@ -61,21 +62,35 @@ func TestSharedWindowGoesOn(t *testing.T) {
 	}
 }
 
-// Tokens share a window with those that have the same first 16 bits, then 8 bits, and never with
-// addresses.
+// Tokens share a window with those that have the same first 16 bits of the hash, then 8 bits, and
+// never with addresses.
 func TestTokensAboveTheCeiling(t *testing.T) {
 	l := New(Limit{1, time.Minute}, Options{MaxClients: 1})
 	l.Allow(alice, t0)
+	n := uint64(0)
+	next := func(accept func(bits uint64) bool) (token [16]byte) {
+		for ok := false; !ok; n++ {
+			binary.BigEndian.PutUint64(token[:], n)
+			ok = accept(keyOfToken(l.seed, token).bits >> 48)
+		}
+		return token
+	}
+	var bits uint64
+	first := next(func(b uint64) bool { bits = b; return true })
+	near := func(b uint64) bool { return b == bits }
+	wide := func(b uint64) bool { return b != bits && b>>8 == bits>>8 }
+	other := func(b uint64) bool { return b>>8 != bits>>8 }
 	for i, row := range []struct {
 		token [16]byte
 		ok    bool
-	}{
-		{[16]byte{1, 2, 3}, true}, {[16]byte{1, 2, 4}, false}, // the ceiling of shared windows is 1
-		{[16]byte{1, 3}, true}, {[16]byte{1, 4}, false}, {[16]byte{2}, true}, {[16]byte{192, 0, 2, 2}, true},
-	} {
+	}{{first, true}, {next(near), false}, // the ceiling of shared windows is 1
+		{next(wide), true}, {next(wide), false}, {next(other), true}} {
 		if d := l.AllowKey(row.token, t0); d.OK != row.ok {
 			t.Errorf("token %d: %+v", i, d)
 		}
+	}
+	if d := l.Allow(bob, t0); !d.OK {
+		t.Errorf("an address: %+v", d)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestIdleClientsExpire(t *testing.T) {
 	if got := l.Stats().Clients; got != n+1 {
 		t.Fatalf("%d clients, want %d", got, n+1)
 	}
-	l.Sweep(t0.Add(time.Minute - 1))
+	l.Sweep(t0.Add(time.Minute - l.tick))
 	if got := l.Stats().Clients; got != n+1 {
 		t.Fatalf("%d clients just before a window is over, want %d", got, n+1)
 	}
@@ -102,8 +102,8 @@ func TestScansAreFew(t *testing.T) {
 	for i := range l.shards {
 		s := &l.shards[i]
 		l.sweep(s, 0, at)
-		if due := s.tables[0].due - at; due != 15*time.Second {
-			t.Fatalf("the next scan is due in %v, want a quarter of the window", due)
+		if due := time.Duration(s.tables[0].due-at) * l.tick; due != 30*time.Second {
+			t.Fatalf("the next scan is due in %v, want half of the window", due)
 		}
 	}
 }
@@ -154,20 +154,23 @@ func TestBlocksAreReleased(t *testing.T) {
 	}
 }
 
-// A call moves one table at most, and a client of ten calls needs no block besides its window of
-// two cache lines.
+// A call moves one table at most, and a client of twelve calls needs no block besides its window of
+// one cache line.
 func TestSizes(t *testing.T) {
 	if got := unsafe.Sizeof(table{}); got != 32<<10 {
-		t.Errorf("a table is %d bytes, want 32 KiB: the allocator's largest size", got)
+		t.Errorf("a table is %d bytes, want 32 KiB", got)
 	}
-	if got := unsafe.Sizeof(window{}); got != 128 {
-		t.Errorf("a window is %d bytes, want 128", got)
+	if got := unsafe.Sizeof(window{}); got != 64 {
+		t.Errorf("a window is %d bytes, want 64", got)
+	}
+	if got := unsafe.Sizeof(block{}); got != 32 {
+		t.Errorf("a block is %d bytes, want 32", got)
 	}
 	l := New(Limit{60, time.Minute}, Options{})
-	for range 10 {
+	for range 12 {
 		l.Allow(alice, t0)
 	}
 	if _, chunks := size(l); chunks > 0 {
-		t.Error("a client of ten calls has a block")
+		t.Error("a client of twelve calls has a block")
 	}
 }

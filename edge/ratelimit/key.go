@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"net/netip"
 )
 
@@ -18,14 +19,13 @@ func ClientKey(addr netip.Addr) netip.Prefix {
 	return p
 }
 
-// A key names a window. It is an address or a token, cut to the bits that count.
+// A key names a window. It is an address cut to the bits that count, or a hash of a token.
 type key struct {
-	bits uint64 // the first 64; an IPv4 address is in the upper 32
-	rest uint64 // the second half of a token
+	bits uint64 // an IPv4 address is in the upper 32
 	kind kind
 }
 
-type kind uint64 // not smaller: a key without padding is hashed and compared as 24 bytes of memory
+type kind uint8
 
 const (
 	noWindow    kind = iota // an empty slot
@@ -35,7 +35,7 @@ const (
 	v6Client                // /64
 	v6Near                  // /48
 	v6Wide                  // /16
-	tokenClient             // all 128 bits
+	tokenClient             // all bits of the hash
 	tokenNear               // 16
 	tokenWide               // 8
 	kinds
@@ -51,15 +51,17 @@ var sharedBits = [kinds]int{v4Near: 24, v4Wide: 8, v6Near: 48, v6Wide: 16, token
 func keyOf(addr netip.Addr) key {
 	if addr.Is4() || addr.Is4In6() {
 		a := addr.As4()
-		return key{bits: uint64(binary.BigEndian.Uint32(a[:])) << 32, kind: v4Client}
+		return key{uint64(binary.BigEndian.Uint32(a[:])) << 32, v4Client}
 	}
 	a := addr.As16()
-	return key{bits: binary.BigEndian.Uint64(a[:8]), kind: v6Client}
+	return key{binary.BigEndian.Uint64(a[:8]), v6Client}
 }
 
-// keyOfToken returns the key of a client identified by a token.
-func keyOfToken(token [16]byte) key {
-	return key{binary.BigEndian.Uint64(token[:8]), binary.BigEndian.Uint64(token[8:]), tokenClient}
+// keyOfToken returns the key of a client identified by a token. Nobody can choose tokens with the
+// same key, because the seed is random, and a million tokens have two of the same key with a
+// probability of 1 in 37 million.
+func keyOfToken(seed maphash.Seed, token [16]byte) key {
+	return key{maphash.Comparable(seed, token), tokenClient}
 }
 
 // near returns the key of the window that k shares above the ceiling of clients; wide returns that
@@ -71,3 +73,6 @@ func (k key) widen(steps kind) key {
 	to := k.kind + steps
 	return key{bits: k.bits &^ (1<<(64-sharedBits[to]) - 1), kind: to}
 }
+
+// hash returns the hash by which the window of k is found.
+func (k key) hash(seed maphash.Seed) uint64 { return maphash.Comparable(seed, k.bits) }

@@ -44,6 +44,21 @@ func ParseLimit(s string) (Limit, error) {
 	return Limit{int(n), w}, nil
 }
 
+// tick returns the step of the clock on which l is exact, such as 20 ns for a minute and 50 µs for
+// a day: a divisor of a second, so that a window has whole ticks, and at most 1<<32 of them. Up to
+// an hour it is a divisor of a microsecond, which is the step of the windows that edges share.
+func (l Limit) tick() time.Duration {
+	tick := time.Duration(1)
+	for i := 0; l.Window/tick > 1<<32; i++ {
+		if i%3 == 1 {
+			tick += tick * 3 / 2
+		} else {
+			tick *= 2
+		}
+	}
+	return tick
+}
+
 // Off reports whether l lets everything through.
 func (l Limit) Off() bool { return l.N <= 0 || l.Window <= 0 }
 

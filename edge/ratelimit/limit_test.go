@@ -59,6 +59,17 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// A window has a whole number of ticks, at least a billion, which fits into 32 bits. Up to an hour
+// a microsecond has one, too.
+func TestTick(t *testing.T) {
+	for window := time.Second; window <= MaxWindow; window += time.Second {
+		l := Limit{1, window}
+		if n := window / l.tick(); window%l.tick() != 0 || n > 1<<32 || n < 1e9 || window <= time.Hour && time.Microsecond%l.tick() != 0 {
+			t.Fatalf("a window of %v has %d ticks of %v", window, n, l.tick())
+		}
+	}
+}
+
 func TestClientKey(t *testing.T) {
 	for addr, want := range map[string]string{
 		"192.0.2.1":              "192.0.2.1/32",

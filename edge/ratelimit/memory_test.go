@@ -46,9 +46,11 @@ func memory(t testing.TB, n uint32) (most int64) {
 	return most
 }
 
-// mapped returns the bytes of tables outside of the heap.
-func mapped(l *Limiter) (n int64) {
-	for _, s := range l.tables.slabs {
+// mapped returns the bytes of tables and blocks outside of the heap.
+func mapped(l *Limiter) int64 { return mappedBy(l.pools.tables) + mappedBy(l.pools.chunks) }
+
+func mappedBy[T any](p *pool[T]) (n int64) {
+	for _, s := range p.slabs {
 		if s.mapped != nil {
 			n += slabs.HugePage
 		}

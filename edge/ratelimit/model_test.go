@@ -17,12 +17,12 @@ import (
 type model struct {
 	limit Limit
 	max   int
-	calls map[key][]moment
+	calls map[key][]time.Duration
 }
 
 // expire removes the calls that do not count at now.
-func (n *model) expire(k key, now moment) {
-	n.calls[k] = slices.DeleteFunc(n.calls[k], func(at moment) bool { return now-at >= n.limit.Window })
+func (n *model) expire(k key, now time.Duration) {
+	n.calls[k] = slices.DeleteFunc(n.calls[k], func(at time.Duration) bool { return now-at >= n.limit.Window })
 	if len(n.calls[k]) == 0 {
 		delete(n.calls, k)
 	}
@@ -50,7 +50,7 @@ func (n *model) window(own key) key {
 	return own.wide()
 }
 
-func (n *model) allow(k key, now moment) Decision {
+func (n *model) allow(k key, now time.Duration) Decision {
 	d := Decision{OK: len(n.calls[k]) < n.limit.N}
 	if d.OK {
 		n.calls[k] = append(n.calls[k], now)
@@ -62,34 +62,43 @@ func (n *model) allow(k key, now moment) Decision {
 	return d
 }
 
-// A pair is a limiter and its model, which get the same calls. Below the ceiling the model follows
-// each shard's clock. Above the ceiling all idle windows are swept out before each call, so that it
-// is certain which window a client gets.
+// A pair is a limiter and its model, which get the same calls. The model's times are rounded down
+// to a tick. Below the ceiling it follows each shard's clock. Above the ceiling all idle windows
+// are swept out before each call, so that it is certain which window a client gets.
 type pair struct {
 	l           *Limiter
 	model       model
-	clocks      [numShards]moment
+	clocks      [numShards]time.Duration
 	overCeiling bool
 }
 
 func newPair(limit Limit, ceiling int) *pair {
 	p := &pair{l: New(limit, Options{MaxClients: ceiling}), overCeiling: ceiling > 0}
-	p.model = model{limit, int(p.l.max), map[key][]moment{}}
+	p.model = model{limit, int(p.l.max), map[key][]time.Duration{}}
 	for i := range p.clocks {
 		p.clocks[i] = -forever
 	}
 	return p
 }
 
-func (p *pair) sweep(at moment) {
+func (p *pair) sweep(at time.Duration) {
 	p.l.Sweep(p.l.base.Add(at))
 	for i := range p.clocks {
-		p.clocks[i] = max(p.clocks[i], at)
+		p.clocks[i] = max(p.clocks[i], p.rounded(at))
 	}
 }
 
+// rounded returns the tick of at.
+func (p *pair) rounded(at time.Duration) time.Duration {
+	down := at.Truncate(p.l.tick)
+	if down > at {
+		down -= p.l.tick
+	}
+	return down
+}
+
 // call makes a call in both.
-func (p *pair) call(own key, at moment) (got, want Decision) {
+func (p *pair) call(own key, at time.Duration) (got, want Decision) {
 	window := own
 	if p.overCeiling {
 		p.sweep(at)
@@ -98,14 +107,14 @@ func (p *pair) call(own key, at moment) (got, want Decision) {
 		}
 		window = p.model.window(own)
 	}
-	clock := &p.clocks[maphash.Comparable(p.l.seed, own)%numShards]
-	*clock = max(*clock, at)
+	clock := &p.clocks[own.hash(p.l.seed)%numShards]
+	*clock = max(*clock, p.rounded(at))
 	p.model.expire(window, *clock)
 	return p.l.allow(own, p.l.base.Add(at)), p.model.allow(window, *clock)
 }
 
 // check makes a call in both and compares the decisions.
-func (p *pair) check(t *testing.T, own key, at moment) Decision {
+func (p *pair) check(t *testing.T, own key, at time.Duration) Decision {
 	t.Helper()
 	got, want := p.call(own, at)
 	if got != want {
@@ -121,20 +130,20 @@ func TestAgainstModel(t *testing.T) {
 	sequential.Test(t)
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		limit := Limit{1 + r.IntN(90), time.Duration(1+r.IntN(90)) * time.Second}
+		limit := randomLimit(r)
 		ceiling, clients := 0, 1+r.IntN(30)
 		if seed%3 == 1 {
 			ceiling = 1 + r.IntN(12)
 		} else if seed%10 == 0 {
 			clients = 20_000
 		}
-		p, now := newPair(limit, ceiling), moment(0)
+		p, now := newPair(limit, ceiling), time.Duration(0)
 		calls := 3000 + 4*clients
 		for range calls {
 			now += pause(r, limit, clients)
-			own := randomKey(r, clients)
-			if d := p.check(t, own, now-late(r)); !d.OK && r.IntN(10) == 0 {
-				now = max(now, p.clocks[maphash.Comparable(p.l.seed, own)%numShards]) + d.RetryAfter
+			own := randomKey(r, p.l.seed, clients)
+			if d := p.check(t, own, now-late(r, limit)); !d.OK && r.IntN(10) == 0 {
+				now = max(now, p.clocks[own.hash(p.l.seed)%numShards]) + d.RetryAfter
 				if d := p.check(t, own, now); !d.OK && ceiling == 0 {
 					t.Fatalf("seed %d: refused after a Retry-After: %+v", seed, d)
 				}
@@ -146,27 +155,39 @@ func TestAgainstModel(t *testing.T) {
 	}
 }
 
-// pause returns a pause after which the limit is sometimes reached.
-func pause(r *rand.Rand, limit Limit, clients int) moment {
-	switch r.IntN(20 * max(1, clients/100)) {
-	case 0: // exactly when a place frees, or a nanosecond before
-		return limit.Window - moment(r.IntN(2))
+// randomLimit returns a limit whose window has ticks of any length, and sometimes many blocks.
+func randomLimit(r *rand.Rand) Limit {
+	l := Limit{1 + r.IntN(90), time.Duration(1+r.IntN(90)) * time.Second}
+	switch r.IntN(4) {
+	case 0:
+		l.N *= 1 + r.IntN(8)
 	case 1:
-		return moment(r.Int64N(3 * int64(limit.Window)))
+		l.Window *= time.Duration(1 + r.IntN(960)) // up to a day
 	}
-	return moment(r.Int64N(int64(limit.Window) / int64(limit.N)))
+	return l
+}
+
+// pause returns a pause after which the limit is sometimes reached.
+func pause(r *rand.Rand, limit Limit, clients int) time.Duration {
+	switch r.IntN(20 * max(1, clients/100)) {
+	case 0: // exactly when a place frees, or a tick before
+		return limit.Window - time.Duration(r.IntN(2))*limit.tick()
+	case 1:
+		return time.Duration(r.Int64N(3 * int64(limit.Window)))
+	}
+	return time.Duration(r.Int64N(int64(limit.Window) / int64(limit.N)))
 }
 
 // late returns by how much a call is out of order.
-func late(r *rand.Rand) moment {
+func late(r *rand.Rand, limit Limit) time.Duration {
 	if r.IntN(10) > 0 {
 		return 0
 	}
-	return moment(r.Int64N(int64(100 * time.Second)))
+	return time.Duration(r.Int64N(int64(2 * limit.Window)))
 }
 
 // randomKey returns the key of one of n clients: an address in one of its forms, or a token.
-func randomKey(r *rand.Rand, n int) key {
+func randomKey(r *rand.Rand, seed maphash.Seed, n int) key {
 	i := uint32(r.IntN(n)) * 0x3007 // some clients share a network
 	var token [16]byte
 	a := netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, i)))
@@ -181,7 +202,7 @@ func randomKey(r *rand.Rand, n int) key {
 		return keyOf(netip.AddrFrom16(token))
 	}
 	binary.BigEndian.PutUint32(token[:], i)
-	return keyOfToken(token)
+	return keyOfToken(seed, token)
 }
 
 // FuzzAllow compares a limiter with its model for any history, in which three bytes are a client,
@@ -191,19 +212,19 @@ func FuzzAllow(f *testing.F) {
 	f.Add(uint8(15), uint8(2), []byte{0, 0, 0, 1, 0, 0, 2, 3, 9, 3, 0, 0, 0, 1, 0})
 	f.Fuzz(func(t *testing.T, n, ceiling uint8, history []byte) {
 		limit := Limit{1 + int(n), 10 * time.Second}
-		p, now := newPair(limit, int(ceiling)), moment(0)
+		p, now := newPair(limit, int(ceiling)), time.Duration(0)
 		for ; len(history) >= 3; history = history[3:] {
-			who, how, long := history[0], history[1], moment(history[2])
+			who, how, long := history[0], history[1], time.Duration(history[2])
 			own := keyOf(netip.AddrFrom4([4]byte{1 + who>>7, who >> 4 & 3, who >> 2 & 3, who & 3}))
 			switch how % 5 {
 			case 0:
-				now += long * limit.Window / moment(limit.N) / 16
+				now += long * limit.Window / time.Duration(limit.N) / 16
 			case 1:
-				now += limit.Window - long%2
+				now += limit.Window - long%2*limit.tick()
 			case 2:
 				now -= long * time.Second / 8
 			case 3:
-				own = keyOfToken([16]byte{0: who, 15: who & 1})
+				own = keyOfToken(p.l.seed, [16]byte{0: who, 15: who & 1})
 			case 4:
 				p.sweep(now)
 			}

@@ -8,64 +8,80 @@ import (
 	"github.com/iconedge/iconedge/edge/slabs"
 )
 
-// A pool hands out tables, which lie in slabs of memory. A slab without a table in use is released,
-// except for one, so that taking and returning a table in turn maps nothing.
-type pool struct {
+// A pool hands out values, such as tables, which lie in slabs of memory. A slab without a value in
+// use is released, except for one, so that taking and returning a value in turn maps nothing.
+type pool[T any] struct {
 	mu    sync.Mutex
-	slabs []*slab
+	slabs []*slab[T]
 }
 
-// A slab is memory for slabTables tables: one huge page.
-type slab struct {
+// A slab is one huge page of values.
+type slab[T any] struct {
 	mapped []byte // nil: the slab is on the heap, because nothing can be mapped
-	tables *[slabTables]table
-	free   uint64 // a bit for each table
+	values []T
+	free   []uint64 // a bit for each value
+	used   int
 }
 
-const slabTables = slabs.HugePage / int(unsafe.Sizeof(table{}))
-
-// take returns an empty table.
-func (p *pool) take() *table {
+// take returns a value of zeros.
+func (p *pool[T]) take() *T {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.slabs {
-		if s.free != 0 {
-			i := bits.TrailingZeros64(s.free)
-			s.free &^= 1 << i
-			return &s.tables[i]
+		if s.used < len(s.values) {
+			return s.take()
 		}
 	}
-	s := newSlab(len(p.slabs) > 0)
-	s.free = allFree &^ 1
+	s := newSlab[T](len(p.slabs) > 0)
 	p.slabs = append(p.slabs, s)
-	return &s.tables[0]
+	return s.take()
 }
 
-// newSlab returns a slab of empty tables, with huge pages or without. The first slab of a limiter
-// has none, because most limiters have few clients, and these would make all of it resident.
-func newSlab(huge bool) *slab {
-	mapped := slabs.Map(2 * slabs.HugePage)
-	if mapped == nil {
-		return &slab{tables: new([slabTables]table)}
+// newSlab returns a slab of values, with huge pages or without. The first slab of a limiter has
+// none, because most limiters have few clients, and these would make all of it resident.
+func newSlab[T any](huge bool) *slab[T] {
+	var value T
+	n := slabs.HugePage / int(unsafe.Sizeof(value))
+	s := &slab[T]{mapped: slabs.Map(2 * slabs.HugePage), free: make([]uint64, (n+63)/64)}
+	for i := range n {
+		s.free[i/64] |= 1 << (i % 64)
 	}
-	memory := mapped
+	if s.mapped == nil {
+		s.values = make([]T, n)
+		return s
+	}
+	memory := s.mapped
 	if huge {
-		memory = slabs.Huge(mapped)
+		memory = slabs.Huge(s.mapped)
 	}
-	return &slab{mapped: mapped, tables: (*[slabTables]table)(unsafe.Pointer(&memory[0]))}
+	s.values = unsafe.Slice((*T)(unsafe.Pointer(&memory[0])), n)
+	return s
 }
 
-// put takes back a table.
-func (p *pool) put(t *table) {
-	*t = table{}
+func (s *slab[T]) take() *T {
+	for i, free := range s.free {
+		if free != 0 {
+			s.free[i] &= free - 1
+			s.used++
+			return &s.values[i*64+bits.TrailingZeros64(free)]
+		}
+	}
+	panic("the slab is full")
+}
+
+// put takes back a value.
+func (p *pool[T]) put(v *T) {
+	var zero T
+	*v = zero
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	spare := -1
 	for i, s := range p.slabs {
-		if n, ok := s.indexOf(t); ok {
-			s.free |= 1 << n
+		if n, ok := s.indexOf(v); ok {
+			s.free[n/64] |= 1 << (n % 64)
+			s.used--
 		}
-		if s.free != allFree {
+		if s.used > 0 {
 			continue
 		}
 		if spare >= 0 {
@@ -76,14 +92,15 @@ func (p *pool) put(t *table) {
 	}
 }
 
-// indexOf returns the index of a table in the slab, if it is one of it.
-func (s *slab) indexOf(t *table) (i uintptr, ok bool) {
-	off := uintptr(unsafe.Pointer(t)) - uintptr(unsafe.Pointer(s.tables))
-	return off / unsafe.Sizeof(*t), off < unsafe.Sizeof(*s.tables)
+// indexOf returns the index of a value in the slab, if it is one of it.
+func (s *slab[T]) indexOf(v *T) (i int, ok bool) {
+	off := uintptr(unsafe.Pointer(v)) - uintptr(unsafe.Pointer(&s.values[0]))
+	i = int(off / unsafe.Sizeof(*v))
+	return i, i >= 0 && i < len(s.values)
 }
 
 // release releases slab i.
-func (p *pool) release(i int) {
+func (p *pool[T]) release(i int) {
 	if m := p.slabs[i].mapped; m != nil {
 		slabs.Unmap(m)
 	}
@@ -92,9 +109,21 @@ func (p *pool) release(i int) {
 	p.slabs = p.slabs[:last]
 }
 
-// releaseAll releases all slabs. No table may be in use.
-func (p *pool) releaseAll() {
+// releaseAll releases all slabs. No value may be in use.
+func (p *pool[T]) releaseAll() {
 	for len(p.slabs) > 0 {
 		p.release(len(p.slabs) - 1)
 	}
+}
+
+// pools hold the memory of a limiter.
+type pools struct {
+	tables *pool[table]
+	chunks *pool[chunkBlocks]
+}
+
+// release releases all of p, none of which may be in use.
+func (p pools) release() {
+	p.tables.releaseAll()
+	p.chunks.releaseAll()
 }

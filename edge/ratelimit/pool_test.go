@@ -5,40 +5,48 @@ import (
 	"testing"
 )
 
-// A pool hands out tables that are empty and in no other use, and keeps at most one slab that has
+// A pool hands out values that are empty and in no other use, and keeps at most one slab that has
 // none in use.
 func TestPool(t *testing.T) {
+	testPool(t, 1000, func(r *rand.Rand, t *table) {
+		t.used, t.windows[r.IntN(tableLen)].counts = 1, 1
+	})
+	testPool(t, 6000, func(r *rand.Rand, c *chunkBlocks) { c[r.IntN(chunkLen)].next = 1 })
+}
+
+func testPool[T comparable](t *testing.T, most int, use func(*rand.Rand, *T)) {
+	var p pool[T]
+	var zero T
 	r := rand.New(rand.NewPCG(1, 4))
-	var p pool
-	inUse := map[*table]bool{}
-	for step := range 4000 {
-		grow := step/1000%2 == 0 // then shrink
+	inUse := map[*T]bool{}
+	for step := range 4 * most {
+		grow := step/most%2 == 0 // then shrink
 		if len(inUse) == 0 || r.IntN(10) < 8 == grow {
-			tab := p.take()
-			if inUse[tab] || *tab != (table{}) {
-				t.Fatal("a table was handed out twice, or is not empty")
+			v := p.take()
+			if inUse[v] || *v != zero {
+				t.Fatal("a value was handed out twice, or is not empty")
 			}
-			tab.used, tab.windows[r.IntN(tableLen)].kind = 1, 1
-			inUse[tab] = true
+			use(r, v)
+			inUse[v] = true
 			continue
 		}
-		for tab := range inUse {
-			p.put(tab)
-			delete(inUse, tab)
+		for v := range inUse {
+			p.put(v)
+			delete(inUse, v)
 			break
 		}
 		empty := 0
 		for _, s := range p.slabs {
-			if s.free == allFree {
+			if s.used == 0 {
 				empty++
 			}
 		}
 		if empty > 1 {
-			t.Fatalf("%d slabs without a table in use", empty)
+			t.Fatalf("%d slabs without a value in use", empty)
 		}
 	}
-	for tab := range inUse {
-		p.put(tab)
+	for v := range inUse {
+		p.put(v)
 	}
 	if len(p.slabs) != 1 {
 		t.Errorf("%d slabs are left, want 1", len(p.slabs))

@@ -2,13 +2,13 @@
 // begins, do more calls than the limit get through, a client that keeps to the limit is never
 // refused, and a refused call does not count.
 //
-// It stores the moment of every call that gets through, to the nanosecond, as long as it counts, in
-// tables without pointers outside of the heap, and removes a client some time after its last call
-// has left the window. A client is an address (Allow) or a token (AllowKey). Above a ceiling of
-// clients, new ones share the window of their IPv4 /24 or IPv6 /48, or of the tokens with the same
-// first bits, so that every client is counted and memory stays bounded. The caller passes the time,
-// and the client's address behind proxies. The package imports package slabs besides the standard
-// library.
+// It stores the moment of every call that gets through as long as it counts, in tables without
+// pointers outside of the heap, and removes a client some time after its last call has left the
+// window. Its clock ticks at least a billion times in a window. A client is an address (Allow) or
+// a token (AllowKey). Above a ceiling of clients, new ones share the window of their IPv4 /24 or
+// IPv6 /48, or of the tokens whose hashes have the same first bits, so that every client is counted
+// and memory stays bounded. The caller passes the time, and the client's address behind proxies.
+// The package imports package slabs besides the standard library.
 package ratelimit
 
 import (
@@ -49,10 +49,12 @@ type Stats struct {
 // A Limiter holds the windows of all clients of one class of calls. It is safe for concurrent use.
 type Limiter struct {
 	limit  Limit
-	base   time.Time // the zero of the windows' clock; monotonic if now is
+	base   time.Time // a time on the clock of windows; monotonic if now is
+	tick   time.Duration
+	length moment // of a window
 	seed   maphash.Seed
 	max    int64 // ceiling of clients; that of shared windows is a quarter
-	tables *pool
+	pools  pools
 
 	_             [64]byte // separates the fields that change from those that do not
 	clients       atomic.Int64
@@ -68,11 +70,14 @@ func New(limit Limit, o Options) *Limiter {
 	if o.MaxClients <= 0 {
 		o.MaxClients = defaultMaxClients
 	}
-	l := &Limiter{limit: limit, base: time.Now(), seed: maphash.MakeSeed(), max: int64(o.MaxClients), tables: &pool{}}
+	l := &Limiter{limit: limit, base: time.Now(), seed: maphash.MakeSeed(), max: int64(o.MaxClients)}
+	l.pools = pools{&pool[table]{}, &pool[chunkBlocks]{}}
+	l.tick = limit.tick()
+	l.length = moment(limit.Window / l.tick)
 	for i := range l.shards {
-		l.shards[i].init(limit.Window, l.tables)
+		l.shards[i].init(l.length, l.seed, l.pools)
 	}
-	runtime.AddCleanup(l, (*pool).releaseAll, l.tables)
+	runtime.AddCleanup(l, pools.release, l.pools)
 	return l
 }
 
@@ -90,10 +95,9 @@ func (l *Limiter) Allow(client netip.Addr, now time.Time) Decision {
 
 // AllowKey is Allow for a client identified by something other than its address, such as the first
 // half of the SHA-256 of its token. No key is the same client as an address. Above the ceiling new
-// keys share a window with those that have the same first 16 bits, so keys should be spread evenly,
-// as hashes are.
+// keys share a window with those whose hashes have the same first 16 bits.
 func (l *Limiter) AllowKey(client [16]byte, now time.Time) Decision {
-	return l.allow(keyOfToken(client), now)
+	return l.allow(keyOfToken(l.seed, client), now)
 }
 
 func (l *Limiter) allow(own key, now time.Time) Decision {
@@ -107,12 +111,15 @@ func (l *Limiter) allow(own key, now time.Time) Decision {
 	return l.allowOverCeiling(own, at)
 }
 
-// forever is longer than the time between any two calls. Sums of a few moments within it do not
-// overflow.
-const forever = moment(1 << 61)
+// A moment is a time on a limiter's clock, in ticks. It is not negative.
+type moment int64
+
+// forever is longer than the time between any two calls. It is a whole number of ticks, and twice
+// as long does not overflow.
+const forever = 1 << 61 / time.Second * time.Second
 
 func (l *Limiter) moment(now time.Time) moment {
-	return min(max(now.Sub(l.base), -forever), forever)
+	return moment(uint64(min(max(now.Sub(l.base), -forever), forever)+forever) / uint64(l.tick))
 }
 
 // allowOverCeiling handles calls while there are too many clients, or were recently. A client that
@@ -172,7 +179,7 @@ const expireEvery = 32
 // take counts the call in the window of k, or refuses it. It is not ok if k has no window and none
 // was created.
 func (l *Limiter) take(k key, at moment, when createMode) (d Decision, ok bool) {
-	hash := maphash.Comparable(l.seed, k)
+	hash := k.hash(l.seed)
 	s := &l.shards[hash%numShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,13 +191,18 @@ func (l *Limiter) take(k key, at moment, when createMode) (d Decision, ok bool) 
 		l.removed(s.expireNext())
 	}
 	w := s.table(hash).find(k, hash)
-	if w.kind == 0 {
+	if w.counts.kind() == noWindow {
 		if !l.reserve(k.kind, when) {
 			return d, false
 		}
 		w = s.add(k, hash)
 	}
-	return w.take(&s.blocks, l.limit, s.clock), true
+	ok, left, frees := w.take(&s.blocks, l.limit.N, l.length, s.clock)
+	d = Decision{OK: ok, Remaining: left, Reset: time.Duration(frees-s.clock) * l.tick}
+	if !ok {
+		d.RetryAfter = ceilSeconds(d.Reset)
+	}
+	return d, true
 }
 
 // reserve counts one more window of k's kind, if it may be created. Wide windows need no ceiling,

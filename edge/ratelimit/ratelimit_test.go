@@ -25,7 +25,7 @@ func TestAllow(t *testing.T) {
 		{0, true, 1, 60 * time.Second},
 		{30 * time.Second, true, 0, 30 * time.Second},
 		{59 * time.Second, false, 0, time.Second},
-		{60*time.Second - 1, false, 0, 1},
+		{60*time.Second - l.tick, false, 0, l.tick},
 		{60 * time.Second, true, 0, 30 * time.Second}, // the first call is a full minute old
 		{61 * time.Second, false, 0, 29 * time.Second},
 		{90 * time.Second, true, 0, 30 * time.Second},
@@ -90,6 +90,27 @@ func TestNoWindowHoldsMore(t *testing.T) {
 		if !l.Allow(bob, t0.Add(time.Duration(i/limit.N)*limit.Window)).OK {
 			t.Fatalf("call %d of a client that keeps to the limit is refused", i)
 		}
+	}
+}
+
+// A client can use the largest limit, and get all places back.
+func TestLargestLimit(t *testing.T) {
+	l := New(Limit{MaxN, MaxWindow}, Options{})
+	now := t0
+	for round := range 2 {
+		for i := range MaxN {
+			if d := l.Allow(alice, now); !d.OK || d.Remaining != MaxN-1-i {
+				t.Fatalf("round %d, call %d: %+v", round, i, d)
+			}
+		}
+		if d := l.Allow(alice, now.Add(MaxWindow-time.Second)); d.OK || d.RetryAfter != time.Second {
+			t.Fatalf("round %d, above the limit: %+v", round, d)
+		}
+		now = now.Add(MaxWindow)
+	}
+	l.Sweep(now.Add(MaxWindow))
+	if tables, chunks := size(l); l.Stats() != (Stats{}) || tables > numShards || chunks > 1 {
+		t.Errorf("%+v, %d tables and %d chunks of blocks are left", l.Stats(), tables, chunks)
 	}
 }
 

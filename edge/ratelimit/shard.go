@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"hash/maphash"
 	"sync"
 )
 
@@ -17,13 +18,14 @@ type shard struct {
 	nextTable uint32   // the next table to expire
 	calls     uint32
 	blocks    blocks
-	pool      *pool    // of tables
+	seed      maphash.Seed // of the hash
+	pool      *pool[table]
 	_         [64]byte // the next shard's mutex is in another cache line
 }
 
 // init empties s before its first call.
-func (s *shard) init(length moment, p *pool) {
-	s.clock, s.length, s.shift, s.pool = -forever, length, 64, p
+func (s *shard) init(length moment, seed maphash.Seed, p pools) {
+	s.length, s.shift, s.seed, s.pool, s.blocks.pool = length, 64, seed, p.tables, p.chunks
 }
 
 // start makes the first table.
@@ -44,7 +46,7 @@ func (s *shard) add(k key, hash uint64) *window {
 	t.used++
 	t.due = min(t.due, s.clock+s.length)
 	w := t.find(k, hash)
-	w.hash, w.bits, w.rest, w.kind = hash, k.bits, k.rest, uint8(k.kind)
+	w.bits, w.counts = k.bits, counts(k.kind)*oneKind
 	return w
 }
 
@@ -56,7 +58,7 @@ func (s *shard) split(hash uint64) {
 	t := s.table(hash)
 	first, n := s.slots(t, uint32(hash>>s.shift))
 	other := s.pool.take()
-	t.split(other)
+	t.split(other, s.seed)
 	for i := first + n/2; i < first+n; i++ {
 		s.tables[i] = other
 	}
@@ -98,18 +100,18 @@ func (s *shard) expire(i uint32) (gone tally) {
 	next := moment(never)
 	for i := 0; t.used > 0 && i < tableLen; {
 		w := &t.windows[i]
-		if w.kind == 0 {
+		if w.counts.kind() == noWindow {
 			i++
 			continue
 		}
-		if ends := w.newest() + s.length; ends > s.clock {
+		if ends := w.newest + s.length; ends > s.clock {
 			next = min(next, ends)
 			i++
 			continue
 		}
-		gone.count(kind(w.kind))
+		gone.count(w.counts.kind())
 		w.drop(&s.blocks)
-		t.remove(i) // the loop continues with the window that moves up to i
+		t.remove(i, s.seed) // the loop continues with the window that moves up to i
 	}
 	t.due = max(next, s.clock+s.length/scansPerWindow)
 	s.merge(t, i)
@@ -118,7 +120,7 @@ func (s *shard) expire(i uint32) (gone tally) {
 
 // scansPerWindow is how often a table is expired within a window's length at most, because it costs
 // a scan of the whole table.
-const scansPerWindow = 4
+const scansPerWindow = 2
 
 func (t *tally) count(k kind) {
 	if k.shared() {
@@ -137,7 +139,7 @@ func (s *shard) merge(t *table, i uint32) {
 		if before.depth != t.depth || before.used+t.used > full/2 {
 			return
 		}
-		before.take(t)
+		before.take(t, s.seed)
 		for i := first; i < first+n; i++ {
 			s.tables[i] = before
 		}

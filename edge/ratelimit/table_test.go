@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"hash/maphash"
 	"math/rand/v2"
 	"testing"
 
@@ -14,20 +15,20 @@ func TestTable(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		var tab table
-		there := map[key]uint64{}
+		there := map[key]bool{}
+		bits := lastBits(8*(1+int(seed%4)), int(1+seed%3))
 		for range 2000 {
-			k := key{uint64(r.IntN(8)), uint64(r.IntN(8)), kind(1 + r.IntN(int(kinds)-1))}
-			hash := k.bits<<63 | (0xfe0000+k.rest*0x7fff*(seed%3))<<8
-			w := tab.find(k, hash)
-			if _, ok := there[k]; ok != (w.kind != 0) || ok && !w.is(k) {
-				t.Fatalf("seed %d: %v found: %v, want %v", seed, k, !ok, ok)
+			k := key{bits[r.IntN(len(bits))], kind(1 + r.IntN(int(kinds)-1))}
+			w := tab.find(k, k.hash(hashSeed))
+			if found := w.counts.kind() != noWindow; found != there[k] || found && w.key() != k {
+				t.Fatalf("seed %d: %v found: %v, want %v", seed, k, found, there[k])
 			}
 			switch {
-			case w.kind == 0 && tab.used < full:
-				tab.put(&window{hash: hash, bits: k.bits, rest: k.rest, kind: uint8(k.kind)})
-				there[k] = hash
-			case w.kind != 0 && r.IntN(2) == 0:
-				tab.remove(indexOf(&tab, k))
+			case !there[k] && tab.used < full:
+				tab.put(&window{bits: k.bits, counts: counts(k.kind) * oneKind}, k.hash(hashSeed))
+				there[k] = true
+			case there[k] && r.IntN(2) == 0:
+				tab.remove(indexOf(&tab, k), hashSeed)
 				delete(there, k)
 			case r.IntN(50) == 0:
 				splitAndMerge(t, &tab)
@@ -39,10 +40,22 @@ func TestTable(t *testing.T) {
 	}
 }
 
+var hashSeed = maphash.MakeSeed()
+
+// lastBits returns n keys' bits whose home slots are the last ones of a table.
+func lastBits(n, slots int) (found []uint64) {
+	for bits := uint64(0); len(found) < n; bits++ {
+		if homeSlot(key{bits: bits}.hash(hashSeed)) >= tableLen-slots {
+			found = append(found, bits)
+		}
+	}
+	return found
+}
+
 // indexOf returns the slot of k.
 func indexOf(tab *table, k key) int {
 	for i := range tab.windows {
-		if tab.windows[i].is(k) {
+		if tab.windows[i].key() == k {
 			return i
 		}
 	}
@@ -54,14 +67,15 @@ func splitAndMerge(t *testing.T, tab *table) {
 	t.Helper()
 	before := tab.used
 	other := new(table)
-	tab.split(other)
+	tab.split(other, hashSeed)
 	for i := range tableLen {
-		if tab.windows[i].hash>>63 != 0 || other.windows[i].kind != 0 && other.windows[i].hash>>63 != 1 {
+		a, b := &tab.windows[i], &other.windows[i]
+		if a.counts != 0 && a.key().hash(hashSeed)>>63 != 0 || b.counts != 0 && b.key().hash(hashSeed)>>63 != 1 {
 			t.Fatal("a window is in the wrong table")
 		}
 	}
 	if tab.used+other.used != before || tab.depth != 1 || other.depth != 1 {
 		t.Fatalf("%d and %d windows of %d, depths %d and %d", tab.used, other.used, before, tab.depth, other.depth)
 	}
-	tab.take(other)
+	tab.take(other, hashSeed)
 }

@@ -1,130 +1,158 @@
 package ratelimit
 
-import "time"
-
-// A moment is a time on a limiter's clock, in nanoseconds.
-type moment = time.Duration
-
-// A window holds the moments of one client's calls that count. The oldest and the newest are in its
-// ring. If there are more, those in the middle are in blocks, which are written and read whole, so
-// that most calls do not touch them. A window is two cache lines. The key is in both, so that a
-// processor fetches both at once: a client of ten calls costs one wait for memory.
+// A window holds the moments of one client's calls that count, in one cache line, so that a call
+// waits for memory once. The newest moment is whole. The others are the lower halves of theirs,
+// which suffice, because each is less than a window's length older than the newest.
+//
+// If there are more moments than fit, those in the middle are in a list of blocks, which are
+// written and read whole, so that most calls do not touch them.
 type window struct {
-	hash   uint64 // of the key
-	bits   uint64 // bits, rest and kind are the key
-	rest   uint64
-	ring   [ringLen]moment
-	blocks [2]uint32 // first and last block; 0: none
-	calls  uint32    // the number of moments, in ring and blocks
-	kind   uint8
-	head   uint8 // index in the ring of the oldest moment
-	front  uint8 // number of ring moments older than those in blocks; all if there are no blocks
-	tail   uint8 // number of newer moments, which follow the older ones in the ring
+	bits   uint64 // bits and the kind in counts are the key
+	newest moment
+	older  [mostOlder]uint32 // newest first
+	counts counts
 }
 
-const ringLen = 11
+// With blocks, the last two elements of older name the first block and the spare one, which is
+// after all others and empty, so that adding a block writes to one block only.
+const (
+	mostOlder  = 11
+	firstBlock = mostOlder - 2
+	spareBlock = mostOlder - 1
+)
 
-func (w *window) key() key { return key{w.bits, w.rest, kind(w.kind)} }
+// counts packs the kind of a window and its numbers: of all moments, of those in older, and, with
+// blocks, of the tail, which is the part of older that is newer than the blocks. The front, the
+// rest of older, is older than they are and not empty.
+type counts uint32
 
-// is reports whether w is the window of k.
-func (w *window) is(k key) bool {
-	return w.bits == k.bits && w.rest == k.rest && w.kind == uint8(k.kind)
+const (
+	oneCall  counts = 1
+	oneKind  counts = 1 << 20
+	oneOlder counts = 1 << 24
+	oneTail  counts = 1 << 28
+)
+
+func (c counts) calls() int      { return int(c % oneKind) }
+func (c counts) kind() kind      { return kind(c / oneKind % 16) }
+func (c counts) older() int      { return int(c / oneOlder % 16) }
+func (c counts) tail() int       { return int(c / oneTail) }
+func (c counts) hasBlocks() bool { return c.calls() > 1+c.older() }
+
+func (c counts) with(older, tail int) counts {
+	return c%oneOlder + counts(older)*oneOlder + counts(tail)*oneTail
 }
 
-// take counts a call at now in w, or refuses it.
-func (w *window) take(b *blocks, limit Limit, now moment) Decision {
-	for w.calls > 0 && w.oldest()+limit.Window <= now {
+func (w *window) key() key { return key{w.bits, w.counts.kind()} }
+
+// take counts a call at now in w, or refuses it, if the limit is n calls in a window of length. It
+// returns the number of calls left, and when the next place frees.
+func (w *window) take(b *blocks, n int, length, now moment) (ok bool, left int, frees moment) {
+	for w.counts.calls() > 0 && w.oldest()+length <= now {
 		w.pop(b) // a full window ago, so its place is free
 	}
-	d := Decision{OK: int(w.calls) < limit.N}
-	if d.OK {
+	if ok = w.counts.calls() < n; ok {
 		w.push(b, now)
 	}
-	d.Remaining = limit.N - int(w.calls)
-	d.Reset = w.oldest() + limit.Window - now
-	if !d.OK {
-		d.RetryAfter = ceilSeconds(d.Reset)
-	}
-	return d
+	return ok, n - w.counts.calls(), w.oldest() + length
 }
 
-// oldest and newest return the oldest and the newest moment of w, which must not be empty.
-func (w *window) oldest() moment { return w.ring[w.head] }
-func (w *window) newest() moment { return *w.place(w.front + w.tail - 1) }
-
-// place returns the ith moment in the ring, counted from the oldest.
-func (w *window) place(i uint8) *moment {
-	if i += w.head; i >= ringLen {
-		i -= ringLen // costs less than a remainder
+// oldest returns the oldest moment of w, which must not be empty.
+func (w *window) oldest() moment {
+	n := w.counts.older()
+	if n == 0 {
+		return w.newest
 	}
-	return &w.ring[i]
+	return w.newest - moment(uint32(w.newest)-w.older[n-1])
 }
 
 // push adds a moment.
 func (w *window) push(b *blocks, at moment) {
-	if w.front+w.tail == ringLen {
-		w.spill(b)
+	was, c := uint32(w.newest), w.counts
+	w.newest, w.counts = at, c+oneCall
+	if c.calls() == 0 {
+		return
 	}
-	*w.place(w.front + w.tail) = at
-	w.calls++
-	if w.blocks[0] == 0 {
-		w.front++
-	} else {
-		w.tail++
+	n, room, added := c.older(), mostOlder, oneOlder
+	if c.hasBlocks() {
+		room, added = firstBlock, oneOlder+oneTail
 	}
+	if n == room {
+		w.pushFull(b, was, c)
+		return
+	}
+	copy(w.older[1:n+1], w.older[:n])
+	w.older[0] = was
+	w.counts += added
 }
 
-// spill moves the oldest moments of the tail to a new block after the others. The tail must fill a
-// block.
-func (w *window) spill(b *blocks) {
-	n := b.take()
-	if w.blocks[0] == 0 {
-		w.front, w.tail = ringLen-blockLen, blockLen
-		w.blocks[0] = n
-	} else {
-		b.at(w.blocks[1]).next = n
+// pushFull adds a moment to older, which is full and had these counts.
+func (w *window) pushFull(b *blocks, was uint32, c counts) {
+	var all [mostOlder + 1]uint32
+	all[0] = was
+	n := 1 + copy(all[1:], w.older[:c.older()])
+	tail := 1 + c.tail()
+	if !c.hasBlocks() {
+		tail = n - blockLen
+		spare := b.take()
+		w.older[firstBlock], w.older[spareBlock] = spare, spare
 	}
-	w.blocks[1] = n
-	for i := range b.at(n).at {
-		b.at(n).at[i] = *w.place(w.front + uint8(i))
-	}
-	w.tail -= blockLen
-	for i := w.front; i < w.front+w.tail; i++ {
-		*w.place(i) = *w.place(i + blockLen)
-	}
+	w.spill(b, all[:n], tail)
+}
+
+// spill stores moments, of which the tail is newer than the blocks and at least as long as a block,
+// in older, except for the oldest of the tail, which become a block.
+func (w *window) spill(b *blocks, all []uint32, tail int) {
+	left := tail - blockLen
+	copy(w.older[:], all[:left])
+	copy(w.older[left:], all[tail:])
+	w.counts = w.counts.with(len(all)-blockLen, left)
+	to := b.at(w.older[spareBlock])
+	w.older[spareBlock] = b.take()
+	to.at, to.next = [blockLen]uint32(all[left:]), w.older[spareBlock]
 }
 
 // pop removes the oldest moment.
 func (w *window) pop(b *blocks) {
-	w.calls--
-	w.front--
-	if w.head++; w.head == ringLen {
-		w.head = 0
+	w.counts -= oneCall
+	n := w.counts.older()
+	if n == 0 {
+		return
 	}
-	if w.front == 0 && w.blocks[0] != 0 {
+	w.counts -= oneOlder
+	if n-1 == w.counts.tail() && w.counts.hasBlocks() {
 		w.fill(b)
 	}
 }
 
-// fill moves the first block's moments into the ring before the tail, and spills part of the tail
-// if there is no room.
+// fill makes the first block's moments the front.
 func (w *window) fill(b *blocks) {
-	if w.tail > ringLen-blockLen {
-		w.spill(b)
+	if tail := w.counts.tail(); tail > firstBlock-blockLen {
+		all := w.older
+		w.spill(b, all[:tail], tail)
 	}
-	w.head, w.front = (w.head+ringLen-blockLen)%ringLen, blockLen
-	for i, at := range b.at(w.blocks[0]).at {
-		*w.place(uint8(i)) = at
+	tail, n := w.counts.tail(), w.older[firstBlock]
+	first := *b.at(n)
+	b.free(n)
+	copy(w.older[tail:firstBlock], first.at[:])
+	if w.older[firstBlock] = first.next; first.next == w.older[spareBlock] {
+		b.free(first.next)
+		w.counts = w.counts.with(tail+blockLen, 0)
+		return
 	}
-	if w.blocks[0] = b.free(w.blocks[0]); w.blocks[0] == 0 {
-		w.blocks[1] = 0
-		w.front, w.tail = w.front+w.tail, 0
-	}
+	w.counts = w.counts.with(tail+blockLen, tail)
 }
 
 // drop frees the blocks of w, whose moments no longer count.
 func (w *window) drop(b *blocks) {
-	for n := w.blocks[0]; n != 0; {
-		n = b.free(n)
+	if !w.counts.hasBlocks() {
+		return
 	}
+	n := w.older[firstBlock]
+	for n != w.older[spareBlock] {
+		next := b.at(n).next
+		b.free(n)
+		n = next
+	}
+	b.free(n)
 }
