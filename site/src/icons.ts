@@ -45,5 +45,8 @@ export function holdIcons(): void {
 /** Loads the icons near the window that are not loaded, after a pause in ms. */
 export function loadIcons(pause = 0): void {
   clearTimeout(start);
-  start = window.setTimeout(() => all('li:has(> * > img[data-src])').forEach((item) => near.observe(item)), pause);
+  start = window.setTimeout(() => {
+    near.disconnect(); // else an item that it knows would not arrive with another icon
+    for (const item of all('li:has(> * > img[data-src])')) near.observe(item);
+  }, pause);
 }

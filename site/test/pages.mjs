@@ -670,6 +670,15 @@ describe('packs and bag', () => {
     await other.goto(site.base + '/icon/mdi/home');
     await other.getByRole('button', { name: 'Add to bag' }).click();
     await page.getByRole('list', { name: 'Bag' }).getByRole('link', { name: /home/ }).waitFor();
+    const drawn = () => page.waitForFunction(() => [...document.querySelectorAll('.grid img')].every((image) => image.naturalWidth > 0));
+    await drawn();
+    for (const [icon, count] of [['lucide/house', 2], ['lucide/house', 1], ['lucide/camera', 2], ['mdi/home', 1]]) {
+      await other.goto(site.base + '/icon/' + icon);
+      await other.getByRole('button', { name: 'Add to bag' }).click();
+      await page.waitForFunction((n) => document.querySelectorAll('.grid li').length === n, count);
+      await drawn();
+    }
+    await other.goto(site.base + '/icon/lucide/camera');
     await other.getByRole('button', { name: 'Add to bag' }).click();
     await page.getByText('Your bag is empty').waitFor();
     await close(page);
