@@ -187,8 +187,8 @@ const (
 	maxNear   = 700 // bytes of an icon that is shown inside a page
 )
 
-// inlineSVG matches the SVGs that can be a part of a page: shapes in the colour of the text, without
-// ids, styles and links, which would be those of the page too.
+// inlineSVG matches the SVGs that can be a part of a page: shapes in the colour of the text,
+// without ids, styles and links, which would be those of the page too.
 var inlineSVG = regexp.MustCompile(`^<svg xmlns="http://www\.w3\.org/2000/svg" width="[\d.]+" height="[\d.]+" viewBox="([\d. -]+)">((?:<(?:g|path|circle|ellipse|rect|line|polyline|polygon)` +
 	`(?: (?:(?:d|points|transform|[cr]?[xy][12]?|r|width|height|opacity|(?:fill|stroke|clip)-[a-z]+)="[^"<>&#]*"|(?:fill|stroke)="(?:currentColor|none)"))*/?>|</g>)+)</svg>$`)
 

@@ -45,8 +45,8 @@ function put(element: Element, old: Element): void {
  * elements with an id have listeners. */
 const alike = (old: Element, next: Element) => old.nodeName === next.nodeName && old.id === next.id && !old.matches('input, select, [src]');
 
-/** Gives an element the attributes and the content of another, and replaces only what differs: a browser takes half as
- * long to lay out and to paint a list with other names as to make another list. */
+/** Gives an element the attributes and the content of another. It replaces few nodes, because a browser takes half as long
+ * to lay out and to paint a list with other names as to make another list. */
 function become(old: Element, next: Element, reuse: Reuse): void {
   const names = next.getAttributeNames();
   for (const name of names) if (old.getAttribute(name) !== next.getAttribute(name)) old.setAttribute(name, next.getAttribute(name)!);
