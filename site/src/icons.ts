@@ -24,6 +24,7 @@ function loadNext(): void {
     loading.add(image);
     const next = () => loading.delete(image) && loadNext();
     for (const end of ['load', 'error']) image.addEventListener(end, next, { once: true });
+    image.loading = 'eager'; // a browser that puts off icons sooner would keep the others waiting
     image.src = image.dataset.src!;
     delete image.dataset.src;
   }
@@ -35,7 +36,7 @@ export function holdIcons(): void {
   near.disconnect();
   waiting.clear();
   loading.clear();
-  for (const image of all<HTMLImageElement>('img[src][loading=lazy]')) {
+  for (const image of all<HTMLImageElement>('li img[src]')) {
     if (image.complete) continue;
     image.dataset.src = image.getAttribute('src')!;
     image.removeAttribute('src');

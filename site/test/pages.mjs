@@ -351,8 +351,9 @@ describe('search', () => {
       const html = await (await fetch(location.pathname + location.search)).text();
       const want = new DOMParser().parseFromString(html, 'text/html').querySelector('main');
       const got = document.querySelector('main').cloneNode(true);
-      for (const image of got.querySelectorAll('[data-src]')) {
-        image.setAttribute('src', image.dataset.src);
+      for (const image of got.querySelectorAll('img')) {
+        image.loading = 'lazy';
+        if (image.dataset.src) image.setAttribute('src', image.dataset.src);
         delete image.dataset.src;
       }
       return got.isEqualNode(want) ? '' : got.outerHTML;
