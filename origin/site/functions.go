@@ -14,6 +14,7 @@ var functions = template.FuncMap{
 	"plural":   plural,
 	"linkable": linkable,
 	"advice":   advice,
+	"options":  options,
 	"query":    url.QueryEscape,
 	"add":      func(a, b int) int { return a + b },
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
+	"regexp"
 	"strconv"
 
 	"github.com/iconedge/iconedge/icon"
@@ -172,17 +174,32 @@ func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Ic
 // number returns a length in pixels without needless digits.
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// A nearIcon is a similar icon, as a data URI, because the page of an icon makes no further
-// requests for images.
+// A nearIcon is a similar icon, whose SVG is a part of the page: the page of an icon makes no
+// further requests for images, and a browser takes much longer for an image with a data URI, of
+// which it makes a document.
 type nearIcon struct {
 	picture
-	Data dataURI
+	SVG template.HTML
 }
 
 const (
 	nearIcons = 8
 	maxNear   = 700 // bytes of an icon that is shown inside a page
 )
+
+// inlineSVG matches the SVGs that can be a part of a page: shapes in the colour of the text,
+// without ids, styles and links, which would be those of the page too.
+var inlineSVG = regexp.MustCompile(`^<svg xmlns="http://www\.w3\.org/2000/svg" width="[\d.]+" height="[\d.]+" viewBox="([\d. -]+)">((?:<(?:g|path|circle|ellipse|rect|line|polyline|polygon)` +
+	`(?: (?:(?:d|points|transform|[cr]?[xy][12]?|r|width|height|opacity|(?:fill|stroke|clip)-[a-z]+)="[^"<>&#]*"|(?:fill|stroke)="(?:currentColor|none)"))*/?>|</g>)+)</svg>$`)
+
+// inline returns an SVG as a part of a page; ok is false if it can't be.
+func inline(image []byte) (element template.HTML, ok bool) {
+	parts := inlineSVG.FindSubmatch(image)
+	if parts == nil || len(image) > maxNear {
+		return "", false
+	}
+	return template.HTML(fmt.Sprintf(`<svg viewBox="%s" width="32" height="32" fill="currentColor" aria-hidden="true">%s</svg>`, parts[1], parts[2])), true
+}
 
 // near returns icons of other packs that are similar to an icon: small ones of one colour, so that
 // the page stays light.
@@ -201,11 +218,13 @@ func (s *Site) near(ctx context.Context, q *Request, of catalog.Icon) (list []ne
 			continue
 		}
 		image, err := ic.SVG()
-		if err != nil || len(image) > maxNear {
+		if err != nil {
 			continue
 		}
-		packs[h.Ref.Pack] = true
-		list = append(list, nearIcon{pictureOf(q.Release, h.Ref, true), newDataURI(image)})
+		if element, ok := inline(image); ok {
+			packs[h.Ref.Pack] = true
+			list = append(list, nearIcon{pictureOf(q.Release, h.Ref, true), element})
+		}
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -30,6 +31,23 @@ type licenseGroup struct {
 type choice struct {
 	Value, Label string
 	Selected     bool
+}
+
+// options returns the options of a select element. It writes them by itself, because a template
+// takes as long for those of all packs as for the rest of a page of results.
+func options(choices []choice) template.HTML {
+	var b strings.Builder
+	for _, c := range choices {
+		b.WriteString("<option")
+		if c.Value != c.Label {
+			b.WriteString(` value="` + template.HTMLEscapeString(c.Value) + `"`)
+		}
+		if c.Selected {
+			b.WriteString(" selected")
+		}
+		b.WriteString(">" + template.HTMLEscapeString(c.Label) + "</option>")
+	}
+	return template.HTML(b.String())
 }
 
 // licenseGroups returns the licences of packs, in groups by obligation, the lightest first. The

@@ -32,3 +32,11 @@ Unknown: LicenseRef-Own false
 		t.Errorf("groups:\n%s\nwant:\n%s", got, want)
 	}
 }
+
+func TestOptions(t *testing.T) {
+	got := options([]choice{{"mdi", "Material <b> & \"Co\"", true}, {`"><script>`, `"><script>`, false}, {"MIT", "MIT", true}})
+	want := `<option value="mdi" selected>Material &lt;b&gt; &amp; &#34;Co&#34;</option><option>&#34;&gt;&lt;script&gt;</option><option selected>MIT</option>`
+	if string(got) != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -1,5 +1,6 @@
 // The bag: the icons that the user has chosen, stored in this browser.
-import { all, doc, find, say, show, store, stored } from './page';
+import { all, doc, find, say, store, stored } from './page';
+import { show } from './show';
 
 const most = 200; // icons
 const longest = 8000; // characters in an address

@@ -1,5 +1,7 @@
 // Search while typing: the script fetches the page of results that the form would open, and shows its main element.
-import { all, doc, find, holdIcons, loadIcons, say, show } from './page';
+import { holdIcons, loadIcons } from './icons';
+import { all, doc, find, say } from './page';
+import { show } from './show';
 
 const box = find<HTMLInputElement>('#q')!;
 const minGap = 30; // ms between two requests
@@ -42,11 +44,11 @@ function want(url: string): void {
   clearTimeout(timer);
   if (url === shown) {
     request?.abort();
-    loadIcons();
+    loadIcons(typing);
     if (failed) say((failed = ''));
     return;
   }
-  holdIcons(doc);
+  holdIcons();
   const now = Date.now();
   const at = Math.max(sent + gap, notBefore);
   if (at <= now) void send();

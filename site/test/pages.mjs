@@ -345,6 +345,37 @@ describe('search', () => {
     assert.deepEqual(page.noise, []);
     await close(page);
   });
+  test('typing and filtering show exactly the page of the address', async () => {
+    const page = await open('/packs');
+    const differs = () => page.evaluate(async () => {
+      const html = await (await fetch(location.pathname + location.search)).text();
+      const want = new DOMParser().parseFromString(html, 'text/html').querySelector('main');
+      const got = document.querySelector('main').cloneNode(true);
+      for (const image of got.querySelectorAll('img')) {
+        image.loading = 'lazy';
+        if (image.dataset.src) image.setAttribute('src', image.dataset.src);
+        delete image.dataset.src;
+      }
+      return got.isEqualNode(want) ? '' : got.outerHTML;
+    });
+    const icons = () => page.waitForFunction(() => [...document.querySelectorAll('main img')].every((image) => image.getBoundingClientRect().top > innerHeight || (image.src && image.complete)));
+    for (const [query, drawn] of [['arrow', true], ['arrow-1', false], ['arrow', false], ['home', true], ['house', true], ['qqqzzz', false], ['nc', true], ['', true], ['bomb', false], ['home', false]]) {
+      await box(page).fill(query);
+      await page.waitForURL((url) => url.pathname === '/search' && (url.searchParams.get('q') ?? '') === query);
+      if (drawn) await icons();
+      assert.equal(await differs(), '', query);
+    }
+    await page.getByLabel('Commercial use allowed').check();
+    await page.waitForURL('**commercial=true');
+    assert.equal(await differs(), '', 'filtered');
+    await page.evaluate(() => (globalThis.image = document.querySelector('.grid img')));
+    await icons();
+    await box(page).fill('home-');
+    await page.waitForURL('**q=home-&**');
+    assert.ok(await page.evaluate(() => globalThis.image.isConnected), 'a drawn icon stays');
+    assert.deepEqual(page.noise, []);
+    await close(page);
+  });
   test('icons below the window load when the user scrolls to them, after typing and filtering', async () => {
     const page = await open('/', { viewport: { width: 320, height: 640 } });
     await box(page).pressSequentially('arrow');
@@ -640,6 +671,15 @@ describe('packs and bag', () => {
     await other.goto(site.base + '/icon/mdi/home');
     await other.getByRole('button', { name: 'Add to bag' }).click();
     await page.getByRole('list', { name: 'Bag' }).getByRole('link', { name: /home/ }).waitFor();
+    const drawn = () => page.waitForFunction(() => [...document.querySelectorAll('.grid img')].every((image) => image.naturalWidth > 0));
+    await drawn();
+    for (const [icon, count] of [['lucide/house', 2], ['lucide/house', 1], ['lucide/camera', 2], ['mdi/home', 1]]) {
+      await other.goto(site.base + '/icon/' + icon);
+      await other.getByRole('button', { name: 'Add to bag' }).click();
+      await page.waitForFunction((n) => document.querySelectorAll('.grid li').length === n, count);
+      await drawn();
+    }
+    await other.goto(site.base + '/icon/lucide/camera');
     await other.getByRole('button', { name: 'Add to bag' }).click();
     await page.getByText('Your bag is empty').waitFor();
     await close(page);

@@ -3,4 +3,5 @@ import './pages.mjs';
 import './bag.mjs';
 import './docs.mjs';
 import './edges.mjs';
+import './former.mjs';
 import './snippets.mjs';
