@@ -12,9 +12,13 @@ const linkBuffer = 16 << 10
 // A Link is the connection below TLS. It reads ahead into a buffer, which it has only while there
 // is something in it, and passes TLS one record at a time, so that it knows whether another whole
 // record is buffered. It can gather the writes of TLS (cork).
+//
+// On an event loop (looplink.go) no call waits: Read returns ErrWait, and Write keeps the bytes that
+// there is no room for.
 type Link struct {
 	net.Conn
 	socket socket
+	loop   linkLoop
 	tls    bool
 	in     *[]byte // pooled; nil: nothing is buffered
 	r, w   int
@@ -91,6 +95,9 @@ func (l *Link) Wait() error {
 	if l.in != nil {
 		return nil
 	}
+	if l.loop.on.Load() {
+		return l.fillNow()
+	}
 	return l.socket.fill(l)
 }
 
@@ -137,14 +144,25 @@ func (l *Link) readDone(n int, err error) error {
 func (l *Link) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.corked {
-		if l.pending == nil {
-			l.pending = outBuffers.take()
+	switch {
+	case l.corked || l.pending != nil:
+		l.gather(p)
+		if l.corked {
+			return len(p), nil
 		}
-		*l.pending = append(*l.pending, p...)
-		return len(p), nil
+		return len(p), l.sendPending()
+	case l.loop.on.Load():
+		return len(p), l.sendNow(p)
 	}
 	return l.socket.write(l, p)
+}
+
+// gather appends p to the bytes to be written.
+func (l *Link) gather(p []byte) {
+	if l.pending == nil {
+		l.pending = outBuffers.take()
+	}
+	*l.pending = append(*l.pending, p...)
 }
 
 // CloseWrite closes the sending direction.
@@ -156,23 +174,36 @@ func (l *Link) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// cork gathers writes until uncork.
-func (l *Link) cork() {
+// Cork gathers writes until Uncork.
+func (l *Link) Cork() {
 	l.mu.Lock()
 	l.corked = true
 	l.mu.Unlock()
 }
 
-// uncork sends the gathered writes.
-func (l *Link) uncork() error {
+// Uncork sends the gathered writes.
+func (l *Link) Uncork() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.corked = false
+	return l.sendPending()
+}
+
+// sendPending sends the gathered bytes.
+func (l *Link) sendPending() (err error) {
 	if l.pending == nil {
 		return nil
 	}
-	_, err := l.socket.write(l, *l.pending)
+	if l.loop.on.Load() {
+		return l.sendPendingNow()
+	}
+	_, err = l.socket.write(l, *l.pending)
+	l.drop()
+	return err
+}
+
+// drop frees the gathered bytes.
+func (l *Link) drop() {
 	outBuffers.give(l.pending)
 	l.pending = nil
-	return err
 }

@@ -11,7 +11,7 @@ import (
 // responses can be written first.
 func (c *Conn) frames() (more bool, err error) {
 	for c.in.buffer != nil {
-		if c.out.size() > 2*maxBatch {
+		if c.out.size() > 2*maxBatch || c.loop != nil && c.answered >= turnAnswers {
 			return true, nil
 		}
 		f, size, whole, err := cutFrame(c.in.rest())
