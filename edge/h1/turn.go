@@ -21,8 +21,8 @@ const (
 // A Socket is the socket of a connection on an event loop.
 type Socket interface {
 	// TryRead and TryWrite return syscall.EAGAIN where they would have to wait. TryRead fills p, or
-	// reads all that has arrived. TryWrite first sends what the socket has left of its own bytes,
-	// as those of TLS, and does so without p too.
+	// reads all that has arrived; one of TLS (secure) may read less. TryWrite first sends what the
+	// socket has left of its own bytes, as those of TLS, and does so without p too.
 	TryRead(p []byte) (int, error)
 	TryWrite(p []byte) (int, error)
 	// SetTimer makes the loop call Expired at a time.
@@ -32,6 +32,12 @@ type Socket interface {
 	Attach()
 	// Wake makes the loop call Ready.
 	Wake()
+}
+
+// A secure socket is one of TLS.
+type secure interface {
+	// More reports whether TryRead may find more before the next event.
+	More() bool
 }
 
 // A Scratch is the memory for turns of the connections of one loop.
@@ -168,6 +174,9 @@ func (c *Conn) arrived(s *Scratch) (n int, next Next) {
 		return 0, c.lost()
 	}
 	c.unread = n == len(s.in)
+	if c.secure {
+		c.unread = c.unread || c.socket.(secure).More()
+	}
 	return n, Again
 }
 

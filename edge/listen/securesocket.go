@@ -20,30 +20,24 @@ type secureSocket struct {
 // of them waits in the link.
 const secureBatch = 64 << 10
 
-// TryRead fills p, or reads all that has arrived.
-func (s *secureSocket) TryRead(p []byte) (n int, err error) {
+// TryRead reads at most one record, because an error in the next one would keep the responses to
+// this one from the client.
+func (s *secureSocket) TryRead(p []byte) (int, error) {
 	if before := s.link.TryOnly(true); !before {
 		defer s.link.TryOnly(false)
 	}
-	for n < len(p) && err == nil {
-		var m int
-		m, err = s.tls.Read(p[n:])
-		n += m
-		if s.link.Dry() && n > 0 {
-			return n, nil
-		}
-	}
+	n, err := s.tls.Read(p)
 	switch {
-	case err == h2.ErrWait && n == 0:
-		return 0, syscall.EAGAIN
-	case err == nil, err == h2.ErrWait:
-		return n, nil
 	case n > 0:
-		s.Wake() // the next call returns the error
-		return n, nil
+		return n, nil // the next call returns the error
+	case err == h2.ErrWait:
+		return 0, syscall.EAGAIN
 	}
 	return 0, err
 }
+
+// More reports whether TryRead may find more before the next event.
+func (s *secureSocket) More() bool { return !s.link.Dry() }
 
 // TryWrite encrypts and sends p. It returns syscall.EAGAIN if there is no room for all of it; the
 // link keeps the rest of what was encrypted.
