@@ -16,7 +16,7 @@ import (
 )
 
 // A Conn is an HTTP/2 connection. The fields above mu belong to the reading goroutine; mu guards
-// the fields below it. On an event loop (loopconn.go) mu guards all of them.
+// the fields below it. On an event loop (loop.go) mu guards all of them.
 type Conn struct {
 	srv      *Server
 	rw       net.Conn

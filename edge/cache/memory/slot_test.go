@@ -1,8 +1,8 @@
 package memory
 
 import (
-	"slices"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
