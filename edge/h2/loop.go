@@ -172,7 +172,7 @@ func (c *Conn) flushNow() error {
 	case c.backedUp():
 		c.out.writing.Store(0)
 		c.loop.sendBy = time.Time{}
-		c.streams.wake()
+		c.takeTurns()
 		c.publishState()
 	}
 	if err == syscall.EAGAIN {
@@ -180,6 +180,18 @@ func (c *Conn) flushNow() error {
 	}
 	return err
 }
+
+// takeTurns wakes the handlers, because the client has taken all that waited. Each may write a part of
+// its response, even if those that wake before it back the connection up again. So none waits for
+// ever, and together they add no more than a batch.
+func (c *Conn) takeTurns() {
+	for _, s := range c.streams.open {
+		s.turn = max(leastTurn, maxBatch/len(c.streams.open))
+		s.wake()
+	}
+}
+
+const leastTurn = 512
 
 // backedUp reports whether bytes wait until the client takes more. Only on an event loop a caller
 // that holds mu can see that.

@@ -54,6 +54,7 @@ type stream struct {
 	headersSent bool   // the response's header block was sent
 
 	waits waits // of the response for windows
+	turn  int   // bytes that the handler may write although the client takes nothing (loop.go)
 }
 
 // takers take the parts of a request's body while they arrive. At most one of them is not nil.

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // onLoop says whether connections of the tests are served on an event loop, or by a goroutine each.
@@ -275,4 +277,54 @@ func (l *testLoop) Close() error {
 	l.deadline.Stop()
 	l.change(func() { l.closed = true })
 	return nil
+}
+
+// However many handlers write to a client that reads slowly, each makes progress.
+func TestTurnsOfHandlers(t *testing.T) {
+	if !onLoop {
+		t.Skip("a goroutine writes one response after the other")
+	}
+	const streams, all = 100, 20 << 20
+	s, c := New(app{}, app{}, Config{}), dialPair(t)
+	go serveConn(s, c[0], nil, netip.Prefix{}, nil)
+	p := dial(t, c[1], http2.Setting{ID: http2.SettingInitialWindowSize, Val: maxWindow})
+	p.WriteWindowUpdate(0, maxWindow-ourWindow)
+	for range streams {
+		p.openStream("GET", "/bytes/1000000", true)
+	}
+	got := map[uint32]int{}
+	for total := 0; total < all; {
+		if d, ok := p.read().(*http2.DataFrame); ok {
+			total += len(d.Data())
+			got[d.StreamID] += len(d.Data())
+		}
+	}
+	least := all
+	for i := range uint32(streams) {
+		least = min(least, got[2*i+1])
+	}
+	if least < all/streams/20 {
+		t.Errorf("one stream got %d of %d bytes", least, all)
+	}
+	c[1].Close()
+}
+
+// dialPair returns both ends of a TCP connection.
+func dialPair(t *testing.T) [2]net.Conn {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	theirs, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { theirs.Close() })
+	theirs.SetDeadline(time.Now().Add(2 * time.Minute))
+	return [2]net.Conn{ours, theirs}
 }

@@ -78,7 +78,11 @@ func (w *Writer) Write(p []byte) (int, error) {
 			return written, err
 		}
 		n := c.sender.allows(w.s, len(p)-written)
-		if n <= 0 || c.backedUp() {
+		if c.backedUp() {
+			n = min(n, w.s.turn)
+			w.s.turn -= max(n, 0)
+		}
+		if n <= 0 {
 			if err := w.wait(); err != nil {
 				return written, err
 			}
