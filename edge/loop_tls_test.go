@@ -51,7 +51,7 @@ func (s *securedTest) noneIsOpen(t testing.TB) {
 func getOf(target string) string { return "GET " + target + " HTTP/1.1\r\nHost: edge.test\r\n\r\n" }
 
 // Over TLS a client gets the same bytes from an event loop as from a goroutine: hits, misses and
-// errors, long and short, in one flight, also if it reads slowly.
+// errors, long and short, all requested at once, also if it reads slowly.
 func TestLoopsOverTLS(t *testing.T) {
 	t.Parallel()
 	targets := []string{"/mdi/home.svg", "/big/of-200.svg", "/mdi/home.svg?color=red", "/big/of-257.svg", "/big/of-33.svg", "/nope"}
@@ -98,7 +98,7 @@ func TestLoopsOverTLS(t *testing.T) {
 	}
 }
 
-// ofOneEdge matches what differs from edge to edge: when it has stored a response, and its port.
+// ofOneEdge matches the text that differs from edge to edge: the time of storing, and the port.
 var ofOneEdge = regexp.MustCompile(`Date: [^\r]*|h3=":[0-9]+"`)
 
 // A thousand idle connections, of both protocols, are served when all become active at once.

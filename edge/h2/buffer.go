@@ -82,7 +82,7 @@ func (in *input) release() {
 type output struct {
 	buffer  *[]byte      // pooled; nil: nothing is waiting to be written
 	renewed time.Time    // when the write deadline was moved
-	writing atomic.Int64 // since when the client makes a write wait, in milliseconds since 1970; 0: none does
+	writing atomic.Int64 // since when a write waits for the client, in ms since 1970; 0: none
 }
 
 // take returns the buffer, to append frames to.

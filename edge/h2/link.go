@@ -258,11 +258,11 @@ func (l *Link) Event(readable, ending bool) {
 	l.loop.ending = l.loop.ending || ending
 }
 
-// Dry reports whether nothing can be read until the next event, neither from the socket nor from the
-// buffer.
+// Dry reports whether nothing can be read until the next event, neither from the socket nor from
+// the buffer.
 func (l *Link) Dry() bool { return l.in == nil && l.loop.dry }
 
-// fillNow reads what has arrived.
+// fillNow reads the bytes that have arrived.
 func (l *Link) fillNow() error {
 	if l.loop.dry {
 		return ErrWait

@@ -181,9 +181,9 @@ func (c *Conn) flushNow() error {
 	return err
 }
 
-// takeTurns wakes the handlers, because the client has taken all that waited. Each may write a part of
-// its response, even if those that wake before it back the connection up again. So none waits for
-// ever, and together they add no more than a batch.
+// takeTurns wakes the handlers, because the client has taken all that waited. Each may write a part
+// of its response, even if those that wake before it back the connection up again. So none waits
+// for ever, and together they add no more than a batch.
 func (c *Conn) takeTurns() {
 	for _, s := range c.streams.open {
 		s.turn = max(leastTurn, maxBatch/len(c.streams.open))

@@ -257,8 +257,8 @@ type secureSocket struct {
 	link *h2.Link
 }
 
-// secureBatch is how many bytes are encrypted before they are written. What the client does not take
-// of them waits in the link.
+// secureBatch is how many bytes are encrypted before they are written. Those that the client does
+// not take wait in the link.
 const secureBatch = 64 << 10
 
 // TryRead reads at most one record, because an error in the next one would keep the responses to
