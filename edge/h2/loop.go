@@ -36,6 +36,7 @@ type loopConn struct {
 	sendBy  time.Time // deadline for the client to take the unsent bytes; zero: there are none
 	until   time.Time // no frames are read before, because the client sends useless ones
 	more    bool      // whole frames wait in c.in
+	turn    bool      // frames may be read although the client takes nothing
 	over    bool
 }
 
@@ -70,7 +71,7 @@ func (c *Conn) Ready(readable, ending bool) (again bool) {
 	c.link.Event(readable, ending)
 	c.now = time.Now()
 	if c.backedUp() {
-		if c.failed(c.flushNow()) != nil || c.backedUp() {
+		if c.failed(c.flushNow()) != nil || c.backedUp() && (c.phase.dead != nil || !c.loop.turn) {
 			return false
 		}
 	}
@@ -81,6 +82,7 @@ func (c *Conn) Ready(readable, ending bool) (again bool) {
 	if c.now.Before(c.loop.until) {
 		return false
 	}
+	c.loop.turn = false
 	again, err := c.turn()
 	if err == nil && c.phase.draining && c.streams.finished() {
 		err = io.EOF
@@ -181,10 +183,14 @@ func (c *Conn) flushNow() error {
 	return err
 }
 
-// takeTurns wakes the handlers, because the client has taken all that waited. Each may write a part
-// of its response, even if those that wake before it back the connection up again. So none waits
-// for ever, and together they add no more than a batch.
+// takeTurns wakes the handlers, and the reading of frames, because the client has taken all that
+// waited. Each may write a part of its response, and more frames be read once, even if those that
+// wake first back the connection up again. So none waits for ever, and the handlers together add no
+// more than a batch.
 func (c *Conn) takeTurns() {
+	if c.loop.turn = true; c.loop.more || !c.link.Dry() {
+		c.loop.socket.Wake()
+	}
 	for _, s := range c.streams.open {
 		s.turn = max(leastTurn, maxBatch/len(c.streams.open))
 		s.wake()
