@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -13,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
+	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
 )
 
@@ -249,6 +253,74 @@ func TestResumptionOverTLS(t *testing.T) {
 			}
 			if resumed := c.ConnectionState().DidResume; resumed != (i > 0) {
 				t.Errorf("connection %d: resumed %v", i, resumed)
+			}
+		}
+	})
+}
+
+// A gatherer sends its first write at once, and all others together.
+type gatherer struct {
+	net.Conn
+	begun  bool
+	gather bytes.Buffer
+}
+
+func (g *gatherer) Write(p []byte) (int, error) {
+	if !g.begun {
+		g.begun = true
+		return g.Conn.Write(p)
+	}
+	return g.gather.Write(p)
+}
+
+// Requests that arrive in one piece with the end of the handshake, each in a record of its own, are
+// all answered.
+func TestManyRecordsOverTLS(t *testing.T) {
+	t.Parallel()
+	const requests = 150
+	eitherWay(t, func(t *testing.T, s *securedTest) {
+		s.get(t, "/mdi/home.svg")
+		for _, protocol := range []string{"http/1.1", "h2"} {
+			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(clientAddress)}}
+			under, err := d.Dial("tcp", s.tls)
+			must(t, err)
+			defer under.Close()
+			must(t, under.SetDeadline(time.Now().Add(longEnough)))
+			g := &gatherer{Conn: under}
+			config := trusting.Clone()
+			config.NextProtos = []string{protocol}
+			c := tls.Client(g, config)
+			must(t, c.Handshake())
+			f := http2.NewFramer(c, c)
+			if protocol == "h2" {
+				io.WriteString(c, h2.Preface)
+				must(t, f.WriteSettings())
+			}
+			for i := range uint32(requests) {
+				if protocol == "h2" {
+					block := headerBlock([]string{":method GET", ":scheme https", ":authority edge.test", ":path /mdi/home.svg"})
+					must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: block, EndHeaders: true, EndStream: true}))
+				} else {
+					io.WriteString(c, getOf("/mdi/home.svg"))
+				}
+			}
+			_, err = under.Write(g.gather.Bytes())
+			must(t, err)
+			in := bufio.NewReader(c)
+			for i := range requests {
+				if protocol == "h2" {
+					for ended := false; !ended; {
+						frame, err := f.ReadFrame()
+						must(t, err)
+						ended = frame.Header().Flags.Has(http2.FlagDataEndStream) && frame.Header().StreamID > 0
+					}
+					continue
+				}
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil || resp.StatusCode != http.StatusOK {
+					t.Fatalf("response %d: %v, %v", i, resp, err)
+				}
+				io.Copy(io.Discard, resp.Body)
 			}
 		}
 	})
