@@ -66,12 +66,11 @@ func byStream(length string, size int) func(*testing.T, *securedTest) int {
 		defer c.Close()
 		block := headerBlock([]string{":method POST", ":scheme http", ":authority edge.test", ":path /put", "content-length " + length})
 		must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndHeaders: true}))
-		window := 65_535
-		for size > 0 {
-			n := min(size, window, 16<<10)
+		for left, window := size, 65_535; left > 0; {
+			n := min(left, window, 16<<10)
 			if n > 0 {
-				size, window = size-n, window-n
-				must(t, f.WriteData(1, size == 0, make([]byte, n)))
+				left, window = left-n, window-n
+				must(t, f.WriteData(1, left == 0, make([]byte, n)))
 				continue
 			}
 			frame, err := f.ReadFrame()

@@ -16,6 +16,7 @@
 package cache
 
 import (
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -76,6 +77,7 @@ type Cache struct {
 	closed       bool
 	ended        chan struct{} // closed by Close
 	pendingBytes atomic.Int64  // bytes of entries in ristretto's queue
+	countApart   uint32        // uses of a shard between two of an entry that ristretto counts
 	counts       counts
 }
 
@@ -96,6 +98,7 @@ func New(o Options) (*Cache, error) {
 		c.shards[i].init(&c.arena, recent)
 	}
 	counters := countersFor(o.MaxBytes)
+	c.countApart = uint32(min(counters/hashes.Shards/usesPerPeriod, math.MaxUint32))
 	c.most = o.MaxBytes - 3*c.window.max - c.loss - hashes.Shards*decodedMost*int64(recent) - countersSize(counters)
 	lru, err := ristretto.NewCache(&ristretto.Config[uint64, lruItem]{
 		NumCounters:        counters,

@@ -94,6 +94,18 @@ func (s *shard) count(c *Cache, hash uint64) {
 	}
 }
 
+// countUse makes ristretto count a use of a stored entry, unless it has counted one shortly before.
+// Ristretto's counters end at 15, and are halved after as many counts as there are of them. An
+// entry that is in constant use is still counted usesPerPeriod times until then. Each count reads
+// several lines of memory that are in no cache of the processor.
+func (s *shard) countUse(c *Cache, l *memory.Slot, hash uint64) {
+	if l.CountDue(s.uses.Add(1), c.countApart) {
+		s.count(c, hash)
+	}
+}
+
+const usesPerPeriod = 64
+
 // liveEntry returns the entry of a slot, or nil if it was dropped. The janitor removes it then.
 func (c *Cache) liveEntry(s *shard, l *memory.Slot, hash uint64) *entry.Entry {
 	if l == nil || !l.Check(&c.invalidations) {

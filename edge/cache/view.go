@@ -17,7 +17,7 @@ func (c *Cache) View(key string, v *View) bool {
 	s := c.shard(label)
 	s.mu.RLock()
 	if l, _ := s.find(c, key, label, ""); l != nil && l.Check(&c.invalidations) && v.Open(l, &c.interned) {
-		s.count(c, label)
+		s.countUse(c, l, label)
 		v.shard = s
 		return true
 	}

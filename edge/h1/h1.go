@@ -107,6 +107,8 @@ type Conn struct {
 
 	mu      sync.Mutex // held while responses are written
 	closing atomic.Bool
+	secure  bool // over TLS
+	tier    bool // the client is another edge of our own
 	begun   bool // bytes have arrived
 	ending  bool // on an event loop: the client will send nothing more
 	unread  bool // on an event loop: bytes may have arrived that no turn has read
@@ -131,18 +133,22 @@ type serving struct {
 // NewConn returns a connection that answers requests with the ready responses of a.
 func NewConn(c net.Conn, a Answerer, l *Limits) *Conn {
 	w := &Conn{Conn: c, answerer: a, limits: l}
-	w.delivery.unacked = unacked
+	w.begin()
 	w.serve()
 	limitUnsent(c)
 	w.expectRequest(time.Now()) // if it fails, the first Read fails too
 	return w
 }
 
+func (c *Conn) begin() {
+	c.delivery.unacked = unacked
+	_, c.secure = c.Conn.(*tls.Conn)
+}
+
 // serve makes the state for a goroutine.
 func (c *Conn) serve() {
 	c.serving = &serving{}
-	_, c.request.Secure = c.Conn.(*tls.Conn)
-	c.request.Fields = &c.request
+	c.request.Secure, c.request.Tier, c.request.Fields = c.secure, c.tier, &c.request
 }
 
 // SetClient records the client whose share of Limits.Bodies pays for the connection. It must be
@@ -151,7 +157,11 @@ func (c *Conn) SetClient(client netip.Prefix) { c.share.Client = client }
 
 // SetTier records that the client is another edge of our own. It must be called before the first
 // Read.
-func (c *Conn) SetTier() { c.request.Tier = true }
+func (c *Conn) SetTier() {
+	if c.tier = true; c.serving != nil {
+		c.request.Tier = true
+	}
+}
 
 // addressOf returns the client's address, or the unspecified address if c is not a TCP connection.
 func addressOf(c net.Conn) netip.Addr {
@@ -421,7 +431,7 @@ func (c *Conn) CloseIdle() bool {
 	if c.backlog != nil {
 		return false
 	}
-	if _, secure := c.Conn.(*tls.Conn); secure {
+	if c.secure {
 		go c.Conn.Close()
 	} else {
 		c.Conn.Close()

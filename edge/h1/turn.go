@@ -20,7 +20,9 @@ const (
 
 // A Socket is the socket of a connection on an event loop.
 type Socket interface {
-	// TryRead and TryWrite return syscall.EAGAIN where they would have to wait.
+	// TryRead and TryWrite return syscall.EAGAIN where they would have to wait. TryRead fills p, or
+	// reads all that has arrived; one of TLS (secure) may read less. TryWrite first sends what the
+	// socket has left of its own bytes, as those of TLS, and does so without p too.
 	TryRead(p []byte) (int, error)
 	TryWrite(p []byte) (int, error)
 	// SetTimer makes the loop call Expired at a time.
@@ -30,6 +32,12 @@ type Socket interface {
 	Attach()
 	// Wake makes the loop call Ready.
 	Wake()
+}
+
+// A secure socket is one of TLS.
+type secure interface {
+	// More reports whether TryRead may find more before the next event.
+	More() bool
 }
 
 // A Scratch is the memory for turns of the connections of one loop.
@@ -61,7 +69,7 @@ type backlog struct {
 // same as socket, or reads from it.
 func NewLooped(c net.Conn, socket Socket, a Answerer, l *Limits, client netip.Addr) *Conn {
 	w := &Conn{Conn: c, socket: socket, answerer: a, limits: l, client: client}
-	w.delivery.unacked = unacked
+	w.begin()
 	limitUnsent(c)
 	now := time.Now()
 	w.phase.enter(Idle, now)
@@ -148,6 +156,14 @@ func (c *Conn) arrived(s *Scratch) (n int, next Next) {
 		if len(b.early) > 0 {
 			return copy(s.in[:], b.early), Again
 		}
+	} else if c.secure {
+		if _, err := c.socket.TryWrite(nil); err != nil { // TLS has answered by itself
+			c.unread = true
+			if err == syscall.EAGAIN {
+				return 0, Wait
+			}
+			return 0, c.lost()
+		}
 	}
 	n, err := c.socket.TryRead(s.in[:])
 	if err == syscall.EAGAIN {
@@ -158,6 +174,9 @@ func (c *Conn) arrived(s *Scratch) (n int, next Next) {
 		return 0, c.lost()
 	}
 	c.unread = n == len(s.in)
+	if c.secure {
+		c.unread = c.unread || c.socket.(secure).More()
+	}
 	return n, Again
 }
 
@@ -180,7 +199,7 @@ func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, wh
 	}
 	s.out, s.declined = s.out[:0], false
 	r := &s.request
-	r.Client, r.Now = c.client, now
+	r.Client, r.Now, r.Secure, r.Tier = c.client, now, c.secure, c.tier
 	for n := 0; answered < len(b); n++ {
 		if n == turnAnswers || len(s.out) >= maxBatch {
 			return answered, forFastPath
@@ -209,8 +228,8 @@ const maxJoined = 32 << 10
 
 // tryWrite writes what the client takes of a and b, and leaves the rest there.
 func (c *Conn) tryWrite(a, b *[]byte) error {
-	for _, p := range [...]*[]byte{a, b} {
-		if len(*p) == 0 {
+	for i, p := range [...]*[]byte{a, b} {
+		if len(*p) == 0 && (i > 0 || !c.secure) {
 			continue
 		}
 		n, err := c.socket.TryWrite(*p)

@@ -82,7 +82,7 @@ func (in *input) release() {
 type output struct {
 	buffer  *[]byte      // pooled; nil: nothing is waiting to be written
 	renewed time.Time    // when the write deadline was moved
-	writing atomic.Int64 // start of the current write, in milliseconds since 1970; 0: none
+	writing atomic.Int64 // since when a write waits for the client, in ms since 1970; 0: none
 }
 
 // take returns the buffer, to append frames to.
@@ -106,9 +106,8 @@ func (o *output) size() int {
 	return len(*o.buffer)
 }
 
-// write writes the waiting frames to a connection over link, over TLS in as few records as
-// possible.
-func (o *output) write(rw net.Conn, link *Link, timeout time.Duration) (err error) {
+// write writes the waiting frames to a connection over link, within a time.
+func (o *output) write(rw net.Conn, link *Link, timeout time.Duration) error {
 	now := time.Now()
 	if now.Sub(o.renewed) > renewInterval {
 		o.renewed = now
@@ -118,12 +117,17 @@ func (o *output) write(rw net.Conn, link *Link, timeout time.Duration) (err erro
 	}
 	o.writing.Store(now.UnixMilli())
 	defer o.writing.Store(0)
+	return o.send(rw, link)
+}
+
+// send writes the waiting frames, over TLS in as few records as possible.
+func (o *output) send(rw net.Conn, link *Link) (err error) {
 	if link == rw {
 		_, err = link.Write(*o.buffer)
 	} else {
-		link.cork()
+		link.Cork()
 		_, err = rw.Write(*o.buffer)
-		if sent := link.uncork(); err == nil {
+		if sent := link.Uncork(); err == nil {
 			err = sent
 		}
 	}

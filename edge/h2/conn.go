@@ -16,7 +16,7 @@ import (
 )
 
 // A Conn is an HTTP/2 connection. The fields above mu belong to the reading goroutine; mu guards
-// the fields below it.
+// the fields below it. On an event loop (loop.go) mu guards all of them.
 type Conn struct {
 	srv      *Server
 	rw       net.Conn
@@ -27,6 +27,8 @@ type Conn struct {
 	request  eligible.Request
 	now      time.Time // of the current batch of frames
 	deadline deadline  // of reading
+	loop     *loopConn // nil: a goroutine reads the connection
+	answered int       // requests answered at once since it was last set to 0
 
 	mu      sync.Mutex
 	phase   phase
@@ -121,20 +123,33 @@ func (c *Conn) handshake() error {
 	}
 	c.deadline.renewed, c.out.renewed, c.use.last = c.now, c.now, c.now
 	for n := 0; n < len(Preface); {
-		if err := c.fill(); err != nil {
+		err := c.fill()
+		if err == nil {
+			n, err = c.preface(n)
+		}
+		if err != nil {
 			return err
 		}
-		b := c.in.rest()
-		take := min(len(b), len(Preface)-n)
-		if string(b[:take]) != Preface[n:n+take] {
-			c.srv.counts.broken.Add(1)
-			return connectionError(http2.ErrCodeProtocol, "no preface")
-		}
-		n += take
-		c.in.r += take
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.greet()
+}
+
+// preface checks the next bytes of the preface, of which n have been checked.
+func (c *Conn) preface(n int) (int, error) {
+	b := c.in.rest()
+	take := min(len(b), len(Preface)-n)
+	if string(b[:take]) != Preface[n:n+take] {
+		c.srv.counts.broken.Add(1)
+		return n, connectionError(http2.ErrCodeProtocol, "no preface")
+	}
+	c.in.r += take
+	return n + take, nil
+}
+
+// greet sends our settings.
+func (c *Conn) greet() error {
 	c.out.append(appendSettings(nil, c.srv.config))
 	if c.phase.settingsSent = true; c.phase.draining {
 		time.AfterFunc(drainAfter, c.drain) // gives the client time for a request
@@ -148,14 +163,19 @@ func (c *Conn) fill() error {
 	if c.in.empty() {
 		c.in.release()
 		if !c.link.Ready() {
-			c.decoder.release()
-			c.request.Reset() // drops the references to the buffer
+			c.rest()
 		}
 		if err := c.link.Wait(); err != nil {
 			return err
 		}
 	}
 	return c.in.read(c.rw)
+}
+
+// rest frees the memory that is not needed until the next frame.
+func (c *Conn) rest() {
+	c.decoder.release()
+	c.request.Reset() // drops the references to the buffer
 }
 
 // batch handles all frames that have arrived, and renews the deadlines. It returns how long to wait
@@ -193,7 +213,7 @@ func (c *Conn) publishState() {
 	if !open {
 		c.streams.open, c.sender.queue = nil, nil // an idle connection keeps no memory
 	}
-	c.use.publish(open)
+	c.use.publish(open || c.backedUp())
 }
 
 // extend moves the deadline for the next request, or for the rest of an incomplete frame.
@@ -202,7 +222,26 @@ func (c *Conn) extend() error {
 	if err != nil || until.IsZero() {
 		return err
 	}
-	return c.rw.SetReadDeadline(until)
+	return c.readBy(until)
+}
+
+// readBy sets the deadline for reading.
+func (c *Conn) readBy(at time.Time) error {
+	if c.loop != nil {
+		c.loop.readBy = at
+		c.arm()
+		return nil
+	}
+	return c.rw.SetReadDeadline(at)
+}
+
+// interrupt ends a read that waits, because there is nothing left to wait for.
+func (c *Conn) interrupt() {
+	if c.loop != nil {
+		c.loop.socket.Wake()
+		return
+	}
+	c.rw.SetReadDeadline(time.Now())
 }
 
 // keepsWaiting reports whether a read error is only a deadline that does not end the connection:
@@ -210,6 +249,10 @@ func (c *Conn) extend() error {
 func (c *Conn) keepsWaiting(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.keepsWaitingLocked(err)
+}
+
+func (c *Conn) keepsWaitingLocked(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || c.deadline.partial || c.phase.dead != nil {
 		return false
 	}
@@ -221,7 +264,7 @@ func (c *Conn) keepsWaiting(err error) bool {
 		return false
 	}
 	c.deadline.renewed = from
-	return c.rw.SetReadDeadline(from.Add(c.srv.config.Idle)) == nil
+	return c.readBy(from.Add(c.srv.config.Idle)) == nil
 }
 
 // terminate ends the connection, and sends GOAWAY with the client's error, if it made one.
@@ -312,7 +355,7 @@ func (c *Conn) sendGoAway() {
 		c.streams.lastAllowed = c.streams.last
 		c.out.append(appendGoAway(nil, c.streams.last, http2.ErrCodeNo))
 		if c.flush() != nil || len(c.streams.open) == 0 {
-			c.rw.SetReadDeadline(time.Now()) // ends the read, because nothing is left to wait for
+			c.interrupt()
 		}
 	})
 }
@@ -325,6 +368,9 @@ func (c *Conn) flush() error {
 	if c.out.buffer == nil || c.phase.dead != nil {
 		return c.phase.dead
 	}
+	if c.loop != nil {
+		return c.failed(c.flushNow())
+	}
 	return c.failed(c.out.write(c.rw, c.link, c.srv.config.Send))
 }
 
@@ -333,6 +379,9 @@ func (c *Conn) failed(err error) error {
 	if err != nil {
 		c.end(err)
 		c.rw.Close() // ends the read as well
+		if c.loop != nil {
+			c.finish()
+		}
 	}
 	return err
 }

@@ -150,17 +150,22 @@ func (s *Server) NewConn(rw net.Conn, link *Link, client netip.Addr) *Conn {
 // connection still gets responses to its first requests, because its client could not know, and
 // GOAWAY after those: a client that gets GOAWAY before its first request would send none.
 func (c *Conn) Serve() error {
-	s := c.srv
+	c.srv.enter(c)
+	defer c.srv.leave(c)
+	return c.serve()
+}
+
+func (s *Server) enter(c *Conn) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	c.phase.draining = s.draining
 	s.conns[c] = struct{}{}
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.conns, c)
-		s.mu.Unlock()
-	}()
-	return c.serve()
+}
+
+func (s *Server) leave(c *Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
 }
 
 // Idle reports whether no stream is open, and when the connection was last used, that is when a
@@ -173,9 +178,11 @@ func (c *Conn) Idle() (idle bool, since time.Time) {
 // its streams has an incomplete request, or a response that the client does not take; or a write to
 // the client is under way.
 func (c *Conn) WaitsForClient() (since time.Time, ok bool) {
+	if began := c.out.writing.Load(); began > 0 {
+		return time.UnixMilli(began), true
+	}
 	if !c.mu.TryLock() {
-		began := c.out.writing.Load()
-		return time.UnixMilli(began), began > 0
+		return time.Time{}, false
 	}
 	defer c.mu.Unlock()
 	for _, s := range c.streams.open {
@@ -196,10 +203,12 @@ func (c *Conn) CloseIdle() bool {
 		return false
 	}
 	defer c.mu.Unlock()
-	if len(c.streams.open) > 0 {
+	if len(c.streams.open) > 0 || c.backedUp() {
 		return false
 	}
-	if c.link == c.rw {
+	if c.loop != nil {
+		c.finish()
+	} else if c.link == c.rw {
 		c.rw.Close()
 	} else {
 		go c.rw.Close()
@@ -208,7 +217,11 @@ func (c *Conn) CloseIdle() bool {
 }
 
 // Close closes the connection at once.
-func (c *Conn) Close() error { return c.rw.Close() }
+func (c *Conn) Close() error {
+	err := c.rw.Close()
+	c.Closed()
+	return err
+}
 
 // Shutdown asks every client to send further requests elsewhere (RFC 9113, section 6.8), and waits
 // until all responses under way are complete. If ctx ends before, it closes the remaining
@@ -240,6 +253,6 @@ func (s *Server) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		c.rw.Close()
+		c.Close()
 	}
 }

@@ -109,14 +109,7 @@ func listen(t *testing.T, s *Server, config *tls.Config) string {
 			if err != nil {
 				return
 			}
-			served.Go(func() {
-				link := NewLink(c, config != nil, nil)
-				rw := net.Conn(link)
-				if config != nil {
-					rw = tls.Server(link, config)
-				}
-				s.NewConn(rw, link, netip.Addr{}).Serve()
-			})
+			served.Go(func() { serveConn(s, c, config, netip.Prefix{}, nil) })
 		}
 	})
 	t.Cleanup(func() {
@@ -729,8 +722,7 @@ func pipedWith(t *testing.T, config Config, a app, f func(t *testing.T, p *peer)
 		ours, theirs := net.Pipe()
 		done := make(chan struct{})
 		go func() {
-			link := NewLink(ours, false, nil)
-			New(a, a, config).NewConn(link, link, netip.Addr{}).Serve()
+			serveConn(New(a, a, config), ours, nil, netip.Prefix{}, nil)
 			close(done)
 		}()
 		q := newQueue(theirs)
@@ -760,9 +752,9 @@ func TestIdleAndWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
-				link, a := NewLink(ours, false, nil), app{}
-				conn := New(a, a, Config{}).NewConn(link, link, netip.Addr{})
-				go conn.Serve()
+				a, begun := app{}, make(chan *Conn, 1)
+				go serveConn(New(a, a, Config{}), ours, nil, netip.Prefix{}, func(c *Conn) { begun <- c })
+				conn := <-begun
 				q := newQueue(theirs)
 				p := dial(t, q)
 				go io.Copy(io.Discard, theirs)
@@ -901,8 +893,7 @@ func FuzzServe(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		c := &script{in: bytes.NewReader([]byte(Preface + string(sent)))}
-		link := NewLink(c, false, nil)
-		New(app{}, app{}, Config{}).NewConn(link, link, netip.Addr{}).Serve()
+		serveConn(New(app{}, app{}, Config{}), c, nil, netip.Prefix{}, nil)
 		fr := http2.NewFramer(nil, &c.out)
 		fr.ReadMetaHeaders = hpack.NewDecoder(tableSize, nil)
 		for {

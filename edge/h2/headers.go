@@ -258,6 +258,7 @@ func (c *Conn) answerReady(stream uint32) (bool, error) {
 		return false, nil
 	}
 	c.encoder.begun()
+	c.answered++
 	c.flood.earn(creditPerResponse)
 	size += head - start - frameHead
 	body := start + frameHead + size

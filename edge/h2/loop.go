@@ -1,134 +1,295 @@
 package h2
 
 import (
-	"encoding/binary"
-	"errors"
-
-	"golang.org/x/net/http2"
+	"io"
+	"os"
+	"syscall"
+	"time"
 )
 
-// frames handles the whole frames that are buffered. more means that it stopped early, so that
-// responses can be written first.
-func (c *Conn) frames() (more bool, err error) {
-	for c.in.buffer != nil {
-		if c.out.size() > 2*maxBatch {
-			return true, nil
+// A connection on an event loop has no goroutine. When bytes have arrived, its turn handles the
+// frames; handlers of requests still have goroutines of their own. No write waits: the link keeps
+// what the client does not take, and until it has taken that, no more frames are read and handlers
+// wait.
+
+// turnAnswers is the number of requests that are answered in a turn, after which other connections
+// have theirs. A turn ends after maxBatch bytes of responses too.
+const turnAnswers = 64
+
+// A LoopControl is the part of an event loop that a connection needs.
+type LoopControl interface {
+	// SetTimer makes the loop call Expired at a time.
+	SetTimer(at time.Time)
+	// Wake makes the loop call Ready.
+	Wake()
+	// Attach puts the connection on the loop; Detach makes its reads and writes wait instead.
+	Attach()
+	Detach()
+}
+
+// A loopConn is the state of a connection on an event loop.
+type loopConn struct {
+	socket  LoopControl
+	ended   func()
+	preface int       // bytes of the preface that have been read
+	readBy  time.Time // deadline of reading
+	sendBy  time.Time // deadline for the client to take the unsent bytes; zero: there are none
+	until   time.Time // no frames are read before, because the client sends useless ones
+	more    bool      // whole frames wait in c.in
+	turn    bool      // frames may be read although the client takes nothing
+	over    bool
+}
+
+// StartLooped makes an event loop serve the connection, instead of Serve. Its Link must be on the
+// loop (OnLoop). ended is called once, on another goroutine, when the connection has ended.
+func (c *Conn) StartLooped(socket LoopControl, ended func()) {
+	c.loop = &loopConn{socket: socket, ended: ended}
+	c.srv.enter(c)
+	c.now = time.Now()
+	c.deadline.renewed, c.use.last = c.now, c.now
+	c.readBy(c.now.Add(c.srv.config.Idle))
+	socket.Attach()
+	socket.Wake() // for the bytes that the link has read already
+}
+
+// arm sets the timer for the next deadline.
+func (c *Conn) arm() {
+	at := c.loop.readBy
+	if by := c.loop.sendBy; !by.IsZero() && by.Before(at) {
+		at = by
+	}
+	c.loop.socket.SetTimer(at)
+}
+
+// Ready handles an event. again means that the connection needs another turn, after the others.
+func (c *Conn) Ready(readable, ending bool) (again bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.loop.over {
+		return false
+	}
+	c.link.Event(readable, ending)
+	c.now = time.Now()
+	if c.backedUp() {
+		if c.failed(c.flushNow()) != nil || c.backedUp() && (c.phase.dead != nil || !c.loop.turn) {
+			return false
 		}
-		f, size, whole, err := cutFrame(c.in.rest())
-		if err != nil || !whole {
+	}
+	if c.phase.dead != nil { // and the client has taken the GOAWAY
+		c.finishTurn()
+		return false
+	}
+	if c.now.Before(c.loop.until) {
+		return false
+	}
+	c.loop.turn = false
+	again, err := c.turn()
+	if err == nil && c.phase.draining && c.streams.finished() {
+		err = io.EOF
+	}
+	if err == nil && !c.backedUp() && c.link.Unsent() { // TLS has answered by itself
+		err = c.failed(c.flushNow())
+	}
+	if err == nil {
+		pause := c.flood.pause()
+		c.publishState()
+		if pause > 0 {
+			c.loop.until, again = c.now.Add(pause), false
+			time.AfterFunc(pause, c.loop.socket.Wake)
+		}
+		if !c.loop.more {
+			err = c.extend()
+		}
+	}
+	if err != nil && !c.phase.settingsSent {
+		c.finish() // it has no preface
+		return false
+	}
+	if err != nil {
+		c.terminateNow(err)
+		return false
+	}
+	return again && !c.backedUp()
+}
+
+// turn reads and handles frames, and sends the responses.
+func (c *Conn) turn() (again bool, err error) {
+	for c.answered = 0; ; {
+		if !c.loop.more {
+			if c.link.Dry() {
+				break
+			}
+			if err = c.in.read(c.rw); err == ErrWait {
+				break
+			}
+			if err != nil {
+				return false, err
+			}
+		}
+		if c.loop.preface < len(Preface) {
+			if c.loop.preface, err = c.preface(c.loop.preface); err != nil {
+				return false, err
+			}
+			if c.loop.preface < len(Preface) {
+				continue
+			}
+			if err = c.greet(); err != nil {
+				return false, err
+			}
+		}
+		if c.loop.more, err = c.frames(); err != nil {
 			return false, err
 		}
-		c.in.r += size
-		err = c.frame(f)
-		if se, ok := errors.AsType[*streamError](err); ok {
-			err = c.resetStream(se.stream, se.code)
-		}
-		if err != nil {
-			return false, err
+		c.start()
+		if c.loop.more || c.answered >= turnAnswers || c.out.size() > maxBatch {
+			return true, c.flush()
 		}
 	}
-	return false, nil
+	if c.in.empty() {
+		c.in.release()
+		c.rest()
+	}
+	return false, c.flush()
 }
 
-// frame handles one frame. It checks the connection's state first.
-func (c *Conn) frame(f frame) error {
-	if !c.phase.gotSettings && f.kind != http2.FrameSettings {
-		return connectionError(http2.ErrCodeProtocol, "the first frame must be SETTINGS")
+// flushNow sends the bytes that the client has not taken, and then the waiting frames.
+func (c *Conn) flushNow() error {
+	var err error
+	if c.out.buffer == nil || c.backedUp() {
+		err = c.link.Flush()
 	}
-	if c.block.open() && (f.kind != http2.FrameContinuation || f.stream != c.block.stream) {
-		return connectionError(http2.ErrCodeProtocol, "a header block is interrupted")
-	}
-	n := cost(f)
-	if err := c.flood.spend(n, c.now); err != nil {
-		return err
-	}
-	if f.kind != http2.FrameWindowUpdate {
-		c.flood.waste(n)
-	}
-	switch f.kind {
-	case http2.FrameHeaders:
-		return c.headers(f)
-	case http2.FrameContinuation:
-		return c.continuation(f)
-	case http2.FrameData:
-		return c.data(f)
-	case http2.FrameSettings:
-		return c.settings(f)
-	case http2.FrameWindowUpdate:
-		return c.windowUpdate(f)
-	case http2.FrameRSTStream:
-		return c.rstStream(f)
-	case http2.FramePriority:
-		return c.priority(f)
-	case http2.FramePing:
-		return c.ping(f)
-	case http2.FrameGoAway:
-		if f.stream != 0 {
-			return connectionError(http2.ErrCodeProtocol, "GOAWAY on a stream")
+	if err == nil && c.out.buffer != nil {
+		if err = c.out.send(c.rw, c.link); err == nil && c.link.Unsent() {
+			err = syscall.EAGAIN
 		}
-		return nil // the client opens no more streams, and closes when it has its responses
-	case http2.FramePushPromise:
-		return connectionError(http2.ErrCodeProtocol, "a client must not send PUSH_PROMISE")
 	}
-	return nil // unknown kinds are ignored (RFC 9113, section 5.5)
-}
-
-func (c *Conn) ping(f frame) error {
-	switch {
-	case f.stream != 0:
-		return connectionError(http2.ErrCodeProtocol, "PING on a stream")
-	case len(f.payload) != 8:
-		return connectionError(http2.ErrCodeFrameSize, "PING must have 8 bytes")
-	case f.flags.Has(http2.FlagPingAck):
+	switch stalled := err == syscall.EAGAIN; {
+	case stalled && !c.backedUp():
+		now := time.Now()
+		c.out.writing.Store(now.UnixMilli())
+		c.loop.sendBy = now.Add(c.srv.config.Send + renewInterval)
+		c.arm()
+		c.publishState()
+	case stalled:
+	case c.backedUp():
+		c.out.writing.Store(0)
+		c.loop.sendBy = time.Time{}
+		c.takeTurns()
+		c.publishState()
+	}
+	if err == syscall.EAGAIN {
 		return nil
 	}
-	c.out.append(appendFrame(nil, http2.FramePing, http2.FlagPingAck, 0, f.payload...))
-	return nil
+	return err
 }
 
-// priority checks a PRIORITY frame, which has no effect (RFC 9113, section 5.3).
-func (c *Conn) priority(f frame) error {
-	code, why := http2.ErrCodeNo, ""
+// takeTurns wakes the handlers, and the reading of frames, because the client has taken all that
+// waited. Each may write a part of its response, and more frames be read once, even if those that
+// wake first back the connection up again. So none waits for ever, and the handlers together add no
+// more than a batch.
+func (c *Conn) takeTurns() {
+	if c.loop.turn = true; c.loop.more || !c.link.Dry() {
+		c.loop.socket.Wake()
+	}
+	for _, s := range c.streams.open {
+		s.turn = max(leastTurn, maxBatch/len(c.streams.open))
+		s.wake()
+	}
+}
+
+const leastTurn = 512
+
+// backedUp reports whether bytes wait until the client takes more. Only on an event loop a caller
+// that holds mu can see that.
+func (c *Conn) backedUp() bool { return c.out.writing.Load() > 0 }
+
+// terminateNow ends the connection as terminate does, as soon as the client has taken the GOAWAY.
+func (c *Conn) terminateNow(err error) {
+	if c.phase.dead == nil {
+		c.terminateLocked(err)
+	}
+	if c.out.buffer != nil && !c.loop.over { // the GOAWAY waits for bytes that were sent before
+		if c.flushNow() != nil {
+			c.finish()
+		}
+	}
+	if !c.backedUp() {
+		c.finishTurn()
+	}
+}
+
+// finishTurn closes the connection at the end of a turn. If the server is draining, it gives the
+// client time to take the last response.
+func (c *Conn) finishTurn() {
+	if c.loop.over || !c.phase.draining {
+		c.finish()
+		return
+	}
+	c.loop.over = true
+	c.loop.socket.Detach()
+	c.free()
+	go func() {
+		c.linger()
+		c.rw.Close()
+		c.gone()
+	}()
+}
+
+// finish closes the connection. Any goroutine may call it.
+func (c *Conn) finish() {
+	if c.loop.over {
+		return
+	}
+	c.loop.over = true
+	c.free()
+	c.rw.Close()
+	go c.gone()
+}
+
+// free ends all streams, and frees the memory of the connection.
+func (c *Conn) free() {
+	c.end(errClosed)
+	c.out.release()
+	c.in.release()
+	c.decoder.release()
+	c.srv.config.Bodies.Release(&c.deadline.share)
+}
+
+func (c *Conn) gone() {
+	c.srv.leave(c)
+	c.loop.ended()
+}
+
+// Closed says that the connection below has been closed by others.
+func (c *Conn) Closed() {
+	if c.loop == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.finish()
+}
+
+// Expired ends the connection if its client is late.
+func (c *Conn) Expired(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.loop
 	switch {
-	case f.stream == 0:
-		return connectionError(http2.ErrCodeProtocol, "PRIORITY without a stream")
-	case len(f.payload) != 5:
-		code, why = http2.ErrCodeFrameSize, "PRIORITY must have 5 bytes"
-	case binary.BigEndian.Uint32(f.payload)&maxWindow == f.stream:
-		code, why = http2.ErrCodeProtocol, "a stream depends on itself"
-	default:
-		return nil
+	case l.over:
+		return
+	case !l.sendBy.IsZero() && !now.Before(l.sendBy):
+		c.finish()
+		return
+	case now.Before(l.readBy):
+	case c.backedUp() || l.more: // the client has sent more, or must take more first
+		l.readBy = now.Add(renewInterval)
+	case !c.phase.settingsSent:
+		c.finish()
+		return
+	case !c.keepsWaitingLocked(os.ErrDeadlineExceeded):
+		c.terminateNow(os.ErrDeadlineExceeded)
+		return
 	}
-	if c.streams.idle(f.stream) {
-		return connectionError(code, why) // an idle stream can't be reset (section 6.4)
-	}
-	return reset(f.stream, code)
+	c.arm()
 }
-
-func (c *Conn) rstStream(f frame) error {
-	switch {
-	case c.streams.idle(f.stream):
-		return connectionError(http2.ErrCodeProtocol, "RST_STREAM of an idle stream")
-	case len(f.payload) != 4:
-		return connectionError(http2.ErrCodeFrameSize, "RST_STREAM must have 4 bytes")
-	}
-	if s := c.streams.open[f.stream]; s != nil {
-		c.remove(s)
-		c.flood.waste(abandonedCost)
-	}
-	c.streams.resets.remove(f.stream)
-	return nil
-}
-
-// resetStream resets a stream after a stream error of the client.
-func (c *Conn) resetStream(stream uint32, code http2.ErrCode) error {
-	if s := c.streams.open[stream]; s != nil {
-		c.remove(s)
-	}
-	c.sendReset(stream, code)
-	c.flood.waste(resetCost)
-	return c.flood.spend(resetCost, c.now)
-}
-
-// resetCost is the cost of a stream error, of which an honest client makes none.
-const resetCost = 10

@@ -32,10 +32,8 @@ func connectAs(t *testing.T, s *Server, client netip.Prefix, settings ...http2.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, done := NewLink(accepted, false, nil), make(chan struct{})
-	conn := s.NewConn(link, link, client.Addr())
-	conn.SetClient(client)
-	go func() { defer close(done); conn.Serve() }()
+	done := make(chan struct{})
+	go func() { defer close(done); serveConn(s, accepted, nil, client, nil) }()
 	t.Cleanup(func() { c.Close(); <-done })
 	c.SetDeadline(time.Now().Add(2 * time.Minute)) // a silent server fails the test
 	return dial(t, c, settings...)

@@ -53,7 +53,13 @@ type stream struct {
 	ended       bool   // nothing follows body
 	headersSent bool   // the response's header block was sent
 
-	waits waits // of the response for windows
+	progress
+}
+
+// A progress is that of a handler that writes a response.
+type progress struct {
+	waits waits // for windows, and until the client takes more
+	turn  int   // bytes that it may write although the client takes nothing (loop.go)
 }
 
 // takers take the parts of a request's body while they arrive. At most one of them is not nil.

@@ -78,6 +78,10 @@ func (w *Writer) Write(p []byte) (int, error) {
 			return written, err
 		}
 		n := c.sender.allows(w.s, len(p)-written)
+		if c.backedUp() {
+			n = min(n, w.s.turn)
+			w.s.turn -= max(n, 0)
+		}
 		if n <= 0 {
 			if err := w.wait(); err != nil {
 				return written, err
@@ -94,7 +98,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// wait waits until a window opens, without holding the lock.
+// wait waits until a window opens, or until the client takes more, without holding the lock.
 func (w *Writer) wait() error {
 	if err := w.c.flush(); err != nil {
 		return err
@@ -166,7 +170,7 @@ func (w *Writer) end() error {
 	err := c.flush()
 	c.publishState() // after the flush, because an idle connection may be closed
 	if c.phase.draining && c.streams.lastAllowed < maxWindow && len(c.streams.open) == 0 {
-		c.rw.SetReadDeadline(time.Now()) // interrupts the read, because nothing is left to wait for
+		c.interrupt()
 	}
 	return err
 }

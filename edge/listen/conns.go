@@ -119,20 +119,33 @@ func (s *conns) admit(raw net.Conn, serve *Server, config *tls.Config) *lingerin
 	case config != nil:
 		c.handshaking.Store(true)
 		c.link = h2.NewLink(below(conn), true, nil)
-		c.Conn = h1.NewConn(tls.Server(c.link, config), serve.Handler, &s.limits)
+		over := tls.Server(c.link, config)
+		if !looped {
+			c.Conn = h1.NewConn(over, serve.Handler, &s.limits)
+			break
+		}
+		c.socket, c.loops = socket, serve.looped
+		c.link.OnLoop(socket)
+		c.secure = &secureSocket{socket, over, c.link}
+		c.Conn = h1.NewLooped(over, c.secure, serve.Handler, &s.limits, netip.Addr{})
 	case looped:
 		var address netip.Addr // unknown before the header of a proxy
 		if conn == raw {
 			address = exchange.Address(raw.RemoteAddr())
 		}
-		c.socket = socket
+		c.socket, c.loops = socket, serve.looped
 		c.Conn = h1.NewLooped(conn, socket, serve.Handler, &s.limits, address)
 	default:
 		c.Conn = h1.NewConn(conn, serve.Handler, &s.limits)
 		c.takeOver(serve)
 	}
 	c.http1().SetClient(client)
-	c.ended = func() { s.leave(c) }
+	c.ended = func() {
+		s.leave(c)
+		if streams := c.streams.Load(); streams != nil {
+			streams.Closed()
+		}
+	}
 	if why, ok := s.enter(c); !ok {
 		s.refused[why].Add(1)
 		c.http1().Cut()

@@ -38,6 +38,10 @@ func (l *secureListener) serve(plainer *fasthttp.Server) error {
 
 // handshake does the handshake of one connection, within handshakeTimeout, and then serves it.
 func (l *secureListener) handshake(c *lingeringConn) {
+	if c.socket != nil && c.socket.StartDetached(c) != nil {
+		c.end()
+		return
+	}
 	t := c.http1().Conn.(*tls.Conn)
 	ctx, cancel := context.WithTimeout(l.server.options.Life, handshakeTimeout)
 	err := t.HandshakeContext(ctx)
@@ -55,8 +59,10 @@ func (l *secureListener) handshake(c *lingeringConn) {
 	case err != nil, chosen == acme.ALPNProto:
 		c.end()
 	case chosen == "h2":
-		c.serveStreams(l.server, t, c.link)
-		c.end()
+		c.serveStreams(l.server, t, c.link, c.secure)
+	case c.socket != nil:
+		c.http1().Rest(time.Now())
+		c.socket.Wake() // for the bytes that the link has read already
 	default:
 		if err := l.plainer.ServeConn(c); err != nil {
 			l.server.options.Log.Debug("HTTP/1.1 connection failed", "err", err.Error())

@@ -67,9 +67,9 @@ type lingeringConn struct {
 	link    *h2.Link                // below TLS; nil: without TLS
 	streams atomic.Pointer[h2.Conn] // serves its streams; nil: it does not speak HTTP/2
 
-	socket  *netloop.Conn // on an event loop; nil: a goroutine serves it until it ends
-	loops   *looped
-	scratch *h1.Scratch // of its loop
+	socket *netloop.Conn // on an event loop; nil: a goroutine serves it until it ends
+	secure *secureSocket // over socket; nil: without TLS
+	loops  *looped
 }
 
 // phase returns the activity of c, and since when.
@@ -97,20 +97,31 @@ func (c *lingeringConn) closeIdle() bool {
 	return s.CloseIdle()
 }
 
-// serveStreams serves c as a connection of HTTP/2, until it ends.
-func (c *lingeringConn) serveStreams(s *Server, rw net.Conn, link *h2.Link) {
-	if s.reference != nil {
+// serveStreams serves c as a connection of HTTP/2: until it ends, or on its event loop.
+func (c *lingeringConn) serveStreams(s *Server, rw net.Conn, link *h2.Link, on h2.LoopControl) {
+	switch {
+	case s.reference != nil:
 		c.http1().Serve(time.Now()) // it counts as busy, because nothing reports when it is idle
 		s.reference.serve(rw)
+		c.end()
+		return
+	case c.socket != nil:
+		c.newStreams(s, rw, link).StartLooped(on, func() { c.end() })
 		return
 	}
+	c.newStreams(s, rw, link).Serve()
+	c.end()
+}
+
+// newStreams makes HTTP/2 serve c.
+func (c *lingeringConn) newStreams(s *Server, rw net.Conn, link *h2.Link) *h2.Conn {
 	conn := s.streams.NewConn(rw, link, exchange.Address(rw.RemoteAddr()))
 	conn.SetClient(c.share.Client)
 	if c.tier {
 		conn.SetTier()
 	}
 	c.streams.Store(conn)
-	conn.Serve()
+	return conn
 }
 
 // http1 returns the connection of HTTP/1.1, which knows where requests begin and end. It is nil

@@ -2,11 +2,13 @@ package listen
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/h1"
@@ -14,40 +16,49 @@ import (
 	"github.com/iconedge/iconedge/netloop"
 )
 
-// A looped listener serves the connections of the public listener on event loops: one loop for each
-// processor. A request that the fast path does not answer makes the server of HTTP/1.1 serve its
-// connection, which returns to its loop afterwards.
+// A looped serves the connections of the public listeners on event loops: one loop for each
+// processor. A request of HTTP/1.1 that the fast path does not answer makes the server of HTTP/1.1
+// serve its connection, which returns to its loop afterwards.
 type looped struct {
-	listener
+	server  *Server
 	loops   []*netloop.Loop
 	scratch map[*netloop.Loop]*h1.Scratch
 	waiting detached
+	clear   net.Listener // the public listener without TLS; nil: it is not on the loops
 }
 
-// openLoops makes the loops for the public listener, if the operator wants them. There are none on
+// openLoops makes the loops for the public listeners, if the operator wants them. There are none on
 // other systems than Linux, and for other sockets than those of TCP.
-func (s *Server) openLoops() (err error) {
+func (s *Server) openLoops() error {
 	if s.options.Capacity.Loop != LoopOn {
 		return nil
 	}
-	s.looped, err = newLooped(s, s.socks.Public)
+	l, err := newLooped(s)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("opening the event loops: %w", err)
 	}
-	s.socks.Public = s.looped.Listener
-	context.AfterFunc(s.options.Life, s.looped.close)
+	clear, err := l.listen(&s.socks.Public)
+	if err == nil && clear {
+		l.clear = s.socks.Public
+	}
+	secure := false
+	if err == nil && s.socks.TLS != nil {
+		secure, err = l.listen(&s.socks.TLS)
+	}
+	if err != nil || !clear && !secure {
+		l.close()
+		return err
+	}
+	s.looped = l
+	context.AfterFunc(s.options.Life, l.close)
 	return nil
 }
 
-// newLooped returns a listener on the socket of another one.
-func newLooped(s *Server, public net.Listener) (*looped, error) {
-	if once, ok := public.(*onceListener); ok {
-		public = once.Listener
-	}
-	l := &looped{scratch: map[*netloop.Loop]*h1.Scratch{}}
+func newLooped(s *Server) (*looped, error) {
+	l := &looped{server: s, scratch: map[*netloop.Loop]*h1.Scratch{}}
 	l.waiting.arrived.L = &l.waiting.mu
 	for range runtime.GOMAXPROCS(0) {
 		loop, err := netloop.NewLoop()
@@ -58,13 +69,24 @@ func newLooped(s *Server, public net.Listener) (*looped, error) {
 		l.loops = append(l.loops, loop)
 		l.scratch[loop] = h1.NewScratch()
 	}
-	accepting, err := netloop.Listen(public, l.loops)
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	l.listener = listener{CloseOnce(accepting), s, nil}
 	return l, nil
+}
+
+// listen makes a listener accept connections for the loops, and reports whether it can.
+func (l *looped) listen(on *net.Listener) (bool, error) {
+	sockets := *on
+	if once, ok := sockets.(*onceListener); ok {
+		sockets = once.Listener
+	}
+	accepting, err := netloop.Listen(sockets, l.loops)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("opening the event loops: %w", err)
+	}
+	*on = CloseOnce(accepting)
+	return true, nil
 }
 
 // close closes the loops and their connections.
@@ -74,13 +96,19 @@ func (l *looped) close() {
 	}
 }
 
-// serve accepts connections until the listener is closed.
-func (l *looped) serve() error {
+// run runs the loops until they are closed, and the server of HTTP/1.1 for their connections.
+func (l *looped) run() {
+	go l.server.http1.Serve(&l.waiting)
 	for _, loop := range l.loops {
 		go loop.Run()
 	}
+}
+
+// serve accepts connections without TLS until the listener is closed.
+func (l *looped) serve() error {
+	from := listener{l.clear, l.server, nil}
 	for {
-		c, err := l.listener.Accept()
+		c, err := from.Accept()
 		if err != nil {
 			return err
 		}
@@ -91,7 +119,6 @@ func (l *looped) serve() error {
 // start puts an admitted connection on its loop. A connection that may begin with a header of the
 // PROXY protocol is served by a goroutine first.
 func (l *looped) start(c *lingeringConn) {
-	c.loops, c.scratch = l, l.scratch[c.socket.Loop()]
 	var err error
 	if _, ok := c.raw().(*proxiedConn); ok {
 		if err = c.socket.StartDetached(c); err == nil {
@@ -108,7 +135,14 @@ func (l *looped) start(c *lingeringConn) {
 
 // Ready implements netloop.Handler.
 func (c *lingeringConn) Ready(e netloop.Events) (again bool) {
-	switch c.http1().Turn(c.scratch, e&netloop.Ending != 0) {
+	readable, ending := e&netloop.Readable != 0, e&netloop.Ending != 0
+	if s := c.streams.Load(); s != nil {
+		return s.Ready(readable, ending)
+	}
+	if c.link != nil {
+		c.link.Event(readable, ending)
+	}
+	switch c.http1().Turn(c.loops.scratch[c.socket.Loop()], ending) {
 	case h1.Again:
 		return true
 	case h1.ForServer:
@@ -121,6 +155,10 @@ func (c *lingeringConn) Ready(e netloop.Events) (again bool) {
 
 // Expired implements netloop.Handler.
 func (c *lingeringConn) Expired(now time.Time) {
+	if s := c.streams.Load(); s != nil {
+		s.Expired(now)
+		return
+	}
 	if c.http1().Expired(now) {
 		c.Close()
 	}
@@ -128,7 +166,7 @@ func (c *lingeringConn) Expired(now time.Time) {
 
 // serveDetached makes the server of HTTP/1.1 serve c.
 func (c *lingeringConn) serveDetached() {
-	if c.http1().Fresh() {
+	if c.link == nil && c.http1().Fresh() {
 		c.takeOver(c.loops.server)
 	}
 	if !c.loops.waiting.add(c) {
@@ -144,8 +182,10 @@ func (c *lingeringConn) takeOver(serve *Server) {
 		// connection.
 		go func() {
 			link := h2.NewLink(below(c.raw()), false, already)
-			c.serveStreams(serve, link, link)
-			c.end()
+			if c.socket != nil {
+				link.OnLoop(c.socket)
+			}
+			c.serveStreams(serve, link, link, &clearSocket{c.socket, link})
 		}()
 	})
 }
@@ -207,4 +247,83 @@ func (d *detached) Close() error {
 	d.closed = true
 	d.arrived.Broadcast()
 	return nil
+}
+
+// A secureSocket is the socket of a connection over TLS on an event loop. The handshake must be
+// complete before its first call.
+type secureSocket struct {
+	*netloop.Conn
+	tls  *tls.Conn
+	link *h2.Link
+}
+
+// secureBatch is how many bytes are encrypted before they are written. Those that the client does
+// not take wait in the link.
+const secureBatch = 64 << 10
+
+// TryRead reads at most one record, because an error in the next one would keep the responses to
+// this one from the client.
+func (s *secureSocket) TryRead(p []byte) (int, error) {
+	if before := s.link.TryOnly(true); !before {
+		defer s.link.TryOnly(false)
+	}
+	n, err := s.tls.Read(p)
+	switch {
+	case n > 0:
+		return n, nil // the next call returns the error
+	case err == h2.ErrWait:
+		return 0, syscall.EAGAIN
+	}
+	return 0, err
+}
+
+// More reports whether TryRead may find more before the next event.
+func (s *secureSocket) More() bool { return !s.link.Dry() }
+
+// TryWrite encrypts and sends p. It returns syscall.EAGAIN if there is no room for all of it; the
+// link keeps the rest of what was encrypted.
+func (s *secureSocket) TryWrite(p []byte) (n int, err error) {
+	for {
+		if err = s.link.Flush(); err != nil || n == len(p) {
+			return n, err
+		}
+		s.link.Cork()
+		var m int
+		m, err = s.tls.Write(p[n:min(len(p), n+secureBatch)])
+		n += m
+		if sent := s.link.Uncork(); err == nil {
+			err = sent
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// Detach lets a goroutine use the connection.
+func (s *secureSocket) Detach() { detach(s.Conn, s.link) }
+
+// Attach returns the connection to its loop.
+func (s *secureSocket) Attach() { attach(s.Conn, s.link) }
+
+// A clearSocket is the socket of a connection of HTTP/2 without TLS on an event loop.
+type clearSocket struct {
+	*netloop.Conn
+	link *h2.Link
+}
+
+// Detach lets a goroutine use the connection.
+func (s *clearSocket) Detach() { detach(s.Conn, s.link) }
+
+// Attach returns the connection to its loop.
+func (s *clearSocket) Attach() { attach(s.Conn, s.link) }
+
+func detach(c *netloop.Conn, l *h2.Link) {
+	l.TryOnly(false)
+	c.Detach()
+}
+
+func attach(c *netloop.Conn, l *h2.Link) {
+	l.TryOnly(true)
+	c.Attach()
 }

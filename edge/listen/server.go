@@ -73,7 +73,7 @@ type Server struct {
 	streams   *h2.Server
 	reference *reference // serves HTTP/2 instead of streams; nil: streams does
 	http1     *fasthttp.Server
-	looped    *looped         // serves connections without TLS; nil: http1 does
+	looped    *looped         // serves connections on event loops; nil: goroutines serve all
 	source    *secureSource   // certificates; nil: no TLS
 	tls       *secureListener // nil: no TLS
 	quic      *quicServer     // nil: no HTTP/3
@@ -117,7 +117,9 @@ func (s *Server) StreamStats() h2.Stats { return s.streams.Stats() }
 func (s *Server) Serve(broken chan<- error) {
 	go returnMemory(s.options.Life, s.conns.limits.Bodies)
 	if s.looped != nil {
-		go s.http1.Serve(&s.looped.waiting)
+		s.looped.run()
+	}
+	if s.looped != nil && s.looped.clear != nil {
 		go func() { broken <- s.looped.serve() }()
 	} else {
 		go func() { broken <- s.http1.Serve(listener{s.socks.Public, s, nil}) }()

@@ -76,7 +76,7 @@ func (l *Slot) CopyState(e *entry.Entry) {
 	if l.IsLarge() {
 		e.Hits.Store(l.Entry().Hits.Load())
 	} else {
-		e.Hits.Store(l.hits.Load())
+		e.Hits.Store(uint64(l.hits.Load()))
 	}
 	e.Checked.Store(l.checked.Load())
 	e.ExpiredAt.Store(l.ExpiredAt.Load())

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -25,7 +26,8 @@ import (
 type Slot struct {
 	ID uint64 // of the entry; 0 in a free slot
 	validity
-	hits atomic.Uint64
+	hits    atomic.Uint32
+	counted atomic.Uint32 // the use of its shard at which ristretto last counted one of it; 0: none
 	times
 	Cost     uint32 // in units of CostUnit
 	Interned uint32 // the number of its interned header; 0: it follows the spans
@@ -114,7 +116,7 @@ func (l *Slot) setStored(e *entry.Entry) {
 	l.ID, l.Generation, l.Label, l.Cost = e.ID, e.Generation, e.Labels[0], uint32(e.Charged/CostUnit)
 	l.State = Live | Admitted // until ristretto rejects it
 	l.checked.Store(e.Checked.Load())
-	l.hits.Store(e.Hits.Load())
+	l.hits.Store(uint32(min(e.Hits.Load(), math.MaxUint32)))
 	l.ExpiredAt.Store(e.ExpiredAt.Load())
 	l.expiredBy.Store(e.ExpiredBy.Load())
 }
@@ -200,7 +202,17 @@ func (l *Slot) CountHit() uint64 {
 	if l.IsLarge() {
 		return l.Entry().Hits.Add(1)
 	}
-	return l.hits.Add(1)
+	return uint64(l.hits.Add(1))
+}
+
+// CountDue reports whether ristretto has to count the nth use of the slot's shard, which is one of
+// the slot: it does not count uses that are less than so many uses of the shard apart.
+func (l *Slot) CountDue(nth, apart uint32) bool {
+	if last := l.counted.Load(); last != 0 && nth-last < apart {
+		return false
+	}
+	l.counted.Store(max(nth, 1))
+	return true
 }
 
 // freshness returns the policy, or the policy after a soft purge. The interned header holds its

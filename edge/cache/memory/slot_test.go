@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,4 +103,21 @@ func FuzzSlot(f *testing.F) {
 			t.Errorf("%+v is decoded as %+v", e, got)
 		}
 	})
+}
+
+// A slot in constant use is counted once in a while, and one that is used seldom each time.
+func TestCountDue(t *testing.T) {
+	var l Slot
+	var counted []uint32
+	for _, nth := range []uint32{5, 6, 14, 15, 16, 40, 1<<32 - 1, 0, 8, 9, 10} {
+		if l.CountDue(nth, 10) {
+			counted = append(counted, nth)
+		}
+	}
+	if want := []uint32{5, 15, 40, 1<<32 - 1, 9}; !slices.Equal(counted, want) {
+		t.Errorf("counted at %d, want %d", counted, want)
+	}
+	if l = (Slot{}); !l.CountDue(3, 0) || !l.CountDue(3, 0) {
+		t.Error("not all uses are counted without a distance")
+	}
 }

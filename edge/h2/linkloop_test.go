@@ -1,0 +1,138 @@
+package h2
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/iconedge/iconedge/certs/certstest"
+)
+
+// A feed is a socket whose client's bytes arrive when the test says so, with room for some bytes.
+type feed struct {
+	net.Conn
+	in, out []byte
+	room    int
+}
+
+func (f *feed) TryRead(p []byte) (int, error) {
+	n := copy(p, f.in)
+	if f.in = f.in[n:]; n == 0 {
+		return 0, syscall.EAGAIN
+	}
+	return n, nil
+}
+
+func (f *feed) TryWrite(p []byte) (int, error) {
+	n := min(f.room, len(p))
+	f.room -= n
+	if f.out = append(f.out, p[:n]...); n < len(p) {
+		return n, syscall.EAGAIN
+	}
+	return n, nil
+}
+
+// A recorder keeps what a client sends.
+type recorder struct {
+	net.Conn
+	sent []byte
+	on   bool
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.on {
+		r.sent = append(r.sent, p...)
+		return len(p), nil
+	}
+	return r.Conn.Write(p)
+}
+
+// crypto/tls goes on where it was when a read would have had to wait, wherever the client's bytes
+// are split; and what it writes arrives whole, wherever the client stops taking it.
+func TestLinkOnLoop(t *testing.T) {
+	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "cdn.example"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, name := range map[uint16]string{tls.VersionTLS12: "TLS 1.2", tls.VersionTLS13: "TLS 1.3"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for split, length := 0, 1; split <= length; split++ {
+				length = testSplit(t, cert, version, split)
+			}
+		})
+	}
+}
+
+// testSplit sends three records, split after so many bytes, and a response. It returns the number
+// of bytes of the records.
+func testSplit(t *testing.T, cert tls.Certificate, version uint16, split int) int {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	recorded := &recorder{Conn: theirs}
+	client := tls.Client(recorded, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
+	socket := &feed{Conn: ours}
+	link := NewLink(socket, true, nil)
+	link.OnLoop(socket)
+	server := tls.Server(link, &tls.Config{Certificates: []tls.Certificate{cert}, SessionTicketsDisabled: true})
+	shaken := make(chan error, 1)
+	go func() { shaken <- server.Handshake() }()
+	if err := client.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-shaken; err != nil {
+		t.Fatal(err)
+	}
+	recorded.on = true
+	words := []string{"one", strings.Repeat("two ", 20), "three"}
+	for _, word := range words {
+		io.WriteString(client, word)
+	}
+	client.CloseWrite()
+	link.TryOnly(true)
+	var got strings.Builder
+	ended := false
+	read := func() {
+		link.Event(true, false)
+		for p := make([]byte, 500); !link.Dry(); {
+			n, err := server.Read(p)
+			got.Write(p[:n])
+			if ended = err == io.EOF; ended {
+				return
+			}
+			if err != nil && err != ErrWait {
+				t.Fatalf("split at %d: %v", split, err)
+			}
+		}
+	}
+	socket.in = append(socket.in, recorded.sent[:split]...)
+	read()
+	socket.in = append(socket.in, recorded.sent[split:]...)
+	if read(); got.String() != strings.Join(words, "") || !ended {
+		t.Fatalf("split at %d: %q, ended %v", split, got.String(), ended)
+	}
+
+	socket.room = split
+	response := strings.Repeat("response ", 50)
+	if _, err := io.WriteString(server, response); err != nil {
+		t.Fatal(err)
+	}
+	if unsent, whole := link.Unsent(), len(socket.out) >= len(response); unsent == whole {
+		t.Fatalf("room for %d: unsent %v after %d bytes", split, unsent, len(socket.out))
+	}
+	socket.room = 1 << 20
+	if err := link.Flush(); err != nil || link.Unsent() {
+		t.Fatalf("%v, unsent %v", err, link.Unsent())
+	}
+	go func() { ours.Write(socket.out) }()
+	b := make([]byte, len(response))
+	if _, err := io.ReadFull(client, b); err != nil || string(b) != response {
+		t.Fatalf("room for %d: %q, %v", split, b, err)
+	}
+	return len(recorded.sent)
+}
