@@ -61,8 +61,8 @@ func learnStyles(names [][]string) styles {
 	return s
 }
 
-// Subjects returns the names of all icons of a pack without words of style, as folded words joined by
-// spaces.
+// Subjects returns the names of all icons of a pack without words of style, as folded words joined
+// by spaces.
 func Subjects(names []string) []string {
 	words := make([][]string, len(names))
 	for i, name := range names {

@@ -13,8 +13,8 @@ const (
 	maxContexts = 150
 	sureDefined = .3 // a word of a definition, as a context
 	leastSureOf = .03
-	// leastShown is the number of times that packs have a word in names for it to be a meaning by its
-	// contexts alone.
+	// leastShown is the number of times that packs have a word in names for it to be a meaning by
+	// its contexts alone.
 	leastShown = 6
 	// maxShared is the number of words from which a context is too common to tell them apart.
 	maxShared = 2000

@@ -35,8 +35,8 @@ type Source struct {
 // phrases in ascending order, each as the length that it shares with the previous one, the length
 // of the rest, and the rest. For each key, counts has the number of its meanings, and foreign has 1
 // if it belongs to another language. For each meaning, weights has the number of steps below the
-// weight before, and ids its line in texts: of meanings with the same weight, which are in the order
-// of their lines, only the difference from the line before.
+// weight before, and ids its line in texts: of meanings with the same weight, which are in the
+// order of their lines, only the difference from the line before.
 type Compiled struct {
 	Sources []Source
 	texts   []Meaning // without weights
@@ -139,8 +139,8 @@ type stepped struct {
 	id   int
 }
 
-// steps are the weights of meanings, each seven eighths of the one before. More of them say nothing,
-// because weights are estimates.
+// steps are the weights of meanings, each seven eighths of the one before. More of them say
+// nothing, because weights are estimates.
 var steps = func() (list [maxSteps]float64) {
 	for i := range list {
 		list[i] = math.Pow(7./8, float64(i))

@@ -19,13 +19,13 @@ type Named struct {
 }
 
 const (
-	sureNamed   = .5   // a word that stands in the same names, times the strength of the association
+	sureNamed   = .5   // a word of the same names, times the strength of the association
 	maxNameLong = 6    // words of such a name
-	maxSharing  = 2000 // names with a word; the others of a more common word say little about it
+	maxSharing  = 2000 // names with a word; those of a more common word say little about it
 
-	// leastPacks is the number of packs that have the name of an inferred meaning, because a name of
-	// few packs finds nothing in the others. In a small library it is a packShare-th of the number
-	// of packs that have the most common name.
+	// leastPacks is the number of packs that have the name of an inferred meaning, because a name
+	// of few packs finds nothing in the others. In a small library it is a packShare-th of the
+	// number of packs that have the most common name.
 	leastPacks, packShare = 8, 16
 )
 

@@ -33,8 +33,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestFewPacks checks that an inferred meaning is not the name of few packs, unless icons of that name
-// have the tag.
+// TestFewPacks checks that an inferred meaning is not the name of few packs, unless icons of that
+// name have the tag.
 func TestFewPacks(t *testing.T) {
 	l := &Lexicon{Projects: []Project{{Name: "tags", Icons: []Tagged{
 		{Name: "trash", Tags: []string{"garbage", "bin"}}, {Name: "rubbish", Tags: []string{"garbage", "bin"}},

@@ -233,8 +233,8 @@ func (n names) prune(meanings map[string][]lexicon.Meaning) {
 const (
 	maxMeanings = 200
 	leastPhrase = .4
-	// A word has fewer if even its most certain meaning is less certain, as for most words that only
-	// the dictionary has.
+	// A word has fewer if even its most certain meaning is less certain, as for most words that
+	// only the dictionary has.
 	leastCertain           = .66
 	maxOfWord, maxOfPhrase = 20, 12
 )
