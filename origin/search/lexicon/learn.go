@@ -209,8 +209,10 @@ func (le *learner) learn(a, related *gathered, t int32) []assoc {
 			}
 		}
 	}
-	le.byContexts(a, related, t)
-	le.byNames(a, related, t)
+	if len(le.names) >= leastNames {
+		le.byContexts(a, related, t)
+		le.byNames(a, related, t)
+	}
 	a.forget(func(to int32) bool { return to == t || !le.known[index(to)] })
 	return le.kept(t, a.best(leastSure, len(a.touched)))
 }

@@ -23,6 +23,10 @@ const (
 	maxNameLong = 6    // words of such a name
 	maxSharing  = 2000 // names with a word; those of a more common word say little about it
 
+	// leastNames is the number of names from which a library teaches meanings: in fewer, words
+	// meet by chance.
+	leastNames = 1000
+
 	// leastPacks is the number of packs that have the name of an inferred meaning, because a name
 	// of few packs finds nothing in the others. In a small library it is a packShare-th of the
 	// number of packs that have the most common name.

@@ -1,10 +1,18 @@
 package lexicon
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// fill adds names without any meaning, so that a library is large enough to learn from.
+func (n *Names) fill() {
+	for i := range leastNames {
+		n.Icons = append(n.Icons, Named{Text: fmt.Sprint("filler", i), Packs: 1})
+	}
+}
 
 // TestNames checks what is learned from the names of a library without any tags.
 func TestNames(t *testing.T) {
@@ -12,6 +20,7 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"usb flash drive", "usb drive", "nut screw", "arrow left", "arrow right", "battery", "left right", "x"} {
 		library.Icons = append(library.Icons, Named{Text: name, Packs: 9})
 	}
+	library.fill()
 	l := &Lexicon{Projects: []Project{{Name: "tags", Icons: []Tagged{
 		{Name: "nut", Tags: []string{"fastener", "flash drive", "x screw"}},
 		{Name: "battery", Tags: []string{"screw"}},
@@ -69,6 +78,7 @@ func TestContexts(t *testing.T) {
 	for _, w := range library.Words {
 		library.Icons = append(library.Icons, Named{Text: w, Packs: leastShown})
 	}
+	library.fill()
 	got, err := l.Learn(t.Context(), library)
 	if err != nil {
 		t.Fatal(err)
