@@ -134,7 +134,7 @@ var rooms = map[string]string{
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
-	"origin/search/lexicon/compile": "origin/search/lexicon",
+	"origin/search/lexicon/compile": "origin/search origin/search/lexicon",
 	"origin/svg":                    "icon",
 	// The forms of Iconify's API, for clients of Iconify.
 	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",

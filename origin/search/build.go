@@ -98,8 +98,13 @@ type builder struct {
 	wordAt     map[string]uint64 // offsets of bitmaps in secPostings
 	conceptAt  map[uint32]uint64 // the same for concepts that are meanings
 	docs       uint32
+<<<<<<< HEAD
 	drawnBy    []drawn // by concept
 	concept    []byte  // memory of addDoc
+=======
+	ends       []uint32 // by pack: one past its last doc
+	drawnBy    []drawn  // by concept
+>>>>>>> s26a
 }
 
 // drawn counts the packs that draw a concept.
@@ -155,6 +160,7 @@ func (b *builder) addPacks(packs []icon.Pack, docs []*Doc) ([]packRecord, error)
 			return nil, err
 		}
 		docs = docs[n:]
+		b.ends = append(b.ends, b.docs)
 		records[i] = packRecord{Key: p.Key, Name: p.Name, End: b.docs, License: p.License, Commercial: p.CommercialUse, Category: p.Category}
 		sizes[i] = n
 	}

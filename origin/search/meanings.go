@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/binary"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ const (
 func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 	meanings := iter.Seq2[string, []lexicon.Meaning](func(func(string, []lexicon.Meaning) bool) {})
 	if lex != nil {
-		if meanings, err = lex.Meanings(b.ctx, b.vocabulary, b.form); err != nil {
+		if meanings, err = lex.Meanings(b.ctx, b.lexiconNames, b.form); err != nil {
 			return err
 		}
 	}
@@ -39,18 +40,22 @@ func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 	return err
 }
 
-// minMeaningDocs is the number of docs that must have a word for it to be the meaning of another.
-// Most words in fewer docs are brand names.
-const minMeaningDocs = 1
-
-func (b *builder) vocabulary() (words []string) {
-	for w, docs := range b.words {
-		if len(*docs) >= minMeaningDocs {
-			words = append(words, w)
+// lexiconNames returns the names of the library, as the lexicon learns from them.
+func (b *builder) lexiconNames() (names lexicon.Names) {
+	names.Words = slices.Sorted(maps.Keys(b.words))
+	for _, concept := range slices.Sorted(maps.Keys(b.conceptIDs)) {
+		packs, last := 0, -1
+		for _, doc := range b.concepts[b.conceptIDs[concept]] {
+			pack, _ := slices.BinarySearch(b.ends, doc+1)
+			if b.body[secDocs][doc*docSize+docFlags]&flagAlias == 0 && pack != last {
+				packs, last = packs+1, pack
+			}
+		}
+		if packs > 0 {
+			names.Icons = append(names.Icons, lexicon.Named{Text: concept, Packs: packs})
 		}
 	}
-	slices.Sort(words)
-	return words
+	return names
 }
 
 // form encodes a meaning without its weight: "" if names do not have its words.

@@ -61,6 +61,21 @@ func learnStyles(names [][]string) styles {
 	return s
 }
 
+// Subjects returns the names of all icons of a pack without words of style, as folded words joined
+// by spaces.
+func Subjects(names []string) []string {
+	words := make([][]string, len(names))
+	for i, name := range names {
+		words[i] = nameWords(nil, name)
+	}
+	styles, subjects := learnStyles(words), make([]string, len(names))
+	for i, w := range words {
+		s := styles.shape(w)
+		subjects[i] = strings.Join(w[s.lead:len(w)-s.tail], " ")
+	}
+	return subjects
+}
+
 // shape leaves at least one word that is not a style.
 func (s styles) shape(words []string) shape {
 	from, to := 0, len(words)

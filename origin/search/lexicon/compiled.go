@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -26,16 +27,16 @@ type Source struct {
 	License string `json:"license"`
 }
 
-// Compiled is the result of Learn in a compact form. Its weights have 8 bits, like those of an
-// index.
+// Compiled is the result of Learn in a compact form. Its weights have a few steps.
 //
 // The file is a brotli stream of seven sections, each after its length: the sources in JSON, then
 // columns, because equal things beside each other compress well. The texts are the meanings, one a
 // line, the most common first, each after = (a whole name) or ~ (words). The keys are the words and
 // phrases in ascending order, each as the length that it shares with the previous one, the length
 // of the rest, and the rest. For each key, counts has the number of its meanings, and foreign has 1
-// if it belongs to another language. For each meaning,
-// ids has its line in texts, and weights the difference from the weight before.
+// if it belongs to another language. For each meaning, weights has the number of steps below the
+// weight before, and ids its line in texts: of meanings with the same weight, which are in the
+// order of their lines, only the difference from the line before.
 type Compiled struct {
 	Sources []Source
 	texts   []Meaning // without weights
@@ -71,16 +72,25 @@ func Compile(w io.Writer, sources []Source, meanings map[string][]Meaning) error
 		}
 		body[colKeys] = append(append(body[colKeys], byte(shared), byte(len(rest))), rest...)
 		body[colCounts] = binary.AppendUvarint(body[colCounts], uint64(len(meanings[key])))
-		foreign, before := byte(0), byte(255)
+		foreign := byte(0)
 		if slices.ContainsFunc(meanings[key], func(m Meaning) bool { return m.Foreign }) {
 			foreign = 1
 		}
 		body[colForeign] = append(body[colForeign], foreign)
-		for _, m := range meanings[key] {
-			weight := min(before, quantised(m.Weight)) // they descend
-			body[colIDs] = binary.AppendUvarint(body[colIDs], uint64(ids[line(m)]))
-			body[colWeights] = append(body[colWeights], before-weight)
-			before = weight
+		list := make([]stepped, len(meanings[key]))
+		for i, m := range meanings[key] {
+			list[i] = stepOf(m.Weight, ids[line(m)])
+		}
+		slices.SortFunc(list, func(a, b stepped) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.id, b.id)) })
+		var before stepped
+		for _, m := range list {
+			id := m.id
+			if m.step == before.step {
+				id -= before.id
+			}
+			body[colIDs] = binary.AppendUvarint(body[colIDs], uint64(id))
+			body[colWeights] = append(body[colWeights], m.step-before.step)
+			before = m
 		}
 		previous = key
 	}
@@ -123,8 +133,28 @@ func line(m Meaning) string {
 	return "~" + m.Text
 }
 
-// quantised returns a weight in 255ths.
-func quantised(weight float64) byte { return byte(max(0, min(255, weight*255))) }
+// A stepped is a meaning by its line and the step of its weight.
+type stepped struct {
+	step byte
+	id   int
+}
+
+// steps are the weights of meanings, each seven eighths of the one before. More of them say
+// nothing, because weights are estimates.
+var steps = func() (list [maxSteps]float64) {
+	for i := range list {
+		list[i] = math.Pow(7./8, float64(i))
+	}
+	return list
+}()
+
+const maxSteps = 40
+
+// stepOf returns a meaning with the step next to its weight.
+func stepOf(weight float64, id int) stepped {
+	n := math.Round(math.Log(max(weight, steps[maxSteps-1])) / math.Log(7./8))
+	return stepped{byte(max(0, min(maxSteps-1, n))), id}
+}
 
 // ReadCompiled reads what Compile wrote. The error is ErrCompiled.
 func ReadCompiled(data []byte) (*Compiled, error) {
@@ -184,7 +214,7 @@ func (c *Compiled) All(form func(Meaning) string) iter.Seq2[string, []Meaning] {
 			list = list[:0]
 			for range r.count {
 				if m := texts[r.meaning()]; m.Form != "" || form == nil {
-					m.Weight, m.Foreign = min(1, (float64(r.weight)+.5)/255), r.foreign
+					m.Weight, m.Foreign = steps[r.step], r.foreign
 					list = append(list, m)
 				}
 			}
@@ -203,7 +233,8 @@ type reader struct {
 	key     []byte
 	count   uint64
 	foreign bool
-	weight  byte
+	step    byte   // of the weight of the last meaning
+	id      uint64 // of the last meaning
 	bad     bool
 }
 
@@ -219,7 +250,7 @@ func (r *reader) next() bool {
 	}
 	r.key = append(r.key[:keys[0]], keys[2:][:keys[1]]...)
 	r.left[colKeys] = keys[2+int(keys[1]):]
-	r.count, r.weight = r.number(colCounts), 255
+	r.count, r.step, r.id = r.number(colCounts), 0, 0
 	r.foreign = r.number(colForeign) == 1
 	if r.count > uint64(len(r.left[colWeights])) { // each meaning has one byte there
 		r.bad = true
@@ -230,12 +261,18 @@ func (r *reader) next() bool {
 // meaning reads one meaning of the last key, and its weight. It returns its line in texts.
 func (r *reader) meaning() uint64 {
 	id, weights := r.number(colIDs), r.left[colWeights]
-	if r.bad || id >= uint64(len(r.texts)) || len(weights) == 0 || weights[0] > r.weight {
+	if r.bad || len(weights) == 0 || weights[0] >= maxSteps-r.step {
 		r.bad = true
 		return 0
 	}
-	r.weight -= weights[0]
-	r.left[colWeights] = weights[1:]
+	if weights[0] == 0 {
+		id += r.id
+	}
+	if id >= uint64(len(r.texts)) {
+		r.bad = true
+		return 0
+	}
+	r.id, r.step, r.left[colWeights] = id, r.step+weights[0], weights[1:]
 	return id
 }
 

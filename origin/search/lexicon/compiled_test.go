@@ -31,7 +31,7 @@ func compiled(t testing.TB, meanings map[string][]Meaning) []byte {
 	return file.Bytes()
 }
 
-// readAll returns all of a compiled lexicon, with weights in 255ths.
+// readAll returns all of a compiled lexicon, with the steps of weights.
 func readAll(t testing.TB, data []byte) (keys []string, meanings map[string][]Meaning) {
 	t.Helper()
 	c, err := ReadCompiled(data)
@@ -42,12 +42,14 @@ func readAll(t testing.TB, data []byte) (keys []string, meanings map[string][]Me
 	for key, list := range c.All(nil) {
 		keys = append(keys, key)
 		for _, m := range list {
-			m.Weight = float64(quantised(m.Weight))
+			m.Weight = stepIn(m)
 			meanings[key] = append(meanings[key], m)
 		}
 	}
 	return keys, meanings
 }
+
+func stepIn(m Meaning) float64 { return float64(stepOf(m.Weight, 0).step) }
 
 func TestCompiled(t *testing.T) {
 	data := compiled(t, few)
@@ -61,7 +63,7 @@ func TestCompiled(t *testing.T) {
 	want := map[string][]Meaning{}
 	for key, list := range few {
 		for _, m := range list {
-			m.Weight = float64(quantised(m.Weight)) // the 8 bits that an index has too
+			m.Weight = stepIn(m)
 			want[key] = append(want[key], m)
 		}
 	}
@@ -73,8 +75,8 @@ func TestCompiled(t *testing.T) {
 	}
 	for _, weight := range []float64{0, 1e-9, .5, .999, 1} {
 		_, got := readAll(t, compiled(t, map[string][]Meaning{"a": {{Text: "b", Whole: false, Weight: weight}}}))
-		if got["a"][0].Weight != float64(quantised(weight)) {
-			t.Errorf("weight %v has become %v / 255", weight, got["a"][0].Weight)
+		if want := stepIn(Meaning{Weight: weight}); got["a"][0].Weight != want {
+			t.Errorf("weight %v has become step %v, want %v", weight, got["a"][0].Weight, want)
 		}
 	}
 	if err := Compile(&bytes.Buffer{}, nil, map[string][]Meaning{strings.Repeat("a", 256): nil}); !errors.Is(err, ErrCompiled) {
@@ -100,7 +102,7 @@ func TestMeanings(t *testing.T) {
 		{"the base and tags", Lexicon{Base: base, Projects: tags}, map[string]string{"cob": "=pony pony", "garbage": "=trash waste trash", "zebra": "horse"}},
 		{"tags alone", Lexicon{Projects: tags}, map[string]string{"cob": "=pony pony", "garbage": "=trash trash"}},
 	} {
-		all, err := row.l.Meanings(t.Context(), func() []string { return []string{"pony", "trash"} }, nil)
+		all, err := row.l.Meanings(t.Context(), func() Names { return named("pony", "trash") }, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,8 +173,8 @@ func TestShipped(t *testing.T) {
 			t.Errorf("NOTICE does not name %s %s (%s)", s.Package, s.Version, s.License)
 		}
 	}
-	if len(c.Sources) != 34 {
-		t.Errorf("sources %v, want 34", c.Sources)
+	if len(c.Sources) != 38 {
+		t.Errorf("sources %v, want 38", c.Sources)
 	}
 	want := map[string]string{"garbage": "trash", "lorry": "truck", "maison": "house", "corazon": "heart", "房子": "house", "🏠": "house"}
 	for english, foreign := range interfaceWords {

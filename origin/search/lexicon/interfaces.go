@@ -37,6 +37,7 @@ var InterfacePackages = []InterfacePackage{
 	{Name: "@ag-grid-community/locale", path: "dist/package/main.esm.mjs", object: "AG_GRID_LOCALE_%s", english: "EN", spelled: map[string]string{
 		"ar": "EG", "de": "DE", "es": "ES", "fr": "FR", "it": "IT", "ja": "JP", "ko": "KR", "nl": "NL", "pl": "PL", "pt": "BR", "ru": "", "tr": "TR", "uk": "UA", "zh": "CN", "zh-Hant": "TW",
 	}},
+	{Name: "@aws-amplify/ui", path: "dist/esm/i18n/dictionaries/authenticator/%s.mjs", spelled: map[string]string{"ar": "", "ko": "kr", "uk": "ua", "zh-Hant": ""}},
 	{Name: "@clerk/localizations", path: "dist/%s.mjs", english: "en-US", spelled: map[string]string{
 		"ar": "ar-SA", "de": "de-DE", "es": "es-ES", "fr": "fr-FR", "it": "it-IT", "ja": "ja-JP", "ko": "ko-KR", "nl": "nl-NL", "pl": "pl-PL", "pt": "pt-BR", "ru": "ru-RU", "tr": "tr-TR", "uk": "uk-UA",
 		"zh": "zh-CN", "zh-Hant": "zh-TW",
@@ -51,7 +52,10 @@ var InterfacePackages = []InterfacePackage{
 		"ar": "ar_ar", "de": "de_de", "es": "es_es", "fr": "fr_fr", "it": "", "ja": "ja_jp", "ko": "ko_kr", "nl": "", "pl": "pl_pl", "pt": "pt_br", "ru": "ru_ru", "tr": "tr_tr", "uk": "",
 		"zh": "zh_cn", "zh-Hant": "zh_tw",
 	}},
-	{Name: "@openui5/sap.ui.core", path: "src/sap/ui/core/messagebundle_%s.properties", english: "en", spelled: map[string]string{"zh": "zh_CN", "zh-Hant": "zh_TW"}},
+	{Name: "@openui5/sap.m", path: "src/sap/m/messagebundle_%s.properties", english: "en", spelled: chinese},
+	{Name: "@openui5/sap.ui.core", path: "src/sap/ui/core/messagebundle_%s.properties", english: "en", spelled: chinese},
+	{Name: "@openui5/sap.ui.mdc", path: "src/sap/ui/mdc/messagebundle_%s.properties", english: "en", spelled: chinese},
+	{Name: "@openui5/sap.ui.unified", path: "src/sap/ui/unified/messagebundle_%s.properties", english: "en", spelled: chinese},
 	{Name: "@payloadcms/translations", path: "dist/languages/%s.js", english: "en", spelled: map[string]string{"zh-Hant": "zhTw"}},
 	{Name: "@uppy/locales", path: "lib/%s.js", english: "en_US", spelled: map[string]string{
 		"ar": "ar_SA", "de": "de_DE", "es": "es_ES", "fr": "fr_FR", "it": "it_IT", "ja": "ja_JP", "ko": "ko_KR", "nl": "nl_NL", "pl": "pl_PL", "pt": "pt_BR", "ru": "ru_RU", "tr": "tr_TR", "uk": "uk_UA",
@@ -62,6 +66,9 @@ var InterfacePackages = []InterfacePackage{
 	{Name: "keycloakify", path: "login/i18n/messages_defaultSet/%s.js", english: "en", spelled: map[string]string{"ko": "", "pt": "pt-BR", "zh": "zh-CN", "zh-Hant": "zh-TW"}},
 	{Name: "primelocale", path: "%s.json", english: "en", spelled: map[string]string{"ar": "", "ko": "", "pt": "pt-BR", "zh": "zh-CN", "zh-Hant": "zh-TW"}},
 }
+
+// chinese is how Java spells languages.
+var chinese = map[string]string{"zh": "zh_CN", "zh-Hant": "zh_TW"}
 
 // pseudo maps the letters of a pseudo-language, in which developers test their texts, to English
 // ones.

@@ -42,7 +42,7 @@ const (
 	sureNear     = .35
 	sureWhole    = .15
 	sureGloss    = .08 // a word of the definition
-	sureGlossed  = .1  // the definition has the word
+	sureGlossed  = .2  // the definition has the word
 	sureStem     = .6
 	surePart     = .5 // a word of a phrase
 	sureTaught   = .5 // the meanings of a related word by tags
@@ -70,16 +70,17 @@ const (
 )
 
 // Learn returns the meanings, the most certain first, of all tags, of the dictionary's words, and
-// of the vocabulary: the words of names. A meaning consists only of words in the vocabulary. The
-// error is that of ctx, which ends Learn.
-func (l *Lexicon) Learn(ctx context.Context, vocabulary []string) (map[string][]Meaning, error) {
-	le, err := newLearner(ctx, l, vocabulary)
+// of the words of names. A meaning consists only of words that stand together in a name. The error
+// is that of ctx, which ends Learn.
+func (l *Lexicon) Learn(ctx context.Context, names Names) (map[string][]Meaning, error) {
+	le, err := newLearner(ctx, l, names)
 	if err != nil {
 		return nil, err
 	}
 	once := le.each(ctx, le.byTags)
 	le.taught = once
 	le.taught = le.each(ctx, func(a, r *gathered, t int32) []assoc { return le.byOtherTags(a, r, t, once) })
+	le.alike = le.newAlike(ctx)
 	meanings := map[string][]Meaning{}
 	for t, list := range le.each(ctx, le.learn) {
 		for _, x := range list {
@@ -208,11 +209,16 @@ func (le *learner) learn(a, related *gathered, t int32) []assoc {
 			}
 		}
 	}
+	if len(le.names) >= leastNames {
+		le.byContexts(a, related, t)
+		le.byNames(a, related, t)
+	}
 	a.forget(func(to int32) bool { return to == t || !le.known[index(to)] })
 	return le.kept(t, a.best(leastSure, len(a.touched)))
 }
 
-// kept selects the meanings to keep: names of icons with the tag, and a number of others.
+// kept selects the meanings to keep: names of icons with the tag, and a number of others. Of these,
+// a name must be that of icons in several packs.
 func (le *learner) kept(t int32, all []assoc) (list []assoc) {
 	tagged, inferred := 0, 0
 	for _, x := range all {
@@ -221,7 +227,7 @@ func (le *learner) kept(t int32, all []assoc) (list []assoc) {
 		if x.to < 0 && slices.ContainsFunc(le.tagged[t], func(icon int32) bool { return le.icons[icon].whole == whole }) {
 			n, most = &tagged, maxTagged
 		}
-		if *n == most {
+		if *n == most || n == &inferred && x.to < 0 && le.packs[le.texts[whole]] < le.leastPacks {
 			continue
 		}
 		*n++

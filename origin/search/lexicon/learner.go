@@ -11,7 +11,7 @@ import (
 type learner struct {
 	ids     map[string]int32
 	texts   []string
-	known   []bool // all its words occur in names
+	known   []bool // all its words stand in one name
 	icons   []tagged
 	tagged  [][]int32 // icons that have it as a tag
 	halves  [][]int32 // icons that have it as a part of a tag
@@ -21,6 +21,13 @@ type learner struct {
 	taught  [][]assoc
 	stems   map[string][]int32
 	synsets []synset
+
+	names      [][]int32      // words of the names of the library
+	nameIn     []int          // by name: the number of packs that have it
+	inNames    [][]int32      // by word: its names
+	packs      map[string]int // by name: the same as nameIn
+	leastPacks int
+	alike      *alike
 }
 
 type tagged struct {
@@ -52,12 +59,12 @@ func index(to int32) int32 {
 // styles end names only to give the style of an icon.
 var styles = map[string]bool{"outline": true, "outlined": true, "filled": true, "fill": true, "solid": true, "rounded": true, "duotone": true}
 
-func newLearner(ctx context.Context, l *Lexicon, vocabulary []string) (*learner, error) {
+func newLearner(ctx context.Context, l *Lexicon, names Names) (*learner, error) {
 	le := &learner{ids: map[string]int32{}, stems: map[string][]int32{}}
-	for _, w := range vocabulary {
+	for _, w := range names.Words {
 		le.id(w)
 	}
-	inNames := int32(len(le.texts))
+	le.addNames(names.Icons)
 	for _, p := range l.Projects {
 		for _, icon := range p.Icons {
 			if err := ctx.Err(); err != nil {
@@ -71,7 +78,7 @@ func newLearner(ctx context.Context, l *Lexicon, vocabulary []string) (*learner,
 	}
 	le.known = make([]bool, len(le.texts))
 	for t, text := range le.texts {
-		le.known[t] = !slices.ContainsFunc(strings.Split(text, " "), func(w string) bool { id, ok := le.ids[w]; return !ok || id >= inNames })
+		le.known[t] = t < len(le.inNames) || strings.Contains(text, " ") && len(le.namesWith(int32(t))) > 0
 		if len(text) > 3 && !strings.Contains(text, " ") {
 			stem := Stem(text)
 			le.stems[stem] = append(le.stems[stem], int32(t))

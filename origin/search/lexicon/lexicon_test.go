@@ -75,11 +75,20 @@ func TestLearn(t *testing.T) {
 
 func learnt(t *testing.T, l *Lexicon, vocabulary []string) map[string][]Meaning {
 	t.Helper()
-	meanings, err := l.Learn(t.Context(), vocabulary)
+	meanings, err := l.Learn(t.Context(), named(vocabulary...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return meanings
+}
+
+// named returns the names of a library that has an icon for each word.
+func named(words ...string) (names Names) {
+	names.Words = words
+	for _, w := range words {
+		names.Icons = append(names.Icons, Named{Text: w, Packs: 1})
+	}
+	return names
 }
 
 // texts formats meanings; "=trash can" is a whole name.

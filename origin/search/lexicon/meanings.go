@@ -10,10 +10,10 @@ import (
 
 // Meanings passes the words and phrases that have meanings, in ascending order, each with its
 // meanings, the most certain first: those of Base, and those learned from the sources. It learns
-// nothing if there are no sources. The vocabulary has the words of names, as for Learn. Meanings
-// calls form for those of Base, as All does. A list of meanings is valid until the next word. The
+// nothing if there are no sources. The names are those of the library, as for Learn. Meanings calls
+// form for those of Base, as All does. A list of meanings is valid until the next word. The
 // error is that of ctx.
-func (l *Lexicon) Meanings(ctx context.Context, vocabulary func() []string, form func(Meaning) string) (iter.Seq2[string, []Meaning], error) {
+func (l *Lexicon) Meanings(ctx context.Context, names func() Names, form func(Meaning) string) (iter.Seq2[string, []Meaning], error) {
 	base := iter.Seq2[string, []Meaning](func(func(string, []Meaning) bool) {})
 	if l.Base != nil {
 		base = l.Base.All(form)
@@ -21,7 +21,7 @@ func (l *Lexicon) Meanings(ctx context.Context, vocabulary func() []string, form
 	if len(l.Projects) == 0 && len(l.Synsets) == 0 {
 		return base, ctx.Err()
 	}
-	learned, err := l.Learn(ctx, vocabulary())
+	learned, err := l.Learn(ctx, names())
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iconedge/iconedge/origin/search"
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
@@ -70,12 +71,12 @@ func compile(ctx context.Context, modules, library string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	icons, err := readNames(library)
+	icons, named, err := readNames(library)
 	if err != nil {
 		return err
 	}
 	known := icons.vocabulary()
-	meanings, err := lex.Learn(ctx, slices.Sorted(maps.Keys(known)))
+	meanings, err := lex.Learn(ctx, lexicon.Names{Words: slices.Sorted(maps.Keys(known)), Icons: named})
 	if err != nil {
 		return err
 	}
@@ -146,13 +147,13 @@ func sourceOf(modules, name string) (lexicon.Source, error) {
 // names has the names of icons and aliases: for each word, their numbers in ascending order.
 type names map[string][]int32
 
-// readNames reads the names of all icons and aliases that are not hidden.
-func readNames(library string) (names, error) {
+// readNames reads the names of all icons and aliases that are not hidden. named has those of icons.
+func readNames(library string) (all names, named []lexicon.Named, err error) {
 	var packs map[string]struct{ Hidden bool }
 	if err := readJSON(filepath.Join(library, "collections.json"), &packs); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all, n := names{}, int32(0)
+	all, packsOf, n := names{}, map[string]int{}, int32(0)
 	for _, key := range slices.Sorted(maps.Keys(packs)) {
 		if packs[key].Hidden {
 			continue
@@ -161,7 +162,13 @@ func readNames(library string) (names, error) {
 			Icons, Aliases map[string]struct{ Hidden bool }
 		}
 		if err := readJSON(filepath.Join(library, "json", key+".json"), &set); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		shown := slices.DeleteFunc(slices.Sorted(maps.Keys(set.Icons)), func(name string) bool { return set.Icons[name].Hidden })
+		subjects := search.Subjects(shown)
+		slices.Sort(subjects)
+		for _, name := range slices.Compact(subjects) {
+			packsOf[name]++
 		}
 		for _, list := range []map[string]struct{ Hidden bool }{set.Icons, set.Aliases} {
 			for name, icon := range list {
@@ -178,7 +185,10 @@ func readNames(library string) (names, error) {
 			}
 		}
 	}
-	return all, nil
+	for _, name := range slices.Sorted(maps.Keys(packsOf)) {
+		named = append(named, lexicon.Named{Text: name, Packs: packsOf[name]})
+	}
+	return all, named, nil
 }
 
 // vocabulary returns the words of names, with the number of names.
@@ -203,17 +213,30 @@ func (n names) prune(meanings map[string][]lexicon.Meaning) {
 			}
 			return !has
 		})
-		meanings[word] = list[:min(len(list), maxMeanings)]
 		if len(list) == 0 || strings.Contains(word, " ") && list[0].Weight < leastPhrase {
 			delete(meanings, word)
+			continue
 		}
+		most := maxMeanings
+		switch {
+		case list[0].Weight >= leastCertain:
+		case strings.Contains(word, " "):
+			most = maxOfPhrase
+		default:
+			most = maxOfWord
+		}
+		meanings[word] = list[:min(len(list), most)]
 	}
 }
 
 // Bounds of the size of the file.
 const (
 	maxMeanings = 200
-	leastPhrase = .3
+	leastPhrase = .4
+	// A word has fewer if even its most certain meaning is less certain, as for most words that
+	// only the dictionary has.
+	leastCertain           = .66
+	maxOfWord, maxOfPhrase = 20, 12
 )
 
 // together reports whether some name has all words.
