@@ -545,7 +545,7 @@ func TestJoinedIsStoredWhole(t *testing.T) {
 			t.Fatalf("%s is stored whole at its first request", target)
 		}
 		again := func() bool { e.sameAs(t, d, target); return whole() }
-		settled(t, target+" is stored whole", again) // once its pieces are deflated
+		settled(t, target+" is stored whole", again)    // once its pieces are deflated
 		e.sameAs(t, d, target, "Accept-Encoding", "br") // has it made
 		e.compressed(t)
 		if a := e.sameAs(t, d, target, "Accept-Encoding", "br, gzip"); a.Header.Get("Content-Encoding") != "br" {

@@ -98,13 +98,9 @@ type builder struct {
 	wordAt     map[string]uint64 // offsets of bitmaps in secPostings
 	conceptAt  map[uint32]uint64 // the same for concepts that are meanings
 	docs       uint32
-<<<<<<< HEAD
-	drawnBy    []drawn // by concept
-	concept    []byte  // memory of addDoc
-=======
 	ends       []uint32 // by pack: one past its last doc
 	drawnBy    []drawn  // by concept
->>>>>>> s26a
+	concept    []byte   // memory of addDoc
 }
 
 // drawn counts the packs that draw a concept.
