@@ -122,10 +122,10 @@ func TestFastMissEqualsPipeline(t *testing.T) {
 			var requests strings.Builder
 			for range 3 {
 				for _, name := range names {
-					requests.WriteString("GET " + name + " HTTP/1.1\r\nHost: edge.test\r\n" + fields + "\r\n")
+					requests.WriteString("GET " + name + " HTTP/1.1\r\nHost: last\r\n" + fields + "\r\n")
 				}
 			}
-			ask(t, ln.Addr().String(), "GET /mdi/second.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n"+last)
+			ask(t, ln.Addr().String(), "GET /mdi/second.svg HTTP/1.1\r\nHost: last\r\n\r\n"+last)
 			defer func() {
 				if n := fetches.fetches.Load(); loop == listen.LoopOn && n < 15 {
 					t.Errorf("%q: %d responses were fetched on the loop", fields, n)
@@ -162,7 +162,7 @@ func TestFastMissLeavesStaleResponses(t *testing.T) {
 	e.get(t, "/mdi/second.svg")
 	ln := listenTest(t)
 	e.serveToo(t, ln, e.Proxy, func(o *listen.Options) { o.Capacity.Loop = listen.LoopOn })
-	request := "GET /mdi/first.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n" + last
+	request := "GET /mdi/first.svg HTTP/1.1\r\nHost: last\r\n\r\n" + last
 	ask(t, ln.Addr().String(), request)
 	e.cache.Purge(cache.Purge{Keys: []string{"/mdi/first.svg"}, Soft: true}, time.Now())
 	hold.Store(true)
@@ -182,7 +182,7 @@ func TestFastMissLeavesOtherPaths(t *testing.T) {
 	ln := listenTest(t)
 	e.get(t, "/mdi/second.svg") // without a list of names
 	e.serveToo(t, ln, fetches, func(o *listen.Options) { o.Capacity.Loop = listen.LoopOn })
-	request := "GET %s HTTP/1.1\r\nHost: edge.test\r\n\r\n" + last
+	request := "GET %s HTTP/1.1\r\nHost: last\r\n\r\n" + last
 	ask(t, ln.Addr().String(), fmt.Sprintf(request, "/mdi/first.svg"))
 	e.learnAll(t)
 	for _, path := range []string{"/img/My_Logo.svg", "/mdi/%66irst.svg", "/mdi/unknown.svg", "/unknown/first.svg"} {
@@ -214,7 +214,8 @@ func TestFastMissExpires(t *testing.T) {
 	fetches := &fetching{Proxy: e.Proxy, began: make(chan eligible.Pending, clients)}
 	ln := listenTest(t)
 	e.serveToo(t, ln, fetches, func(o *listen.Options) { o.Capacity.Loop = listen.LoopOn })
-	request := "GET %s HTTP/1.1\r\nHost: edge.test\r\n\r\n" + last
+	request := "GET %s HTTP/1.1\r\nHost: last\r\n\r\n" + last
+	ask(t, ln.Addr().String(), fmt.Sprintf(request, "/mdi/second.svg")) // the fast path knows the host now
 	var all sync.WaitGroup
 	for range clients {
 		all.Go(func() {

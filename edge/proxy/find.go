@@ -381,10 +381,7 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 		Fetch: func() collapse.Result { return h.fetchOnce(m.q, key, nil, h.fetchAndStore) },
 	})
 	m.top = h.Options.Reports.CountLater(q)
-	if !h.Options.Cache.Then(m.fetch, key, m.end) {
-		h.Options.Origin.limiter.release(m.slot)
-		return nil
-	}
+	h.Options.Cache.Then(m.fetch, key, m.end)
 	return m
 }
 
@@ -425,7 +422,7 @@ func (m *fastMiss) waited(h *Proxy) waited {
 func (h *Proxy) appendMiss(m *fastMiss) func([]byte) []byte {
 	l, now := &m.result, time.Now()
 	e := l.Entry
-	if l.Err != nil || l.Stream != nil || !l.Stored || e.Status != http.StatusOK || e.Head == nil || h.draining.Load() {
+	if l.Err != nil || l.Found || l.Stream != nil || !l.Stored || e.Status != http.StatusOK || e.Head == nil || h.draining.Load() {
 		return nil
 	}
 	switch afterJoin(nil, m.waited(h), m.q, m.arrived, now) {

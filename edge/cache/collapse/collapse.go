@@ -105,17 +105,19 @@ func (f *Fetch) Wait(atMost time.Duration, left <-chan struct{}) Result {
 	}
 }
 
-// Then makes f call a function with its result, on the goroutine that sends the request. It reports
-// false, and does nothing, if the result is there already.
-func (c *Fetches) Then(f *Fetch, key string, call func(Result)) bool {
+// Then makes f call a function with its result, on the goroutine that sends the request. If the
+// result is there already, Then calls the function itself.
+func (c *Fetches) Then(f *Fetch, key string, call func(Result)) {
 	s := c.shard(key)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inFlight[key] != f || f.called {
-		return false
+	waits := s.inFlight[key] == f && !f.called
+	if waits {
+		f.then = append(f.then, call)
 	}
-	f.then = append(f.then, call)
-	return true
+	s.mu.Unlock()
+	if !waits {
+		call(f.result)
+	}
 }
 
 // InvalidatedSince reports whether a drop or a hard purge invalidated the result of a fetch while
