@@ -12,9 +12,13 @@ import (
 // what the client does not take, and until it has taken that, no more frames are read and handlers
 // wait.
 
-// turnAnswers is the number of requests that are answered in a turn, after which other connections
-// have theirs. A turn ends after maxBatch bytes of responses too.
-const turnAnswers = 64
+// After so many requests, reads or bytes of responses (maxBatch) a turn ends, and other connections
+// have theirs. A read returns a record of TLS, which may have a single byte: without a limit, a
+// client that sends faster than the loop reads would have it alone.
+const (
+	turnAnswers = 64
+	turnReads   = 64
+)
 
 // A LoopControl is the part of an event loop that a connection needs.
 type LoopControl interface {
@@ -114,10 +118,14 @@ func (c *Conn) Ready(readable, ending bool) (again bool) {
 
 // turn reads and handles frames, and sends the responses.
 func (c *Conn) turn() (again bool, err error) {
+	reads := 0
 	for c.answered = 0; ; {
 		if !c.loop.more {
 			if c.link.Dry() {
 				break
+			}
+			if reads++; reads > turnReads {
+				return true, c.flush()
 			}
 			if err = c.in.read(c.rw); err == ErrWait {
 				break
