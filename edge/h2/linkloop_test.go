@@ -171,7 +171,8 @@ func TestTurnEnds(t *testing.T) {
 	socket.in, socket.room = recorded.sent, 1<<20
 	conn := New(app{}, app{}, Config{}).NewConn(server, link, netip.Addr{})
 	link.TryOnly(true)
-	conn.StartLooped(&idleControl{}, func() {})
+	conn.OnLoop(&idleControl{}, func() {})
+	conn.Start()
 	turns := 1
 	for again := conn.Ready(true, false); again; again = conn.Ready(false, false) {
 		turns++

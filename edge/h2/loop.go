@@ -44,16 +44,26 @@ type loopConn struct {
 	over    bool
 }
 
-// StartLooped makes an event loop serve the connection, instead of Serve. Its Link must be on the
-// loop (OnLoop). ended is called once, on another goroutine, when the connection has ended.
-func (c *Conn) StartLooped(socket LoopControl, ended func()) {
+// OnLoop makes an event loop serve the connection from Start on, instead of Serve. Its Link must be
+// on the loop too. ended is called once, on another goroutine, when the connection has ended.
+func (c *Conn) OnLoop(socket LoopControl, ended func()) {
 	c.loop = &loopConn{socket: socket, ended: ended}
+}
+
+// Start begins to serve the connection on its loop, unless Closed was called before.
+func (c *Conn) Start() {
 	c.srv.enter(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.loop.over {
+		c.srv.leave(c)
+		return
+	}
 	c.now = time.Now()
 	c.deadline.renewed, c.use.last = c.now, c.now
 	c.readBy(c.now.Add(c.srv.config.Idle))
-	socket.Attach()
-	socket.Wake() // for the bytes that the link has read already
+	c.loop.socket.Attach()
+	c.loop.socket.Wake() // for the bytes that the link has read already
 }
 
 // arm sets the timer for the next deadline.

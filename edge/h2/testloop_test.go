@@ -58,7 +58,8 @@ func serveConn(s *Server, c net.Conn, config *tls.Config, client netip.Prefix, b
 		return
 	}
 	ended := make(chan struct{})
-	conn.StartLooped(l, func() { close(ended) })
+	conn.OnLoop(l, func() { close(ended) })
+	conn.Start()
 	<-ended
 	l.Close()
 	l.ends.Wait()
