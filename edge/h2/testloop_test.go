@@ -310,7 +310,7 @@ func TestTurnsOfHandlers(t *testing.T) {
 	for i := range uint32(streams) {
 		least = min(least, got[2*i+1])
 	}
-	if least < all/streams/20 {
+	if least < leastTurn {
 		t.Errorf("one stream got %d of %d bytes", least, all)
 	}
 	c[1].Close()
