@@ -109,8 +109,8 @@ func (c *lingeringConn) serveStreams(s *Server, rw net.Conn, link *h2.Link, on h
 		conn := c.newStreams(s, rw, link)
 		conn.OnLoop(on, func() { c.end() })
 		c.streams.Store(conn)
-		if conn.Start(); c.closing.Load() { // to make room, by a goroutine that may not have seen conn
-			c.end()
+		if conn.Start(); c.closing.Load() {
+			c.end() // the goroutine that makes room may not have seen conn
 		}
 		return
 	}
