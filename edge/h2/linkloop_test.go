@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"bytes"
 	"crypto/tls"
 	"io"
 	"net"
@@ -8,7 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/iconedge/iconedge/certs/certstest"
 )
@@ -181,4 +186,35 @@ func TestTurnEnds(t *testing.T) {
 		t.Errorf("%d turns read all but %d of %d bytes", turns, len(socket.in), len(recorded.sent))
 	}
 	conn.Close()
+}
+
+// A client has the same time for each batch that waits for it, also if the next one has waited
+// behind the last.
+func TestTimeOfEachBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent bytes.Buffer
+		sent.WriteString(Preface)
+		p := &peer{t: t, Framer: http2.NewFramer(&sent, nil), next: 1}
+		p.enc = hpack.NewEncoder(&p.block)
+		p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: maxWindow})
+		p.WriteWindowUpdate(0, maxWindow-ourWindow)
+		p.openStream("GET", "/bytes/1000000", true)
+		socket := &feed{Conn: &script{}, in: sent.Bytes(), room: 100}
+		link := NewLink(socket, false, nil)
+		link.OnLoop(socket)
+		conn := New(app{}, app{}, Config{}).NewConn(link, link, netip.Addr{})
+		link.TryOnly(true)
+		conn.OnLoop(&idleControl{}, func() {})
+		conn.Start()
+		for range 3 { // a batch waits; then another one behind it; then that one
+			conn.Ready(true, false)
+			synctest.Wait()
+			if due := time.Now().Add(conn.srv.config.Send + renewInterval); !conn.loop.sendBy.Equal(due) {
+				t.Errorf("the client has %v less", due.Sub(conn.loop.sendBy))
+			}
+			time.Sleep(5 * time.Second)
+			socket.room = len(*link.pending)
+		}
+		conn.Close()
+	})
 }

@@ -173,16 +173,18 @@ func (c *Conn) turn() (again bool, err error) {
 // flushNow sends the bytes that the client has not taken, and then the waiting frames.
 func (c *Conn) flushNow() error {
 	var err error
-	if c.out.buffer == nil || c.backedUp() {
+	waited := c.backedUp()
+	if c.out.buffer == nil || waited {
 		err = c.link.Flush()
 	}
 	if err == nil && c.out.buffer != nil {
+		waited = false // the client has taken what waited; these frames have a time of their own
 		if err = c.out.send(c.rw, c.link); err == nil && c.link.Unsent() {
 			err = syscall.EAGAIN
 		}
 	}
 	switch stalled := err == syscall.EAGAIN; {
-	case stalled && !c.backedUp():
+	case stalled && !waited:
 		now := time.Now()
 		c.out.writing.Store(now.UnixMilli())
 		c.loop.sendBy = now.Add(c.srv.config.Send + renewInterval)
