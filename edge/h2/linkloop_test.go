@@ -1,13 +1,19 @@
 package h2
 
 import (
+	"bytes"
 	"crypto/tls"
 	"io"
 	"net"
+	"net/netip"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/iconedge/iconedge/certs/certstest"
 )
@@ -68,18 +74,20 @@ func TestLinkOnLoop(t *testing.T) {
 	}
 }
 
-// testSplit sends three records, split after so many bytes, and a response. It returns the number
-// of bytes of the records.
-func testSplit(t *testing.T, cert tls.Certificate, version uint16, split int) int {
+// overTLS returns both ends of a connection after the handshake. Afterwards the client's bytes are
+// recorded, if the recorder is on.
+func overTLS(t *testing.T, cert tls.Certificate, version uint16) (socket *feed, link *Link, server, client *tls.Conn, recorded *recorder) {
 	ours, theirs := net.Pipe()
-	defer ours.Close()
-	defer theirs.Close()
-	recorded := &recorder{Conn: theirs}
-	client := tls.Client(recorded, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
-	socket := &feed{Conn: ours}
-	link := NewLink(socket, true, nil)
+	t.Cleanup(func() {
+		ours.Close()
+		theirs.Close()
+	})
+	recorded = &recorder{Conn: theirs}
+	client = tls.Client(recorded, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
+	socket = &feed{Conn: ours}
+	link = NewLink(socket, true, nil)
 	link.OnLoop(socket)
-	server := tls.Server(link, &tls.Config{Certificates: []tls.Certificate{cert}, SessionTicketsDisabled: true})
+	server = tls.Server(link, &tls.Config{Certificates: []tls.Certificate{cert}, SessionTicketsDisabled: true})
 	shaken := make(chan error, 1)
 	go func() { shaken <- server.Handshake() }()
 	if err := client.Handshake(); err != nil {
@@ -88,6 +96,13 @@ func testSplit(t *testing.T, cert tls.Certificate, version uint16, split int) in
 	if err := <-shaken; err != nil {
 		t.Fatal(err)
 	}
+	return socket, link, server, client, recorded
+}
+
+// testSplit sends three records, split after so many bytes, and a response. It returns the number
+// of bytes of the records.
+func testSplit(t *testing.T, cert tls.Certificate, version uint16, split int) int {
+	socket, link, server, client, recorded := overTLS(t, cert, version)
 	recorded.on = true
 	words := []string{"one", strings.Repeat("two ", 20), "three"}
 	for _, word := range words {
@@ -129,10 +144,77 @@ func testSplit(t *testing.T, cert tls.Certificate, version uint16, split int) in
 	if err := link.Flush(); err != nil || link.Unsent() {
 		t.Fatalf("%v, unsent %v", err, link.Unsent())
 	}
-	go func() { ours.Write(socket.out) }()
+	go func() { socket.Conn.Write(socket.out) }()
 	b := make([]byte, len(response))
 	if _, err := io.ReadFull(client, b); err != nil || string(b) != response {
 		t.Fatalf("room for %d: %q, %v", split, b, err)
 	}
 	return len(recorded.sent)
+}
+
+// idleControl is a loop that calls nothing.
+type idleControl struct{ timer time.Time }
+
+func (l *idleControl) SetTimer(at time.Time) { l.timer = at }
+func (*idleControl) Wake()                   {}
+func (*idleControl) Attach()                 {}
+func (*idleControl) Detach()                 {}
+
+// A client that sends without a pause, in records of a byte each, does not keep other connections
+// of its loop waiting.
+func TestTurnEnds(t *testing.T) {
+	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "cdn.example"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, link, server, client, recorded := overTLS(t, cert, tls.VersionTLS13)
+	recorded.on = true
+	io.WriteString(client, Preface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x40\x00\xff\x00\x00\x00\x00\x00")
+	for range 10_000 {
+		io.WriteString(client, "x") // of a frame of an unknown kind
+	}
+	socket.in, socket.room = recorded.sent, 1<<20
+	conn := New(app{}, app{}, Config{}).NewConn(server, link, netip.Addr{})
+	link.TryOnly(true)
+	conn.OnLoop(&idleControl{}, func() {})
+	conn.Start()
+	turns := 1
+	for again := conn.Ready(true, false); again; again = conn.Ready(false, false) {
+		turns++
+	}
+	if len(socket.in) > 0 || turns < 10 {
+		t.Errorf("%d turns read all but %d of %d bytes", turns, len(socket.in), len(recorded.sent))
+	}
+	conn.Close()
+}
+
+// A client has the same time for each batch that waits for it, also if the next one has waited
+// behind the last.
+func TestTimeOfEachBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent bytes.Buffer
+		sent.WriteString(Preface)
+		p := &peer{t: t, Framer: http2.NewFramer(&sent, nil), next: 1}
+		p.enc = hpack.NewEncoder(&p.block)
+		p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: maxWindow})
+		p.WriteWindowUpdate(0, maxWindow-ourWindow)
+		p.openStream("GET", "/bytes/1000000", true)
+		socket := &feed{Conn: &script{}, in: sent.Bytes(), room: 100}
+		link := NewLink(socket, false, nil)
+		link.OnLoop(socket)
+		conn := New(app{}, app{}, Config{}).NewConn(link, link, netip.Addr{})
+		link.TryOnly(true)
+		conn.OnLoop(&idleControl{}, func() {})
+		conn.Start()
+		for range 3 { // a batch waits; then another one behind it; then that one
+			conn.Ready(true, false)
+			synctest.Wait()
+			if due := time.Now().Add(conn.srv.config.Send + renewInterval); !conn.loop.sendBy.Equal(due) {
+				t.Errorf("the client has %v less", due.Sub(conn.loop.sendBy))
+			}
+			time.Sleep(5 * time.Second)
+			socket.room = len(*link.pending)
+		}
+		conn.Close()
+	})
 }

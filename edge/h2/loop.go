@@ -12,9 +12,13 @@ import (
 // what the client does not take, and until it has taken that, no more frames are read and handlers
 // wait.
 
-// turnAnswers is the number of requests that are answered in a turn, after which other connections
-// have theirs. A turn ends after maxBatch bytes of responses too.
-const turnAnswers = 64
+// After so many requests, reads or bytes of responses (maxBatch) a turn ends, and other connections
+// have theirs. A read returns a record of TLS, which may have a single byte: without a limit, a
+// client that sends faster than the loop reads would have it alone.
+const (
+	turnAnswers = 64
+	turnReads   = 64
+)
 
 // A LoopControl is the part of an event loop that a connection needs.
 type LoopControl interface {
@@ -40,16 +44,26 @@ type loopConn struct {
 	over    bool
 }
 
-// StartLooped makes an event loop serve the connection, instead of Serve. Its Link must be on the
-// loop (OnLoop). ended is called once, on another goroutine, when the connection has ended.
-func (c *Conn) StartLooped(socket LoopControl, ended func()) {
+// OnLoop makes an event loop serve the connection from Start on, instead of Serve. Its Link must be
+// on the loop too. ended is called once, on another goroutine, when the connection has ended.
+func (c *Conn) OnLoop(socket LoopControl, ended func()) {
 	c.loop = &loopConn{socket: socket, ended: ended}
+}
+
+// Start begins to serve the connection on its loop, unless Closed was called before.
+func (c *Conn) Start() {
 	c.srv.enter(c)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.loop.over {
+		c.srv.leave(c)
+		return
+	}
 	c.now = time.Now()
 	c.deadline.renewed, c.use.last = c.now, c.now
 	c.readBy(c.now.Add(c.srv.config.Idle))
-	socket.Attach()
-	socket.Wake() // for the bytes that the link has read already
+	c.loop.socket.Attach()
+	c.loop.socket.Wake() // for the bytes that the link has read already
 }
 
 // arm sets the timer for the next deadline.
@@ -114,10 +128,14 @@ func (c *Conn) Ready(readable, ending bool) (again bool) {
 
 // turn reads and handles frames, and sends the responses.
 func (c *Conn) turn() (again bool, err error) {
+	reads := 0
 	for c.answered = 0; ; {
 		if !c.loop.more {
 			if c.link.Dry() {
 				break
+			}
+			if reads++; reads > turnReads {
+				return true, c.flush()
 			}
 			if err = c.in.read(c.rw); err == ErrWait {
 				break
@@ -155,16 +173,18 @@ func (c *Conn) turn() (again bool, err error) {
 // flushNow sends the bytes that the client has not taken, and then the waiting frames.
 func (c *Conn) flushNow() error {
 	var err error
-	if c.out.buffer == nil || c.backedUp() {
+	waited := c.backedUp()
+	if c.out.buffer == nil || waited {
 		err = c.link.Flush()
 	}
 	if err == nil && c.out.buffer != nil {
+		waited = false // the client has taken what waited; these frames have a time of their own
 		if err = c.out.send(c.rw, c.link); err == nil && c.link.Unsent() {
 			err = syscall.EAGAIN
 		}
 	}
 	switch stalled := err == syscall.EAGAIN; {
-	case stalled && !c.backedUp():
+	case stalled && !waited:
 		now := time.Now()
 		c.out.writing.Store(now.UnixMilli())
 		c.loop.sendBy = now.Add(c.srv.config.Send + renewInterval)

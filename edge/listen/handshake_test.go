@@ -15,6 +15,7 @@ import (
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/netloop"
 )
 
 // handshakesFailed counts failed handshakes.
@@ -68,6 +69,49 @@ func TestNoHandshake(t *testing.T) {
 	}
 	if n := s.conns.phases(); n != [h1.Writing + 1]int{} {
 		t.Errorf("connections are left: %v", n)
+	}
+}
+
+// closesAtHandshake closes a connection when its handshake is complete, to make room for another.
+type closesAtHandshake struct {
+	handshakesFailed
+	close func()
+}
+
+func (h *closesAtHandshake) HandshakeDone(error) { h.close() }
+
+// A connection that is closed to make room between its handshake and HTTP/2 leaves nothing behind.
+func TestClosedAtHandshake(t *testing.T) {
+	pair, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "a", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test"))
+	must(t, err)
+	var closes closesAtHandshake
+	s, err := New(Options{Capacity: Capacity{Loop: LoopOff}.Filled(), Observer: &closes, Log: slog.New(slog.DiscardHandler), Life: t.Context()}, &Sockets{}, nil)
+	must(t, err)
+	if s.looped, err = newLooped(s); err != nil {
+		t.Skip(err)
+	}
+	defer s.looped.close()
+	s.looped.run()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	accepting, err := netloop.Listen(tcp, s.looped.loops)
+	must(t, err)
+	defer accepting.Close()
+	l := newSecureListener(accepting, s, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
+	for range 20 {
+		go tls.Dial("tcp", tcp.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		raw, err := l.listener.Accept()
+		must(t, err)
+		c := raw.(*lingeringConn)
+		closes.close = func() {
+			s.conns.close([]holding[*lingeringConn]{{conn: c, resting: true}}, time.Now())
+		}
+		l.handshake(c)
+	}
+	for until := time.Now().Add(10 * time.Second); s.streams.Stats().Connections > 0 || s.conns.phases() != [h1.Writing + 1]int{}; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("connections are left: %v, %d of HTTP/2", s.conns.phases(), s.streams.Stats().Connections)
+		}
 	}
 }
 

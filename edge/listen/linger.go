@@ -106,21 +106,27 @@ func (c *lingeringConn) serveStreams(s *Server, rw net.Conn, link *h2.Link, on h
 		c.end()
 		return
 	case c.socket != nil:
-		c.newStreams(s, rw, link).StartLooped(on, func() { c.end() })
+		conn := c.newStreams(s, rw, link)
+		conn.OnLoop(on, func() { c.end() })
+		c.streams.Store(conn)
+		if conn.Start(); c.closing.Load() {
+			c.end() // the goroutine that makes room may not have seen conn
+		}
 		return
 	}
-	c.newStreams(s, rw, link).Serve()
+	conn := c.newStreams(s, rw, link)
+	c.streams.Store(conn)
+	conn.Serve()
 	c.end()
 }
 
-// newStreams makes HTTP/2 serve c.
+// newStreams returns c as a connection of HTTP/2.
 func (c *lingeringConn) newStreams(s *Server, rw net.Conn, link *h2.Link) *h2.Conn {
 	conn := s.streams.NewConn(rw, link, exchange.Address(rw.RemoteAddr()))
 	conn.SetClient(c.share.Client)
 	if c.tier {
 		conn.SetTier()
 	}
-	c.streams.Store(conn)
 	return conn
 }
 
