@@ -551,6 +551,28 @@ func TestDeadlines(t *testing.T) {
 				}
 			}
 		},
+		// A response does not pay for the time in which the client takes others.
+		"many responses to a client of 50 kB/s": func(t *testing.T, p *peer) {
+			if !onLoop {
+				return // a handler that waits for another one's write holds a lock, and synctest stands still
+			}
+			p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: maxWindow})
+			p.WriteWindowUpdate(0, maxWindow-ourWindow)
+			for range 8 {
+				p.openStream("GET", "/bytes/400000", true)
+			}
+			for ended := 0; ended < 8; {
+				switch f := p.read().(type) {
+				case *http2.DataFrame:
+					time.Sleep(time.Duration(len(f.Data())) * time.Second / 50_000)
+					if f.StreamEnded() {
+						ended++
+					}
+				case *http2.RSTStreamFrame:
+					t.Fatalf("after %d responses: %v", ended, f)
+				}
+			}
+		},
 		"silence": func(t *testing.T, p *peer) {
 			start := time.Now()
 			code, goneAway := p.ended()

@@ -58,7 +58,7 @@ type stream struct {
 
 // A progress is that of a handler that writes a response.
 type progress struct {
-	waits waits // for windows, and until the client takes more
+	waits waits // for windows
 	turn  int   // bytes that it may write although the client takes nothing (loop.go)
 }
 

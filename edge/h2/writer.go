@@ -78,12 +78,13 @@ func (w *Writer) Write(p []byte) (int, error) {
 			return written, err
 		}
 		n := c.sender.allows(w.s, len(p)-written)
+		closed := n <= 0
 		if c.backedUp() {
 			n = min(n, w.s.turn)
 			w.s.turn -= max(n, 0)
 		}
 		if n <= 0 {
-			if err := w.wait(); err != nil {
+			if err := w.wait(closed); err != nil {
 				return written, err
 			}
 			continue
@@ -98,12 +99,16 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// wait waits until a window opens, or until the client takes more, without holding the lock.
-func (w *Writer) wait() error {
+// wait waits until a window opens, or until the client takes more, without holding the lock. Only
+// the wait for a closed window counts against the time of the response: the client may be taking
+// other responses, and the time for what is on its way is that of the connection.
+func (w *Writer) wait(closed bool) error {
 	if err := w.c.flush(); err != nil {
 		return err
 	}
-	w.s.waits.begin(time.Now())
+	if closed {
+		w.s.waits.begin(time.Now())
+	}
 	w.c.mu.Unlock()
 	defer w.resume()
 	select {
