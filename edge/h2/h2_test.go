@@ -554,7 +554,7 @@ func TestDeadlines(t *testing.T) {
 		// A response does not pay for the time in which the client takes others.
 		"many responses to a client of 50 kB/s": func(t *testing.T, p *peer) {
 			if !onLoop {
-				return // a handler that waits for another one's write holds a lock, and synctest stands still
+				return // handlers wait for a lock while one writes, so that synctest stands still
 			}
 			p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: maxWindow})
 			p.WriteWindowUpdate(0, maxWindow-ourWindow)

@@ -101,7 +101,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // wait waits until a window opens, or until the client takes more, without holding the lock. Only
 // the wait for a closed window counts against the time of the response: the client may be taking
-// other responses, and the time for what is on its way is that of the connection.
+// other responses, and the bytes on their way have the time of the connection.
 func (w *Writer) wait(closed bool) error {
 	if err := w.c.flush(); err != nil {
 		return err

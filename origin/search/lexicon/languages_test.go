@@ -126,7 +126,7 @@ func TestLibraryLanguages(t *testing.T) {
 		}
 		recall := float64(understood) / float64(max(1, asked))
 		t.Logf("| %s | %d | %.2f |", language, asked, recall)
-		// A guard for emoji alone. What a search finds, with all sources, is in docs/explain/search.md.
+		// A guard for emoji alone. docs/explain/search.md has the figures with all sources.
 		if asked < 100 || recall < .45 {
 			t.Errorf("%s: %d of %d keywords are understood", language, understood, asked)
 		}
