@@ -2,7 +2,6 @@ package h2
 
 import (
 	"bytes"
-	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -19,24 +18,11 @@ var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("1
 // connectAs connects as a client with a share of the room.
 func connectAs(t *testing.T, s *Server, client netip.Prefix, settings ...http2.Setting) *peer {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := dialPair(t)
 	done := make(chan struct{})
-	go func() { defer close(done); serveConn(s, accepted, nil, client, nil) }()
-	t.Cleanup(func() { c.Close(); <-done })
-	c.SetDeadline(time.Now().Add(2 * time.Minute)) // a silent server fails the test
-	return dial(t, c, settings...)
+	go func() { defer close(done); serveConn(s, c[0], nil, client, nil) }()
+	t.Cleanup(func() { c[1].Close(); <-done })
+	return dial(t, c[1], settings...)
 }
 
 // bombSize is about what a bomb counts: its fields and the overhead.
