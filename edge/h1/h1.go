@@ -148,7 +148,7 @@ func (c *Conn) begin() {
 // serve makes the state for a goroutine.
 func (c *Conn) serve() {
 	c.serving = &serving{}
-	c.request.Secure, c.request.Tier, c.request.Fields = c.secure, c.tier, &c.request
+	c.request.Fields = &c.request
 }
 
 // SetClient records the client whose share of Limits.Bodies pays for the connection. It must be
@@ -157,10 +157,15 @@ func (c *Conn) SetClient(client netip.Prefix) { c.share.Client = client }
 
 // SetTier records that the client is another edge of our own. It must be called before the first
 // Read.
-func (c *Conn) SetTier() {
-	if c.tier = true; c.serving != nil {
-		c.request.Tier = true
+func (c *Conn) SetTier() { c.tier = true }
+
+// describe sets the fields of a request that follow from its connection and the time.
+func (c *Conn) describe(r *eligible.Request, now time.Time) {
+	if !c.client.IsValid() {
+		// RemoteAddr is final only after the first read, because a PROXY header may come first.
+		c.client = addressOf(c.Conn)
 	}
+	r.Client, r.Now, r.Secure, r.Tier = c.client, now, c.secure, c.tier
 }
 
 // addressOf returns the client's address, or the unspecified address if c is not a TCP connection.
@@ -351,12 +356,8 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 	now := time.Now()
 	pooled := buffers.Get().(*[]byte)
 	out := (*pooled)[:0]
-	if !c.client.IsValid() {
-		// RemoteAddr is final only after the first read, because a PROXY header may come first.
-		c.client = addressOf(c.Conn)
-	}
 	r := &c.request
-	r.Client, r.Now = c.client, now
+	c.describe(&r.Request, now)
 	for answered < len(b) && len(out) < maxBatch {
 		if next = parse(b[answered:], r); next.state != forFastPath {
 			break

@@ -194,12 +194,9 @@ func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, wh
 	if cap(s.out) > 2*maxBatch {
 		s.out = nil
 	}
-	if !c.client.IsValid() {
-		c.client = addressOf(c.Conn)
-	}
 	s.out, s.declined = s.out[:0], false
 	r := &s.request
-	r.Client, r.Now, r.Secure, r.Tier = c.client, now, c.secure, c.tier
+	c.describe(&r.Request, now)
 	for n := 0; answered < len(b); n++ {
 		if n == turnAnswers || len(s.out) >= maxBatch {
 			return answered, forFastPath

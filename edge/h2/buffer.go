@@ -125,11 +125,7 @@ func (o *output) send(rw net.Conn, link *Link) (err error) {
 	if link == rw {
 		_, err = link.Write(*o.buffer)
 	} else {
-		link.Cork()
-		_, err = rw.Write(*o.buffer)
-		if sent := link.Uncork(); err == nil {
-			err = sent
-		}
+		_, err = link.WriteOver(rw, *o.buffer)
 	}
 	o.release()
 	return err

@@ -176,15 +176,26 @@ func (l *Link) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// Cork gathers writes until Uncork.
-func (l *Link) Cork() {
+// WriteOver writes p to a connection over l, such as one of TLS, and then sends all that this has
+// written to l.
+func (l *Link) WriteOver(over io.Writer, p []byte) (int, error) {
+	l.cork()
+	n, err := over.Write(p)
+	if sent := l.uncork(); err == nil {
+		err = sent
+	}
+	return n, err
+}
+
+// cork gathers writes until uncork.
+func (l *Link) cork() {
 	l.mu.Lock()
 	l.corked = true
 	l.mu.Unlock()
 }
 
-// Uncork sends the gathered writes.
-func (l *Link) Uncork() error {
+// uncork sends the gathered writes.
+func (l *Link) uncork() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.corked = false

@@ -126,7 +126,7 @@ func (s *conns) admit(raw net.Conn, serve *Server, config *tls.Config) *lingerin
 		}
 		c.socket, c.loops = socket, serve.looped
 		c.link.OnLoop(socket)
-		c.secure = &secureSocket{socket, over, c.link}
+		c.secure = &secureSocket{linkedSocket{socket, c.link}, over}
 		c.Conn = h1.NewLooped(over, c.secure, serve.Handler, &s.limits, netip.Addr{})
 	case looped:
 		var address netip.Addr // unknown before the header of a proxy

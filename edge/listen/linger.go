@@ -99,35 +99,28 @@ func (c *lingeringConn) closeIdle() bool {
 
 // serveStreams serves c as a connection of HTTP/2: until it ends, or on its event loop.
 func (c *lingeringConn) serveStreams(s *Server, rw net.Conn, link *h2.Link, on h2.LoopControl) {
-	switch {
-	case s.reference != nil:
+	if s.reference != nil {
 		c.http1().Serve(time.Now()) // it counts as busy, because nothing reports when it is idle
 		s.reference.serve(rw)
 		c.end()
 		return
-	case c.socket != nil:
-		conn := c.newStreams(s, rw, link)
-		conn.OnLoop(on, func() { c.end() })
-		c.streams.Store(conn)
-		if conn.Start(); c.closing.Load() {
-			c.end() // the goroutine that makes room may not have seen conn
-		}
-		return
 	}
-	conn := c.newStreams(s, rw, link)
-	c.streams.Store(conn)
-	conn.Serve()
-	c.end()
-}
-
-// newStreams returns c as a connection of HTTP/2.
-func (c *lingeringConn) newStreams(s *Server, rw net.Conn, link *h2.Link) *h2.Conn {
 	conn := s.streams.NewConn(rw, link, exchange.Address(rw.RemoteAddr()))
 	conn.SetClient(c.share.Client)
 	if c.tier {
 		conn.SetTier()
 	}
-	return conn
+	if c.socket == nil {
+		c.streams.Store(conn)
+		conn.Serve()
+		c.end()
+		return
+	}
+	conn.OnLoop(on, func() { c.end() })
+	c.streams.Store(conn)
+	if conn.Start(); c.closing.Load() {
+		c.end() // the goroutine that makes room may not have seen conn
+	}
 }
 
 // http1 returns the connection of HTTP/1.1, which knows where requests begin and end. It is nil

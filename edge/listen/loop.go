@@ -185,7 +185,7 @@ func (c *lingeringConn) takeOver(serve *Server) {
 			if c.socket != nil {
 				link.OnLoop(c.socket)
 			}
-			c.serveStreams(serve, link, link, &clearSocket{c.socket, link})
+			c.serveStreams(serve, link, link, &linkedSocket{c.socket, link})
 		}()
 	})
 }
@@ -249,12 +249,30 @@ func (d *detached) Close() error {
 	return nil
 }
 
-// A secureSocket is the socket of a connection over TLS on an event loop. The handshake must be
-// complete before its first call.
-type secureSocket struct {
+// A linkedSocket is the socket of a connection on an event loop that reads through a Link, as that
+// of HTTP/2 without TLS.
+type linkedSocket struct {
 	*netloop.Conn
-	tls  *tls.Conn
 	link *h2.Link
+}
+
+// Detach lets a goroutine use the connection.
+func (s *linkedSocket) Detach() {
+	s.link.TryOnly(false)
+	s.Conn.Detach()
+}
+
+// Attach returns the connection to its loop.
+func (s *linkedSocket) Attach() {
+	s.link.TryOnly(true)
+	s.Conn.Attach()
+}
+
+// A secureSocket is that of a connection over TLS. The handshake must be complete before its first
+// call.
+type secureSocket struct {
+	linkedSocket
+	tls *tls.Conn
 }
 
 // secureBatch is how many bytes are encrypted before they are written. Those that the client does
@@ -281,49 +299,15 @@ func (s *secureSocket) TryRead(p []byte) (int, error) {
 func (s *secureSocket) More() bool { return !s.link.Dry() }
 
 // TryWrite encrypts and sends p. It returns syscall.EAGAIN if there is no room for all of it; the
-// link keeps the rest of what was encrypted.
+// link keeps the encrypted bytes that are left.
 func (s *secureSocket) TryWrite(p []byte) (n int, err error) {
 	for {
 		if err = s.link.Flush(); err != nil || n == len(p) {
 			return n, err
 		}
-		s.link.Cork()
-		var m int
-		m, err = s.tls.Write(p[n:min(len(p), n+secureBatch)])
-		n += m
-		if sent := s.link.Uncork(); err == nil {
-			err = sent
-		}
-		if err != nil {
+		m, err := s.link.WriteOver(s.tls, p[n:min(len(p), n+secureBatch)])
+		if n += m; err != nil {
 			return n, err
 		}
 	}
-}
-
-// Detach lets a goroutine use the connection.
-func (s *secureSocket) Detach() { detach(s.Conn, s.link) }
-
-// Attach returns the connection to its loop.
-func (s *secureSocket) Attach() { attach(s.Conn, s.link) }
-
-// A clearSocket is the socket of a connection of HTTP/2 without TLS on an event loop.
-type clearSocket struct {
-	*netloop.Conn
-	link *h2.Link
-}
-
-// Detach lets a goroutine use the connection.
-func (s *clearSocket) Detach() { detach(s.Conn, s.link) }
-
-// Attach returns the connection to its loop.
-func (s *clearSocket) Attach() { attach(s.Conn, s.link) }
-
-func detach(c *netloop.Conn, l *h2.Link) {
-	l.TryOnly(false)
-	c.Detach()
-}
-
-func attach(c *netloop.Conn, l *h2.Link) {
-	l.TryOnly(true)
-	c.Attach()
 }
