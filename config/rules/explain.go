@@ -147,16 +147,34 @@ func (s *Site) CacheTarget(d *Decision, q *Request) string {
 func (q *Request) sentCookies(pattern string) (pairs []string) {
 	for _, line := range q.Header["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
-			for part := range strings.SplitSeq(pair, ",") {
-				name, _, _ := strings.Cut(part, "=")
-				if matchesName([]string{pattern}, strings.Trim(name, " \t")) {
-					pairs = append(pairs, strings.Trim(pair, " \t"))
-					break
-				}
+			if mayName(pair, []string{pattern}) {
+				pairs = append(pairs, strings.Trim(pair, " \t"))
 			}
 		}
 	}
 	return pairs
+}
+
+// mayName reports whether a cookie has one of the names, or has one behind a comma, which some
+// applications read as the end of a cookie.
+func mayName(pair string, patterns []string) bool {
+	for part := range strings.SplitSeq(pair, ",") {
+		name, _, _ := strings.Cut(part, "=")
+		if matchesName(patterns, strings.Trim(name, " \t")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Strips reports whether the decision strips a cookie of a request, NAME=VALUE.
+func (d *Decision) Strips(pair string) bool { return d.StripAll || mayName(pair, d.StripCookies) }
+
+// StripsSet reports whether the decision strips a line of Set-Cookie: that of a stripped cookie,
+// and any if storing is forced.
+func (d *Decision) StripsSet(line string) bool {
+	name, _, _ := strings.Cut(line, "=")
+	return d.StripAll || d.Cache == "force" || matchesName(d.StripCookies, strings.Trim(name, " \t"))
 }
 
 // matchesName reports whether a name is one of patterns, which may end in an asterisk.

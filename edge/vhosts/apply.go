@@ -26,26 +26,6 @@ func Edit(h http.Header, edits []*config.Edits) {
 	}
 }
 
-// stripped reports whether a cookie is one of those that a decision strips.
-func stripped(d *rules.Decision, name string) bool {
-	return d.StripAll || slices.ContainsFunc(d.StripCookies, func(p string) bool {
-		stem, wild := strings.CutSuffix(p, "*")
-		return p == name || wild && strings.HasPrefix(name, stem)
-	})
-}
-
-// strips reports whether a cookie of a request is stripped: it is one of those, or has one behind a
-// comma, which some applications read as the end of a cookie.
-func strips(d *rules.Decision, pair string) bool {
-	for part := range strings.SplitSeq(pair, ",") {
-		name, _, _ := strings.Cut(part, "=")
-		if stripped(d, strings.Trim(name, " \t")) {
-			return true
-		}
-	}
-	return false
-}
-
 // StripRequest removes cookies from the fields of a request.
 func StripRequest(h http.Header, d *rules.Decision) {
 	if !d.StripAll && d.StripCookies == nil || len(h["Cookie"]) == 0 {
@@ -54,7 +34,7 @@ func StripRequest(h http.Header, d *rules.Decision) {
 	var kept []string
 	for _, line := range h["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
-			if pair = strings.Trim(pair, " \t"); pair != "" && !strips(d, pair) {
+			if pair = strings.Trim(pair, " \t"); pair != "" && !d.Strips(pair) {
 				kept = append(kept, pair)
 			}
 		}
@@ -65,16 +45,12 @@ func StripRequest(h http.Header, d *rules.Decision) {
 	}
 }
 
-// StripResponse removes Set-Cookie lines from the fields of a response: those of the stripped
-// cookies, and all if storing is forced.
+// StripResponse removes Set-Cookie lines from the fields of a response.
 func StripResponse(h http.Header, d *rules.Decision) {
 	if len(h["Set-Cookie"]) == 0 {
 		return
 	}
-	h["Set-Cookie"] = slices.DeleteFunc(slices.Clone(h["Set-Cookie"]), func(line string) bool {
-		name, _, _ := strings.Cut(line, "=")
-		return d.Cache == "force" || stripped(d, strings.Trim(name, " \t"))
-	})
+	h["Set-Cookie"] = slices.DeleteFunc(slices.Clone(h["Set-Cookie"]), d.StripsSet)
 	if len(h["Set-Cookie"]) == 0 {
 		delete(h, "Set-Cookie")
 	}
