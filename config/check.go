@@ -69,6 +69,10 @@ func isLabel(s string) bool {
 	})
 }
 
+// CanonicalHost returns a host of a file in the spelling in which hosts of requests are compared
+// with it: in lower case, without a dot at its end.
+func CanonicalHost(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
+
 // hosts checks the hosts of a site; known has those of the sites before, in lower case.
 func (d *decoder) hosts(s *Site, known map[string]string) {
 	if len(s.Hosts) == 0 {
@@ -76,7 +80,7 @@ func (d *decoder) hosts(s *Site, known map[string]string) {
 	}
 	for i, host := range s.Hosts {
 		at := fmt.Sprintf("%s.hosts[%d]", s.At, i)
-		host = strings.TrimSuffix(strings.ToLower(host), ".")
+		host = CanonicalHost(host)
 		s.Hosts[i] = host
 		other, taken := known[host]
 		switch name, wildcard := strings.CutPrefix(host, "*."); {

@@ -193,7 +193,7 @@ func idle(r *config.Rule) bool {
 
 // overlap reports whether a host can match both patterns, each of which is a name, *.NAME or *.
 func overlap(a, b string) bool {
-	a, b = strings.TrimSuffix(strings.ToLower(a), "."), strings.TrimSuffix(strings.ToLower(b), ".")
+	a, b = config.CanonicalHost(a), config.CanonicalHost(b)
 	endsIn := func(host, pattern string) bool {
 		suffix, wild := strings.CutPrefix(pattern, "*")
 		return wild && strings.HasSuffix(host, suffix) && (suffix == "" || len(host) > len(suffix))

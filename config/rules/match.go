@@ -293,11 +293,14 @@ func (q *Request) Parent() cel.Activation { return nil }
 
 // hostOf matches hosts, also by wildcard.
 func hostOf(names config.Strings) func(string) bool {
+	patterns := make([]string, len(names))
+	for i, name := range names {
+		patterns[i] = config.CanonicalHost(name)
+	}
 	return func(host string) bool {
-		return slices.ContainsFunc(names, func(name string) bool {
-			name = strings.TrimSuffix(name, ".")
+		return slices.ContainsFunc(patterns, func(name string) bool {
 			if suffix, ok := strings.CutPrefix(name, "*"); ok && suffix != "" {
-				return len(host) > len(suffix) && strings.HasSuffix(host, strings.ToLower(suffix))
+				return len(host) > len(suffix) && strings.HasSuffix(host, suffix)
 			}
 			return name == "*" || strings.EqualFold(name, host)
 		})
