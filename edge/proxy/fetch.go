@@ -77,11 +77,18 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	return h.storeForwarded(q, a, asked, may)
 }
 
-// drop removes a stored response of a forwarded path, with its variants, if it is still stored.
-func (h *Proxy) drop(e *cache.Entry) {
-	if now, _ := h.Options.Cache.Find(e.Key, func([]string) []string { return []string{e.Secondary} }); now.SameStored(e) {
-		h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
+// drop removes a stored response, with its variants, if it is still stored.
+func (h *Proxy) drop(e *cache.Entry) { h.dropIf(e, e.SameStored) }
+
+// dropIf removes the response that is stored in the place of e, with its variants, if it is the
+// right one. The argument of is may be nil. dropIf reports whether it removed the response.
+func (h *Proxy) dropIf(e *cache.Entry, is func(stored *cache.Entry) bool) bool {
+	stored, _ := h.Options.Cache.Find(e.Key, func([]string) []string { return []string{e.Secondary} })
+	if !is(stored) {
+		return false
 	}
+	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
+	return true
 }
 
 // confirms reports whether a 304 is about the stored response (RFC 9111, section 4.3.4). Some

@@ -166,12 +166,10 @@ func (h *Proxy) objectEnded(q *fetchRequest, e *cache.Entry, span slicing.Span, 
 // dropObject removes the entry of an object, if it is still stored. Then nothing refers to the
 // slices any more.
 func (h *Proxy) dropObject(q *fetchRequest, e *cache.Entry, why error) {
-	stored, _ := h.Options.Cache.Find(e.Key, func([]string) []string { return []string{e.Secondary} })
-	if stored == nil || stored.Object.ID != e.Object.ID {
+	if !h.dropIf(e, func(stored *cache.Entry) bool { return stored != nil && stored.Object.ID == e.Object.ID }) {
 		return
 	}
 	h.objects.Drop()
-	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
 	h.Options.Log.Warn("large object dropped from the cache", "path", string(accesslog.Redacted([]byte(q.target))), "bytes", e.Object.Length, "reason", why)
 }
 
