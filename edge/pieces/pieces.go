@@ -72,6 +72,9 @@ func New(pack, name string, e *cache.Entry, asked cache.Generation, now time.Tim
 	return p, nil
 }
 
+// IsPending reports whether the piece has to be deflated before it can be joined in gzip.
+func (p *Piece) IsPending() bool { return p.Head == nil && !p.IsDeflated() }
+
 // Key returns the cache key of a piece.
 func (p *Piece) Key() string { return routes.PieceKey(p.pack, p.Name) }
 

@@ -114,7 +114,7 @@ func (x *iconData) find(names []string) bool {
 	}
 	negative, sampled := x.h.Options.Library.Negative.Current(), rand.Uint32N(pieceSample) == 0
 	for _, name := range names {
-		if p := x.h.pieces.Find(x.pack, name, x.asked, x.now); p != nil && !sampled && (p.Head != nil || p.IsDeflated()) {
+		if p := x.h.pieces.Find(x.pack, name, x.asked, x.now); p != nil && !sampled && !p.IsPending() {
 			x.add(name, p)
 			continue
 		}
@@ -227,7 +227,7 @@ func (h *Proxy) keepPiece(p *pieces.Piece, e *cache.Entry) {
 		p.Lines, p.Dated = commonLines(e)
 	}
 	h.pieces.Put(p)
-	if p.Head == nil && !p.IsDeflated() {
+	if p.IsPending() {
 		h.compressor.WantAs(e, entry.Gzip, func() []byte {
 			deflated := icondata.Deflate(p.Member())
 			h.pieces.Replace(p, deflated)
@@ -377,7 +377,8 @@ func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 		if a.Callback = x.want.Callback; a.Callback != "" {
 			e.ContentType = typeScript
 		}
-		if x.again = x.again && a.IsDeflated(); x.want.Pretty {
+		x.again = x.again && a.IsDeflated()
+		if x.want.Pretty {
 			body = a.Indented()
 		} else {
 			body = a.Join(make([]byte, 0, a.Len()))
@@ -388,8 +389,8 @@ func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 				if x.again {
 					return nil
 				}
-				// Some pieces are not deflated yet. A join of the deflated ones will have other
-				// bytes, and so another entity tag.
+				// Some pieces are not deflated yet, or the join is longer. The whole response has
+				// other bytes than a join of the pieces, and so another entity tag.
 				whole := entry.Encode(entry.Gzip, body)
 				if len(whole) >= len(body) {
 					return nil
