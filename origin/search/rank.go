@@ -229,7 +229,7 @@ const (
 	unlikelyBits  = 9
 	mostUnlikely  = 1<<unlikelyBits - 1
 	unlikelyUnits = 16 // in a halving of the likelihood
-	// A name is 16 times as likely as another to be much likelier.
+	// A much likelier name is so much likelier: three and a half halvings, or eleven times.
 	muchLikelier = 56
 	// maxCompleted is the largest number of names in tierCompleted.
 	maxCompleted = 3

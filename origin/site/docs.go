@@ -67,10 +67,11 @@ func (s *Site) searchDocuments(_ context.Context, q *Request) (*Page, error) {
 		return nil, err
 	}
 	v := documentView{Words: icon.CanonicalQuery(strings.TrimSpace(q.Params["q"]))}
-	v.frame = s.frame("Search the documentation · iconedge", "Search the documentation by words.", "")
+	title, about := "Search the documentation", "Search the documentation by words."
 	if v.Words != "" {
-		v.frame = s.frame(v.Words+" · documentation · iconedge", fmt.Sprintf("Documents about %q.", v.Words), "")
+		title, about = v.Words+" · documentation", fmt.Sprintf("Documents about %q.", v.Words)
 	}
+	v.frame = s.frame(title+" · iconedge", about, "")
 	if utf8.RuneCountInString(v.Words) > icon.MaxText {
 		return nil, wrong("q", nil)
 	}

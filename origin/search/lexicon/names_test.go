@@ -14,7 +14,7 @@ func (n *Names) fill() {
 	}
 }
 
-// TestNames checks what is learned from the names of a library without any tags.
+// TestNames checks the meanings that Learn finds in the names of a library without tags.
 func TestNames(t *testing.T) {
 	library := Names{Words: strings.Fields("arrow battery drive flash left nut right screw usb x")}
 	for _, name := range []string{"usb flash drive", "usb drive", "nut screw", "arrow left", "arrow right", "battery", "left right", "x"} {
