@@ -56,7 +56,8 @@ func (a *acmeTest) edge(t *testing.T, flags ...string) *harness.Server {
 }
 
 // TestACMEFleet: the edges of a fleet with one folder have no certificate at first, and say so;
-// then each has one before its first client, and later another one, while handshakes go on.
+// then each has one before its first client. A renewed certificate is in use while handshakes go on,
+// and edges that start later read it from the folder.
 func TestACMEFleet(t *testing.T) {
 	a := newACMETest(t, 9*time.Second)
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
@@ -88,9 +89,16 @@ func TestACMEFleet(t *testing.T) {
 	if log := edges[0].Log.String() + edges[1].Log.String(); !strings.Contains(log, `msg="ACME request" method=POST`) || !strings.Contains(log, "host=cdn.edge.test") {
 		t.Errorf("the steps are not logged:\n%s", log)
 	}
-	for i, e := range edges {
-		first := certificateSerial(t, e.Address("tls"), "cdn.edge.test")
-		harness.Eventually(t, fmt.Sprintf("edge %d has renewed its certificate", i), func() bool { return certificateSerial(t, e.Address("tls"), "cdn.edge.test") != first })
+	// autocert renews in each process by itself: of two edges that renew the same certificate in the
+	// same second, one fails and tries again after half an hour. Certificates of 9 s have no room for
+	// that, so one edge renews here.
+	edges[1].Stop()
+	first := certificateSerial(t, a.secured, "cdn.edge.test")
+	harness.Eventually(t, "the edge has renewed its certificate", func() bool { return certificateSerial(t, a.secured, "cdn.edge.test") != first })
+	edges[0].Stop()
+	a.edge(t, append(common, "--tls-listen", a.secured)...)
+	if serial := certificateSerial(t, a.secured, "cdn.edge.test"); serial == first {
+		t.Error("an edge that starts later has the first certificate, want a renewed one from the folder")
 	}
 }
 
