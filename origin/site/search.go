@@ -30,7 +30,7 @@ type searchView struct {
 type suggestion struct{ Text, Address string }
 
 // search renders the results of a search; without one, the form and all packs.
-func (s *Site) search(ctx context.Context, q *Request) (*Page, error) {
+func (s *Site) search(_ context.Context, q *Request) (*Page, error) {
 	asked, err := parseSelection(q.Params)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s *Site) search(ctx context.Context, q *Request) (*Page, error) {
 		v.frame = s.frame("Search icons · iconedge", "Search all icons by words.", "")
 		for _, p := range packs {
 			if (asked.Pack == "" || p.Key == asked.Pack) && asked.shows(p) {
-				v.Packs = append(v.Packs, card(ctx, q.Release, p))
+				v.Packs = append(v.Packs, packCard{Pack: p})
 			}
 		}
 		return s.render("search", v, icon.LibraryKey)
