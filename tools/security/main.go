@@ -37,6 +37,7 @@ type row struct {
 	packages              []string
 	tests                 *regexp.Regexp
 	passed, failed, skips int
+	faults                []string // the names of the tests that did not pass
 }
 
 // An event is a line of `go test -json` (cmd/test2json).
@@ -124,7 +125,7 @@ func count(events io.Reader, rows []*row) error {
 		}
 		for _, r := range rows {
 			if r.has(n.pkg) && r.tests.MatchString(n.test) {
-				r.add(action)
+				r.add(n.test, action)
 				break
 			}
 		}
@@ -137,7 +138,10 @@ func (r *row) has(pkg string) bool {
 	return slices.ContainsFunc(r.packages, func(p string) bool { return strings.HasSuffix(pkg, "/"+p) })
 }
 
-func (r *row) add(action string) {
+func (r *row) add(test, action string) {
+	if action != "pass" {
+		r.faults = append(r.faults, test)
+	}
 	switch action {
 	case "pass":
 		r.passed++
@@ -155,7 +159,7 @@ func write(rows []*row) (string, error) {
 	b.WriteString("\n| attack | cases | held | what happens to it | tests |\n|---|---:|---:|---|---|\n")
 	for _, r := range rows {
 		if r.failed > 0 || r.skips > 0 || r.passed == 0 {
-			errs = append(errs, fmt.Errorf("%s: %d tests passed, %d failed, %d were skipped", r.name, r.passed, r.failed, r.skips))
+			errs = append(errs, fmt.Errorf("%s: %d tests passed, %d failed, %d were skipped: %q", r.name, r.passed, r.failed, r.skips, r.faults))
 		}
 		total += r.passed
 		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s `%s` |\n", r.name, r.passed+r.failed, r.passed, r.outcome, strings.Join(r.packages, ", "), strings.ReplaceAll(r.tests.String(), "|", `\|`))
