@@ -7,6 +7,7 @@ const box = find<HTMLInputElement>('#q')!;
 const minGap = 30; // ms between two requests
 const longGap = 250; // when few requests are left of those that the server allows in a minute
 const few = 60;
+const again = 'The results stay; type again to retry.';
 const typing = 200; // ms without a key after which icons load
 
 let shown = location.pathname + location.search; // the address whose main element is on the page
@@ -71,7 +72,10 @@ async function send(): Promise<void> {
       wanted = shown;
       return fail(`Too many searches at once. Type again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`);
     }
-    if (response.status >= 500 || !response.headers.get('Content-Type')?.startsWith('text/html')) throw new Error('not a page');
+    if (response.status >= 500 || !response.headers.get('Content-Type')?.startsWith('text/html')) {
+      wanted = shown;
+      return fail(`The server has no results at the moment (${response.status}). ${again}`);
+    }
     const html = await response.text();
     if (mine !== turn) return;
     show(html, typing);
@@ -85,7 +89,7 @@ async function send(): Promise<void> {
   } catch (error) {
     if (mine !== turn || (error as Error).name === 'AbortError') return;
     wanted = shown;
-    fail(`${navigator.onLine ? 'There is no connection to the server' : 'You are offline: there is no network'}. The results stay; type again to retry.`);
+    fail(`${navigator.onLine ? 'There is no connection to the server' : 'You are offline: there is no network'}. ${again}`);
   }
 }
 

@@ -434,7 +434,7 @@ describe('search', () => {
     await page.getByTestId('icon-count').waitFor();
     await close(page);
   });
-  test('after a 429 and without a network the results stay, and the next key tries again', async () => {
+  test('after a 429, a 503 and without a network the results stay, and the next key tries again', async () => {
     const page = await open('/search?q=home');
     let refused = 1;
     await page.route(/\/search\?q=/, (route) => (refused-- > 0 ? route.fulfill({ status: 429, headers: { 'Retry-After': '1' }, body: '{}' }) : route.continue()));
@@ -442,6 +442,12 @@ describe('search', () => {
     await box(page).pressSequentially('-');
     await page.getByRole('status').filter({ hasText: '1 second' }).waitFor();
     assert.equal(await page.getByTestId('results').getAttribute('data-query'), 'home');
+    let broken = 1;
+    await page.route(/\/search\?q=/, (route) => (broken-- > 0 ? route.fulfill({ status: 503, contentType: 'text/html', body: '<main></main>' }) : route.continue()));
+    await box(page).pressSequentially('o');
+    await page.getByRole('status').filter({ hasText: 'The server has no results at the moment (503)' }).waitFor();
+    assert.equal(await page.getByTestId('results').getAttribute('data-query'), 'home');
+    await box(page).press('Backspace');
     await box(page).pressSequentially('o');
     await results(page, 'home-o');
     await page.context().setOffline(true);
