@@ -195,7 +195,7 @@ describe('every page', () => {
     assert.equal(await page.getByRole('status').textContent(), '');
     await close(page);
   });
-  test('the theme is stored, follows the system, and does not flash', async () => {
+  test('the theme is stored, follows the system, does not flash, and is light on paper', async () => {
     const page = await open('/', { colorScheme: 'light' });
     const scheme = () => page.evaluate(() => getComputedStyle(document.body).colorScheme + ' ' + getComputedStyle(document.documentElement).backgroundColor);
     assert.match(await scheme(), /rgb\(255, 255, 255\)/);
@@ -215,6 +215,9 @@ describe('every page', () => {
     await page.goto(site.base + '/packs');
     await page.waitForTimeout(50);
     assert.deepEqual(await page.evaluate(() => [...grounds]), ['rgb(15, 17, 21)']);
+    await page.emulateMedia({ colorScheme: 'light', media: 'print' });
+    assert.match(await scheme(), /rgb\(255, 255, 255\)/, 'on paper');
+    assert.ok(!(await page.getByRole('searchbox').isVisible()), 'a search box on paper');
     await close(page);
   });
   test('black icons are visible on the dark ground, and icons keep their own colours', async () => {
