@@ -382,7 +382,7 @@ func TestObjectOfAnotherLength(t *testing.T) {
 		resp.Body.Close()
 		settled(t, "it is dropped", func() bool {
 			n := e.Objects()
-			return e.stored("/a.mp4") == nil && n.Transfers == 0 && n.Dropped > i // counted after the removal
+			return e.stored("/a.mp4") == nil && n.Transfers == 0 && n.Dropped > i
 		})
 	}
 	if got := m.ranges(); got != "- -" {

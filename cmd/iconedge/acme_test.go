@@ -56,8 +56,8 @@ func (a *acmeTest) edge(t *testing.T, flags ...string) *harness.Server {
 }
 
 // TestACMEFleet: the edges of a fleet with one folder have no certificate at first, and say so;
-// then each has one before its first client. A renewed certificate is in use while handshakes go on,
-// and edges that start later read it from the folder.
+// then each has one before its first client. A renewed certificate is in use while handshakes go
+// on, and edges that start later read it from the folder.
 func TestACMEFleet(t *testing.T) {
 	a := newACMETest(t, 9*time.Second)
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
@@ -89,9 +89,9 @@ func TestACMEFleet(t *testing.T) {
 	if log := edges[0].Log.String() + edges[1].Log.String(); !strings.Contains(log, `msg="ACME request" method=POST`) || !strings.Contains(log, "host=cdn.edge.test") {
 		t.Errorf("the steps are not logged:\n%s", log)
 	}
-	// autocert renews in each process by itself: of two edges that renew the same certificate in the
-	// same second, one fails and tries again after half an hour. Certificates of 9 s have no room for
-	// that, so one edge renews here.
+	// autocert renews in each process by itself: of two edges that renew the same certificate in
+	// the same second, one fails and tries again after half an hour. Certificates of 9 s have no
+	// room for that, so one edge renews here.
 	edges[1].Stop()
 	first := certificateSerial(t, a.secured, "cdn.edge.test")
 	harness.Eventually(t, "the edge has renewed its certificate", func() bool { return certificateSerial(t, a.secured, "cdn.edge.test") != first })
