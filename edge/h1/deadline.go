@@ -117,12 +117,28 @@ func (c *Conn) startRequest(now time.Time) {
 	c.Conn.SetReadDeadline(now.Add(c.limits.Request))
 }
 
+// stay is how long a goroutine waits for the next request on a connection of an event loop whose
+// last requests were all for the server. The way back to the loop and from it costs more.
+const stay = 100 * time.Millisecond
+
+// fewInARow is the number of requests for the server after which a connection stays.
+const fewInARow = 2
+
 // readFirst reads the first bytes of a request. A silent connection has ended, but not while its
-// client is still taking the last response. One of an event loop does not wait: for the server it
-// has ended too.
+// client is still taking the last response. One of an event loop waits for as long as it may stay:
+// then it has ended for the server, and returns to its loop.
 func (c *Conn) readFirst(p []byte) (int, error) {
 	if c.socket != nil && c.begun {
 		n, err := c.socket.TryRead(p)
+		if err == syscall.EAGAIN && c.inARow >= fewInARow && !c.secure {
+			c.reading.force()
+			if err = c.Conn.SetReadDeadline(time.Now().Add(stay)); err == nil {
+				n, err = c.Conn.Read(p)
+			}
+			if n == 0 && timedOut(err) {
+				err = syscall.EAGAIN
+			}
+		}
 		if err == syscall.EAGAIN {
 			c.rests, err = true, io.EOF
 		}

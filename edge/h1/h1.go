@@ -112,6 +112,9 @@ type Conn struct {
 	begun   bool // bytes have arrived
 	ending  bool // on an event loop: the client will send nothing more
 	unread  bool // on an event loop: bytes may have arrived that no turn has read
+	// inARow counts requests for the server since the last that the Answerer answered, up to
+	// fewInARow.
+	inARow uint8
 }
 
 // A serving is the state of a connection that only a goroutine needs.
@@ -372,6 +375,12 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 			break
 		}
 		out, answered = more, answered+next.size
+	}
+	if answered > 0 {
+		c.inARow = 0
+	}
+	if answered < len(b) {
+		c.inARow = min(c.inARow+1, fewInARow)
 	}
 	if len(out) > 0 {
 		err = c.send(out, now)

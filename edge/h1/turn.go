@@ -112,6 +112,9 @@ func (c *Conn) Turn(s *Scratch, ending bool) Next {
 	now, fresh := time.Now(), !c.begun
 	c.begun = true
 	answered, why := c.answerTurn(s, s.in[:n], now)
+	if answered > 0 {
+		c.inARow = 0
+	}
 	early := s.in[answered:n]
 	err := c.sendTurn(s.out, s.body, early, now)
 	s.body = nil

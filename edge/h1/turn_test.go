@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -33,6 +34,8 @@ type wire struct {
 	full     bool // the client took only a part of the last write
 	closed   bool
 	event    bool // the loop shall call Turn
+	deadline time.Time
+	wait     func() bool // lets a request arrive; false: the deadline passes before; nil: next does
 }
 
 // next lets some bytes arrive, or the end, alone or with the last bytes. It returns whether the
@@ -91,16 +94,25 @@ func (w *wire) Wake()                 { w.event = true }
 // Read is for the server, which waits.
 func (w *wire) Read(p []byte) (int, error) {
 	for len(w.arrived) == 0 && !w.fin {
+		if w.wait != nil {
+			if !w.wait() {
+				return 0, os.ErrDeadlineExceeded
+			}
+			break
+		}
+		if w.random != nil && w.random.IntN(2) == 0 && time.Until(w.deadline) <= stay {
+			return 0, os.ErrDeadlineExceeded
+		}
 		w.next()
 	}
 	return w.TryRead(p)
 }
 
-func (w *wire) Write(p []byte) (int, error)      { return w.sent.Write(p) }
-func (w *wire) SetReadDeadline(time.Time) error  { return nil }
-func (w *wire) SetWriteDeadline(time.Time) error { return nil }
-func (w *wire) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }
-func (w *wire) Close() error                     { w.closed = true; return nil }
+func (w *wire) Write(p []byte) (int, error)       { return w.sent.Write(p) }
+func (w *wire) SetReadDeadline(t time.Time) error { w.deadline = t; return nil }
+func (w *wire) SetWriteDeadline(time.Time) error  { return nil }
+func (w *wire) RemoteAddr() net.Addr              { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }
+func (w *wire) Close() error                      { w.closed = true; return nil }
 
 // serveWire is a server that answers each request with its method, as long as c returns requests.
 func serveWire(c *Conn) {
@@ -178,6 +190,41 @@ func looped(t *testing.T, w *wire) string {
 			t.Fatalf("a connection waits with %q unread; it has sent %q", w.arrived, w.sent.Bytes())
 		}
 		over = w.fin && c.backlog == nil
+	}
+}
+
+// A goroutine waits for the next request of a connection whose last requests were for the server.
+func TestConnectionStaysWithServer(t *testing.T) {
+	for _, row := range []struct {
+		requests string // P for the server, g for the Answerer; each arrives when it is waited for
+		handed   int    // how often the server gets the connection
+	}{{"P", 1}, {"PP", 2}, {"PPP", 2}, {"PPPPPP", 2}, {"PgP", 2}, {"PgPgP", 3}, {"PPgP", 3}, {"PPPggP", 3}} {
+		w := &wire{}
+		c := NewLooped(w, w, hits{}, &limits, addressOf(w))
+		c.delivery.unacked = func(net.Conn) int64 { return 0 }
+		next := func() bool {
+			if row.requests == "" {
+				return false
+			}
+			method := map[byte]string{'P': "DELETE", 'g': "GET"}[row.requests[0]]
+			w.arrived, row.requests = append(w.arrived, method+" /hit HTTP/1.1\r\nHost: a\r\n\r\n"...), row.requests[1:]
+			return true
+		}
+		w.wait = next
+		scratch, handed := NewScratch(), 0
+		for next() {
+			if c.Turn(scratch, false) != ForServer {
+				continue
+			}
+			handed++
+			if serveWire(c); !c.Rests() {
+				t.Fatalf("the connection ended; it has sent %q", w.sent.Bytes())
+			}
+			c.Rest(time.Now())
+		}
+		if handed != row.handed {
+			t.Errorf("the server got the connection %d times, want %d", handed, row.handed)
+		}
 	}
 }
 
