@@ -181,12 +181,15 @@ func TestReadyWithoutIcons(t *testing.T) {
 	})
 	origin := httptest.NewUnstartedServer(app)
 	defer origin.Close()
+	origin.Listener.Close()
+	closed, err := net.Listen("tcp", "127.43.21.8:0") // no other test uses it
+	must(t, err)
+	address := closed.Addr().String()
+	closed.Close() // the kernel accepts connections for an open one
 	var cfg Config
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
 	patient(&cfg)
-	must(t, cfg.Origins.Set("http://"+origin.Listener.Addr().String()))
-	address := origin.Listener.Addr().String()
-	origin.Listener.Close() // the kernel accepts connections for an open one
+	must(t, cfg.Origins.Set("http://"+address))
 	cfg.Log, cfg.ProxyAll = slog.New(slog.DiscardHandler), true
 	cfg.Listener, cfg.AdminListener = listenTest(t), listenTest(t)
 	admin := "http://" + cfg.AdminListener.Addr().String()
@@ -196,7 +199,6 @@ func TestReadyWithoutIcons(t *testing.T) {
 	if code := statusOf(t, admin+"/readyz"); code != 503 {
 		t.Errorf("/readyz is %d before an origin accepts connections, want 503", code)
 	}
-	var err error
 	origin.Listener, err = net.Listen("tcp", address)
 	must(t, err)
 	origin.Start()

@@ -2,9 +2,11 @@ package proxy
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -13,6 +15,8 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -338,4 +342,104 @@ func joined(ctx *fasthttp.RequestCtx, name string) string {
 		return string(lines[0])
 	}
 	return string(bytes.Join(lines, []byte(", ")))
+}
+
+// stream sends a body while it arrives from the origin.
+func stream(r *request, f found) {
+	if r.ctx.IsHead() {
+		f.close()
+		r.ctx.Response.SkipBody = true
+		if f.length >= 0 {
+			r.ctx.Response.Header.SetContentLength(int(f.length))
+		}
+		return
+	}
+	r.Conn.ResponseLength(f.length)
+	r.ctx.Response.ImmediateHeaderFlush = true
+	r.stream = &countedStream{ReadCloser: f.stream}
+	r.ctx.SetBodyStream(r.stream, int(f.length))
+	r.sendTrailer(f)
+}
+
+// A countedStream is a body that counts the bytes sent, because its length is known only at the
+// end.
+type countedStream struct {
+	io.ReadCloser
+	sent int
+	ends func()          // called at the end of the body; nil: nothing is
+	to   *observe.Tally  // counts the bytes on Close; nil: nothing does
+	tell func(bytes int) // called on Close; nil: nothing is
+}
+
+func (s *countedStream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	s.sent += n
+	if err == io.EOF && s.ends != nil {
+		s.ends()
+	}
+	return n, err
+}
+
+// WriteTo copies the body to w, and flushes w after each part, if w has a buffer. fasthttp's server
+// would collect the parts of a body of known length.
+func (s *countedStream) WriteTo(w io.Writer) (written int64, err error) {
+	part := parts.Get().(*[32 << 10]byte)
+	defer parts.Put(part)
+	buffered, _ := w.(interface{ Flush() error })
+	for {
+		n, end := s.Read(part[:])
+		if n > 0 {
+			if n, err = w.Write(part[:n]); err == nil && buffered != nil {
+				err = buffered.Flush()
+			}
+			written += int64(n)
+		}
+		switch {
+		case err != nil:
+			return written, err
+		case end == io.EOF:
+			return written, nil
+		case end != nil:
+			return written, end
+		}
+	}
+}
+
+var parts = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// Close reports the bytes sent, whether the response was complete or not. Only the first call does.
+func (s *countedStream) Close() error {
+	if s.to != nil {
+		s.to.Send(s.sent)
+		s.to = nil
+	}
+	if s.tell != nil {
+		s.tell(s.sent)
+		s.tell = nil
+	}
+	return s.ReadCloser.Close()
+}
+
+// bodyLength returns the length of the body that will be sent. It is 0 for a stream.
+func bodyLength(r *request) int {
+	ctx := r.ctx
+	if r.Bodyless || ctx.IsHead() || ctx.Response.SkipBody || ctx.Response.IsBodyStream() {
+		return 0
+	}
+	return len(ctx.Response.Body())
+}
+
+// gather reads the whole of a body of unknown length before it sends it, for a client of HTTP/1.0,
+// which does not understand chunks. If the end of the connection marked the end of the body, the
+// client could not recognise an incomplete one (RFC 9112, sections 6.1 and 8).
+func gather(r *request, f found) error {
+	defer f.close()
+	body, err := io.ReadAll(io.LimitReader(f.stream, exchange.MaxForwarded+1))
+	if err == nil && len(body) > exchange.MaxForwarded {
+		err = problem.New(http.StatusHTTPVersionNotSupported, "the response is too long for HTTP/1.0")
+	}
+	if err == nil {
+		send(r, body)
+	}
+	return err
 }

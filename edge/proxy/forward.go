@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -16,8 +15,8 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
@@ -32,17 +31,79 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 		h.end(r, exchange.Refused, misdirected())
 		return
 	}
-	q := h.forwardedRequest(r)
+	e := h.plainHit(r)
+	var q *fetchRequest
 	var o exchange.Outcome
-	err := h.refuseForwarded(r, q)
+	var err error
+	if e == nil {
+		q = h.forwardedRequest(r)
+		err = h.refuseForwarded(r, q)
+	}
 	if err != nil {
 		o = exchange.Refused
 	} else if err = h.countSite(r, routes.ClassForwarded.String(), r.site.Forwarded); err != nil {
 		o = exchange.Limited
-	} else if r.count, o, err = h.Options.Admission.Admit(r.Request, routes.Forwarded, r.now); err == nil {
+	} else if r.count, o, err = h.Options.Admission.Admit(r.Request, routes.Forwarded, r.now); err == nil && e != nil {
+		f := r.hit(e, exchange.Hit)
+		h.finish(r, f)
+		o = f.outcome
+	} else if err == nil {
 		o, err = h.pass(r, q)
 	}
 	h.end(r, o, err)
+}
+
+// plainFields are the request fields that do not change how the cache answers from a fresh stored
+// response, besides conditions and codings, which finish takes from the request itself.
+var plainFields = spellings("Accept", "Accept-Encoding", "Accept-Language", "Cookie", "Dnt", "Host", "If-Modified-Since", "If-None-Match", "Origin", "Priority", "Referer",
+	"Save-Data", "Sec-Ch-Ua", "Sec-Ch-Ua-Mobile", "Sec-Ch-Ua-Platform", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User", "Sec-Gpc",
+	"Upgrade-Insecure-Requests", "User-Agent", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Requested-With")
+
+// unedited are those of plainFields that an origin gets as the client sent them, so that a stored
+// response may be selected by them (RFC 9111, section 4.1).
+var unedited = spellings("Accept", "Accept-Encoding", "Accept-Language", "Origin", "User-Agent")
+
+// spellings returns a set of fields as HTTP/1.1 and HTTP/2 spell them.
+func spellings(names ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range names {
+		set[name], set[strings.ToLower(name)] = true, true
+	}
+	return set
+}
+
+// plainHit returns the fresh stored response to a GET that has only plainFields; nil: there is
+// none, or the request may need more. Most hits are such. They need no request for the origin,
+// which costs as much to make as the rest of the hit.
+func (h *Proxy) plainHit(r *request) *cache.Entry {
+	if r.ruled != nil || r.Upgrade != "" || r.Upload != nil || r.Trailer != nil || !r.ctx.IsGet() || len(r.Body()) > 0 {
+		return nil
+	}
+	var cookies []string
+	for name, value := range r.Fields {
+		switch {
+		case eligible.Controls(value), !plainFields[string(name)] && !(eligible.Is(name, "connection") && (eligible.Is(value, "keep-alive") || eligible.Is(value, "close"))):
+			return nil
+		case eligible.Is(name, "cookie"):
+			cookies = append(cookies, string(value))
+		}
+	}
+	q := &fetchRequest{target: rawTarget(r.ctx), site: r.site.Site, policy: cachepolicy.Request{Method: http.MethodGet, Host: r.public.Host, Cookie: len(cookies) > 0, Policy: r.site.Policy}}
+	if r.site.Bypasses(cookies) {
+		return nil
+	}
+	q.key, q.policy.Target = routes.ForwardedKey(r.public.Scheme, r.public.Host, r.site.Key(q.target)), q.target
+	e, _ := h.Options.Cache.Find(q.key, func(vary []string) []string {
+		if slices.ContainsFunc(vary, func(name string) bool { return !unedited[name] }) {
+			return nil
+		}
+		q.header = fieldsOf(r)
+		return q.secondary(vary)
+	})
+	if e == nil || e.IsObject() || !cachepolicy.Selectable(e.Freshness(), q.policy) || afterLookup(e, false, q.policy, r.now) != stateDeliver {
+		return nil
+	}
+	return e
 }
 
 // refuseForwarded returns the problem of a request that no origin may get; nil, if one may.
@@ -424,106 +485,6 @@ func (f *found) hold(a *upstream.Response, atMost time.Duration) error {
 		f.stream = nil
 	default:
 		f.stream, err = spool.Reader()
-	}
-	return err
-}
-
-// stream sends a body while it arrives from the origin.
-func stream(r *request, f found) {
-	if r.ctx.IsHead() {
-		f.close()
-		r.ctx.Response.SkipBody = true
-		if f.length >= 0 {
-			r.ctx.Response.Header.SetContentLength(int(f.length))
-		}
-		return
-	}
-	r.Conn.ResponseLength(f.length)
-	r.ctx.Response.ImmediateHeaderFlush = true
-	r.stream = &countedStream{ReadCloser: f.stream}
-	r.ctx.SetBodyStream(r.stream, int(f.length))
-	r.sendTrailer(f)
-}
-
-// A countedStream is a body that counts the bytes sent, because its length is known only at the
-// end.
-type countedStream struct {
-	io.ReadCloser
-	sent int
-	ends func()          // called at the end of the body; nil: nothing is
-	to   *observe.Tally  // counts the bytes on Close; nil: nothing does
-	tell func(bytes int) // called on Close; nil: nothing is
-}
-
-func (s *countedStream) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	s.sent += n
-	if err == io.EOF && s.ends != nil {
-		s.ends()
-	}
-	return n, err
-}
-
-// WriteTo copies the body to w, and flushes w after each part, if w has a buffer. fasthttp's server
-// would collect the parts of a body of known length.
-func (s *countedStream) WriteTo(w io.Writer) (written int64, err error) {
-	part := parts.Get().(*[32 << 10]byte)
-	defer parts.Put(part)
-	buffered, _ := w.(interface{ Flush() error })
-	for {
-		n, end := s.Read(part[:])
-		if n > 0 {
-			if n, err = w.Write(part[:n]); err == nil && buffered != nil {
-				err = buffered.Flush()
-			}
-			written += int64(n)
-		}
-		switch {
-		case err != nil:
-			return written, err
-		case end == io.EOF:
-			return written, nil
-		case end != nil:
-			return written, end
-		}
-	}
-}
-
-var parts = sync.Pool{New: func() any { return new([32 << 10]byte) }}
-
-// Close reports the bytes sent, whether the response was complete or not. Only the first call does.
-func (s *countedStream) Close() error {
-	if s.to != nil {
-		s.to.Send(s.sent)
-		s.to = nil
-	}
-	if s.tell != nil {
-		s.tell(s.sent)
-		s.tell = nil
-	}
-	return s.ReadCloser.Close()
-}
-
-// bodyLength returns the length of the body that will be sent. It is 0 for a stream.
-func bodyLength(r *request) int {
-	ctx := r.ctx
-	if r.Bodyless || ctx.IsHead() || ctx.Response.SkipBody || ctx.Response.IsBodyStream() {
-		return 0
-	}
-	return len(ctx.Response.Body())
-}
-
-// gather reads the whole of a body of unknown length before it sends it, for a client of HTTP/1.0,
-// which does not understand chunks. If the end of the connection marked the end of the body, the
-// client could not recognise an incomplete one (RFC 9112, sections 6.1 and 8).
-func gather(r *request, f found) error {
-	defer f.close()
-	body, err := io.ReadAll(io.LimitReader(f.stream, exchange.MaxForwarded+1))
-	if err == nil && len(body) > exchange.MaxForwarded {
-		err = problem.New(http.StatusHTTPVersionNotSupported, "the response is too long for HTTP/1.0")
-	}
-	if err == nil {
-		send(r, body)
 	}
 	return err
 }
