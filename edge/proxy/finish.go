@@ -270,7 +270,7 @@ func conditional(r *request, etag string, e *cache.Entry) int {
 	}
 	modified := e.LastModified
 	if r.forwarded {
-		if modified.IsZero() {
+		if modified.IsZero() && c.IfModifiedSince != "" {
 			modified, _ = cachepolicy.ParseDate(string(e.Date), r.now)
 		}
 	} else {
