@@ -20,6 +20,8 @@ let notBefore = 0; // after a 429
 let failed = ''; // the message about the last request
 let request: AbortController | undefined;
 let pause = 0; // its timer
+let scrolled = false; // a call of scrollTo would lay the page out one more time
+addEventListener('scroll', () => (scrolled = scrollY > 0), { passive: true });
 
 const onResults = () => location.pathname === '/search';
 
@@ -107,7 +109,7 @@ function enter(url: string): void {
   if (url.split('?')[0] === location.pathname) history.replaceState(null, '', url);
   else history.pushState(null, '', url);
   shown = wanted = url;
-  scrollTo(0, 0);
+  if (scrolled) scrollTo(0, 0);
 }
 
 function announce(): void {

@@ -8,9 +8,14 @@ let selects: string[] = []; // those of the page
 /** Parses the title and the main element of a page. A select that the page shown has too has no options here, because
  * reading and laying out a list of packs takes long; images have no src, so that none loads. */
 function parse(html: string): DocumentFragment {
+  const known = selects;
+  selects = [];
   const part = (name: string) => html.slice(html.indexOf('<' + name), html.indexOf(`</${name}>`) + name.length + 3);
   const short = (part('title') + part('main'))
-    .replace(selectHTML, (select) => (selects.includes(select) ? select.slice(0, select.indexOf('>')) + ' data-same></select>' : select))
+    .replace(selectHTML, (select) => {
+      selects.push(select);
+      return known.includes(select) ? select.slice(0, select.indexOf('>')) + ' data-same></select>' : select;
+    })
     .replace(/(<img[^>]*) src=/g, '$1 data-src=');
   const range = doc.createRange(); // its elements belong to this document; adopting images from another one takes long
   range.selectNode(find('main')!);
@@ -43,25 +48,32 @@ function put(element: Element, old: Element): void {
 
 /** Reports whether an element can become another. Fields and drawn images have a state besides their attributes, and
  * elements with an id have listeners. */
-const alike = (old: Element, next: Element) => old.nodeName === next.nodeName && old.id === next.id && !old.matches('input, select, [src]');
+const alike = (old: Element, next: Element) => old.nodeName === next.nodeName && old.id === next.id && !/^(INPUT|SELECT)$/.test(old.nodeName) && !old.hasAttribute('src');
 
 /** Gives an element the attributes and the content of another. It replaces few nodes, because a browser takes half as long
  * to lay out and to paint a list with other names as to make another list. */
 function become(old: Element, next: Element, reuse: Reuse): void {
-  const names = next.getAttributeNames();
-  for (const name of names) if (old.getAttribute(name) !== next.getAttribute(name)) old.setAttribute(name, next.getAttribute(name)!);
-  for (const name of old.getAttributeNames()) if (!names.includes(name)) old.removeAttribute(name);
+  if (next.hasAttributes() || old.hasAttributes()) {
+    const names = next.getAttributeNames();
+    for (const name of names) if (old.getAttribute(name) !== next.getAttribute(name)) old.setAttribute(name, next.getAttribute(name)!);
+    for (const name of old.getAttributeNames()) if (!names.includes(name)) old.removeAttribute(name);
+  }
   let before = old.firstChild;
-  for (const child of [...next.childNodes]) {
+  let child = next.firstChild;
+  while (child) {
     const after: ChildNode | null = before && before.nextSibling;
+    const following: ChildNode | null = child.nextSibling; // the child may move
     if (!before) old.append(settle(child, reuse));
-    else if (child instanceof Element && before instanceof Element) {
+    else if (child instanceof Text && before instanceof Text) {
+      if (before.data !== child.data) before.data = child.data;
+    } else if (child instanceof Element && before instanceof Element) {
       const element = reuse(child);
       if (element !== child) put(element, before);
       else if (alike(before, child)) become(before, child, reuse);
       else before.replaceWith(settle(child, reuse));
-    } else if (!before.isEqualNode(child)) before.replaceWith(settle(child, reuse));
+    } else before.replaceWith(settle(child, reuse));
     before = after;
+    child = following;
   }
   while (before) {
     const after: ChildNode | null = before.nextSibling;
@@ -88,10 +100,12 @@ export function show(html: string, pause = 0): void {
   const next = parse(html);
   const from = find('main', next);
   const to = find('main')!;
-  if (!from) throw new Error('not a page');
+  if (!from) {
+    selects = [];
+    throw new Error('not a page');
+  }
   const focus = refocus(to);
   become(to, from, reusing(to));
-  selects = html.match(selectHTML) ?? [];
   loadIcons(pause);
   doc.title = find('title', next)!.textContent!;
   focus();
