@@ -169,6 +169,7 @@ func (c *compiler) site(s *config.Site) *Site {
 		}
 		out.rules = append(out.rules, r)
 	}
+	nameLimits(out.rules)
 	for _, name := range slices.Sorted(maps.Keys(s.Origins)) {
 		if !used[name] {
 			c.warn(s.At+".origins."+name, "no rule uses the origin; must be used, or be left out")
@@ -218,6 +219,30 @@ func (c *compiler) neverMatches(at string, e *config.Entries) {
 	}
 }
 
+// nameLimits names the limits of a site's rules by what they count, so that a rule before them
+// changes no name. Of equal ones the first has the same name in every file.
+func nameLimits(all []*rule) {
+	known := map[string]int{}
+	for _, r := range all {
+		if r.limit == nil {
+			continue
+		}
+		name := digest(plain(r.Match), r.Rule.Limit.Key)
+		known[name]++
+		r.limit.Name = fmt.Sprintf("%s %d", name, known[name])
+	}
+}
+
+// digest returns a hash of parts of a file.
+func digest(parts ...any) string {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // the types have no value that JSON lacks
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}
+
 // keyRules returns a hash of everything that decides about the cache keys of a site.
 func keyRules(s *Site) string {
 	type part struct {
@@ -236,12 +261,7 @@ func keyRules(s *Site) string {
 			ends = append(ends, p)
 		}
 	}
-	text, err := json.Marshal(parts)
-	if err != nil {
-		panic(err) // the types have no value that JSON lacks
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:6])
+	return digest(parts...)
 }
 
 // plain returns a match without its places in the file.
@@ -283,7 +303,7 @@ func (c *compiler) rule(r *config.Rule) *rule {
 		}
 	}
 	if r.Limit != nil {
-		out.limit = &Limit{Rate: string(r.Limit.Rate), Name: r.At, ByClient: r.Limit.Key == "client"}
+		out.limit = &Limit{Rate: string(r.Limit.Rate), ByClient: r.Limit.Key == "client"}
 	}
 	if r.Respond != nil {
 		var err error

@@ -52,7 +52,7 @@ type Answer struct {
 // A Limit bounds the requests that match a rule. State belongs to the caller.
 type Limit struct {
 	Rate     string // as in a file
-	Name     string // of the rule, unique in the file
+	Name     string // unique in the site; a reload keeps it if the rule counts the same requests
 	ByClient bool   // it counts by the address of the client, and not by the key
 	State    any
 }
