@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -55,12 +54,17 @@ func (d *decoder) wrong(path, text string) {
 	}) {
 		return
 	}
+	if len(d.findings) >= MaxFindings {
+		d.stopped = true
+		text = TooMany
+	}
 	d.findings = append(d.findings, d.file.Find(path, text))
 }
 
-// noOrigin is the finding about a text that ParseOrigin does not read.
+// noOrigin is the finding about a text that ParseOrigin does not read. It does not repeat a
+// password, because findings are logged.
 func noOrigin(text string, err error) string {
-	return fmt.Sprintf("%q is no URL of an origin; %v", clip(text), err)
+	return fmt.Sprintf("%q is no URL of an origin; %v", clip(userInfo.ReplaceAllString(text, "//"+hidden+"@")), err)
 }
 
 func isLabel(s string) bool {
@@ -461,19 +465,7 @@ func (d *decoder) respond(path string, r *Respond) {
 	if !clean(r.Type) {
 		d.wrong(path+".type", "has CR, LF or another control character; must be a media type such as text/html")
 	}
-	if r.File != "" {
-		info, err := os.Stat(r.File)
-		switch {
-		case err != nil:
-			d.wrong(path+".file", fmt.Sprintf("%s: %s; must be a readable file", clip(r.File), reason(err)))
-		case info.IsDir() || info.Size() > maxRespond:
-			d.wrong(path+".file", fmt.Sprintf("%s is a folder or longer than %d bytes; must be a short file", clip(r.File), maxRespond))
-		}
-	}
 }
-
-// maxRespond is the length of the longest file of respond, in bytes.
-const maxRespond = 1 << 20
 
 // target checks the target of a rewrite, which is a path, or of a redirect, which may be a URL too.
 func (d *decoder) target(path, to string, onlyPath bool) {

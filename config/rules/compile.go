@@ -65,13 +65,21 @@ type compiler struct {
 	negated  int            // number of {not: …} around the match
 }
 
-func (c *compiler) wrong(path, format string, args ...any) {
-	c.findings = append(c.findings, c.file.Find(path, fmt.Sprintf(format, args...)))
-}
+func (c *compiler) wrong(path, format string, args ...any) { c.find(false, path, format, args...) }
 
-func (c *compiler) warn(path, format string, args ...any) {
-	f := c.file.Find(path, fmt.Sprintf(format, args...))
-	f.Warning = true
+func (c *compiler) warn(path, format string, args ...any) { c.find(true, path, format, args...) }
+
+func (c *compiler) find(warning bool, path, format string, args ...any) {
+	before := c.findings.Count(warning)
+	if before > config.MaxFindings {
+		return
+	}
+	text := config.TooMany
+	if before < config.MaxFindings {
+		text = fmt.Sprintf(format, args...)
+	}
+	f := c.file.Find(path, text)
+	f.Warning = warning
 	c.findings = append(c.findings, f)
 }
 
