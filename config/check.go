@@ -345,8 +345,13 @@ func (d *decoder) edits(path string, e *Edits) {
 		return
 	}
 	for kind, fields := range map[string]map[string]string{"set": e.Set, "add": e.Add} {
-		for name, value := range fields {
-			at := path + "." + kind + "." + clip(name)
+		spelt := map[string]string{}
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			at, value, canonical := path+"."+kind+"."+clip(name), fields[name], http.CanonicalHeaderKey(name)
+			if before, ok := spelt[canonical]; ok {
+				d.wrong(at, fmt.Sprintf("the same field as %s, in another spelling; must be given once", before))
+			}
+			spelt[canonical] = name
 			d.fieldName(at, name)
 			if !clean(value) {
 				d.wrong(at, "the value has CR, LF or another control character; must be one line")

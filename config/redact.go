@@ -29,8 +29,8 @@ func (f *File) Redacted() []byte {
 	return out.Bytes()
 }
 
-// userInfo matches the user and password in a text that is no URL.
-var userInfo = regexp.MustCompile(`//.*@`)
+// userInfo matches the user and password in a URL.
+var userInfo = regexp.MustCompile(`//[^/]*@`)
 
 // external matches a value that is in a variable or a file as a whole.
 var external = regexp.MustCompile(`^\$\{(file:[^}]*|\w+)\}$`)
@@ -44,12 +44,9 @@ func redact(n *yaml.Node, key, of string) {
 		case isSecret(key), isHeader(of) && carriesSecret(key):
 			n.Value, n.Style, n.Tag = hidden, 0, "!!str"
 		case strings.Contains(n.Value, "@"):
-			switch u, err := url.Parse(n.Value); {
-			case err != nil: // such as a part of a password from a variable
+			// A text with a part of a password from a variable is no URL.
+			if u, err := url.Parse(n.Value); err != nil || u.User != nil {
 				n.Value = userInfo.ReplaceAllString(n.Value, "//"+hidden+"@")
-			case u.User != nil:
-				u.User = url.User(hidden)
-				n.Value = u.String()
 			}
 		}
 	}

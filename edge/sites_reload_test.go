@@ -142,3 +142,21 @@ func breaksOff(t *testing.T) string {
 	}()
 	return "http://" + l.Addr().String()
 }
+
+// TestReloadWithoutFile: an edge of flags says that there is nothing to reload.
+func TestReloadWithoutFile(t *testing.T) {
+	n := runNode(t)
+	for _, method := range []string{"GET /config", "POST /config/reload"} {
+		method, path, _ := strings.Cut(method, " ")
+		q, err := http.NewRequest(method, "http://"+n.admin+path, nil)
+		must(t, err)
+		resp, err := http.DefaultClient.Do(q)
+		must(t, err)
+		body, err := io.ReadAll(resp.Body)
+		must(t, err)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound || !strings.Contains(string(body), "started without --config") {
+			t.Errorf("%s %s: %d %s", method, path, resp.StatusCode, body)
+		}
+	}
+}
