@@ -176,8 +176,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestManyFindings: a file that is wrong everywhere has a bounded number of findings, in a time that
-// does not grow with their square.
+// TestManyFindings: a file that is wrong everywhere has a bounded number of findings, in a time
+// that does not grow with their square.
 func TestManyFindings(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("version: 1\nsites:\n")

@@ -77,8 +77,8 @@ func readSecret(path string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// ReadFile returns the content of a file that has at most limit bytes. It refuses devices and pipes,
-// because they may have no end, or keep a reload waiting for their beginning.
+// ReadFile returns the content of a file that has at most limit bytes. It refuses devices and
+// pipes, because they may have no end, or keep a reload waiting for their beginning.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {

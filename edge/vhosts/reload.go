@@ -53,8 +53,8 @@ func (r *Reloader) Start() (set *Set, primary *upstream.Client, err error) {
 // connects bounds the connections that Connect opens at a time.
 const connects = 16
 
-// Connect opens a connection to an origin of any site, and closes it. The error is that of the first
-// site. After a reload the sites are not those with which the edge has started.
+// Connect opens a connection to an origin of any site, and closes it. The error is that of the
+// first site. After a reload the sites are not those with which the edge has started.
 func (r *Reloader) Connect(ctx context.Context) error {
 	r.mu.Lock()
 	set := r.current
