@@ -464,7 +464,7 @@ func (d *decoder) respond(path string, r *Respond) {
 	if r.Body != "" && r.File != "" {
 		d.wrong(path, "has body and file; must have one of them")
 	}
-	if (r.Status == 204 || r.Status == 304) && (r.Body != "" || r.File != "") {
+	if (r.Status == 204 || r.Status == 205 || r.Status == 304) && (r.Body != "" || r.File != "") {
 		d.wrong(path, fmt.Sprintf("a response with status %d has no body; must have none, or another status", r.Status))
 	}
 	if !clean(r.Type) {
@@ -481,6 +481,8 @@ func (d *decoder) target(path, to string, onlyPath bool) {
 	case to == "":
 	case bad:
 		d.wrong(path, "has a space, CR, LF or another control character; must have them percent-encoded")
+	case onlyPath && strings.Contains(to, "#"):
+		d.wrong(path, "has a fragment, which no origin can get; must have no #, or %23")
 	case onlyPath && !rooted:
 		d.wrong(path, fmt.Sprintf("%q is no path; must begin with one /, such as /app/$1", clip(to)))
 	case !rooted && !isURL:

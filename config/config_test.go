@@ -59,6 +59,8 @@ func TestFindings(t *testing.T) {
 		{"no such origin", site("origin: ap"), "sites[0].origin: \"ap\" is no origin of the site shop; did you mean app?"},
 		{"redirect", site("rules:", "  - {redirect: {to: /, status: 200}}"), "f:7: sites[0].rules[0].redirect.status: 200 is no redirect"},
 		{"CR LF", site("rules:", "  - {response_headers: {set: {X-A: \"a\\r\\nSet-Cookie: b\"}}}"), "has CR, LF or another control character"},
+		{"fragment", site("rules:", "  - {rewrite: \"/a#b\"}"), "f:7: sites[0].rules[0].rewrite: has a fragment, which no origin can get"},
+		{"body of a 205", site("rules:", "  - {respond: {status: 205, body: x}}"), "f:7: sites[0].rules[0].respond: a response with status 205 has no body"},
 		{"CR LF in a redirect", site("rules:", "  - {redirect: {to: \"/a\\r\\nX: b\"}}"), "has a space, CR, LF"},
 		{"field in two spellings", site("rules:", "  - {response_headers: {set: {x-a: b, X-A: c}}}"), "f:7: sites[0].rules[0].response_headers.set.x-a: the same field as X-A, in another spelling"},
 		{"field name", site("rules:", "  - {request_headers: {set: {\"a b\": c}}}"), "is no name of a field"},
