@@ -88,7 +88,7 @@ var rooms = map[string]string{
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
-	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/access edge/ratelimit edge/routes edge/sites edge/upstream",
+	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/access edge/ratelimit edge/routes edge/sites edge/upstream golang.org/x/sync",
 	// What an edge knows about an origin of our own: release, names, negative cache.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -55,12 +54,17 @@ func (d *decoder) wrong(path, text string) {
 	}) {
 		return
 	}
+	if len(d.findings) >= MaxFindings {
+		d.stopped = true
+		text = TooMany
+	}
 	d.findings = append(d.findings, d.file.Find(path, text))
 }
 
-// noOrigin is the finding about a text that ParseOrigin does not read.
+// noOrigin is the finding about a text that ParseOrigin does not read. It does not repeat a
+// password, because findings are logged.
 func noOrigin(text string, err error) string {
-	return fmt.Sprintf("%q is no URL of an origin; %v", clip(text), err)
+	return fmt.Sprintf("%q is no URL of an origin; %v", clip(userInfo.ReplaceAllString(text, "//"+hidden+"@")), err)
 }
 
 func isLabel(s string) bool {
@@ -341,8 +345,13 @@ func (d *decoder) edits(path string, e *Edits) {
 		return
 	}
 	for kind, fields := range map[string]map[string]string{"set": e.Set, "add": e.Add} {
-		for name, value := range fields {
-			at := path + "." + kind + "." + clip(name)
+		spelt := map[string]string{}
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			at, value, canonical := path+"."+kind+"."+clip(name), fields[name], http.CanonicalHeaderKey(name)
+			if before, ok := spelt[canonical]; ok {
+				d.wrong(at, fmt.Sprintf("the same field as %s, in another spelling; must be given once", before))
+			}
+			spelt[canonical] = name
 			d.fieldName(at, name)
 			if !clean(value) {
 				d.wrong(at, "the value has CR, LF or another control character; must be one line")
@@ -455,25 +464,13 @@ func (d *decoder) respond(path string, r *Respond) {
 	if r.Body != "" && r.File != "" {
 		d.wrong(path, "has body and file; must have one of them")
 	}
-	if (r.Status == 204 || r.Status == 304) && (r.Body != "" || r.File != "") {
+	if (r.Status == 204 || r.Status == 205 || r.Status == 304) && (r.Body != "" || r.File != "") {
 		d.wrong(path, fmt.Sprintf("a response with status %d has no body; must have none, or another status", r.Status))
 	}
 	if !clean(r.Type) {
 		d.wrong(path+".type", "has CR, LF or another control character; must be a media type such as text/html")
 	}
-	if r.File != "" {
-		info, err := os.Stat(r.File)
-		switch {
-		case err != nil:
-			d.wrong(path+".file", fmt.Sprintf("%s: %s; must be a readable file", clip(r.File), reason(err)))
-		case info.IsDir() || info.Size() > maxRespond:
-			d.wrong(path+".file", fmt.Sprintf("%s is a folder or longer than %d bytes; must be a short file", clip(r.File), maxRespond))
-		}
-	}
 }
-
-// maxRespond is the length of the longest file of respond, in bytes.
-const maxRespond = 1 << 20
 
 // target checks the target of a rewrite, which is a path, or of a redirect, which may be a URL too.
 func (d *decoder) target(path, to string, onlyPath bool) {
@@ -484,6 +481,8 @@ func (d *decoder) target(path, to string, onlyPath bool) {
 	case to == "":
 	case bad:
 		d.wrong(path, "has a space, CR, LF or another control character; must have them percent-encoded")
+	case onlyPath && strings.Contains(to, "#"):
+		d.wrong(path, "has a fragment, which no origin can get; must have no #, or %23")
 	case onlyPath && !rooted:
 		d.wrong(path, fmt.Sprintf("%q is no path; must begin with one /, such as /app/$1", clip(to)))
 	case !rooted && !isURL:

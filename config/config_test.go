@@ -59,7 +59,10 @@ func TestFindings(t *testing.T) {
 		{"no such origin", site("origin: ap"), "sites[0].origin: \"ap\" is no origin of the site shop; did you mean app?"},
 		{"redirect", site("rules:", "  - {redirect: {to: /, status: 200}}"), "f:7: sites[0].rules[0].redirect.status: 200 is no redirect"},
 		{"CR LF", site("rules:", "  - {response_headers: {set: {X-A: \"a\\r\\nSet-Cookie: b\"}}}"), "has CR, LF or another control character"},
+		{"fragment", site("rules:", "  - {rewrite: \"/a#b\"}"), "f:7: sites[0].rules[0].rewrite: has a fragment, which no origin can get"},
+		{"body of a 205", site("rules:", "  - {respond: {status: 205, body: x}}"), "f:7: sites[0].rules[0].respond: a response with status 205 has no body"},
 		{"CR LF in a redirect", site("rules:", "  - {redirect: {to: \"/a\\r\\nX: b\"}}"), "has a space, CR, LF"},
+		{"field in two spellings", site("rules:", "  - {response_headers: {set: {x-a: b, X-A: c}}}"), "f:7: sites[0].rules[0].response_headers.set.x-a: the same field as X-A, in another spelling"},
 		{"field name", site("rules:", "  - {request_headers: {set: {\"a b\": c}}}"), "is no name of a field"},
 		{"host header", site("rules:", "  - {request_headers: {set: {Host: c}}}"), "origins.NAME.host"},
 		{"variable", site("rules:", "  - {respond: {body: \"${UNSET}\"}}"), "f:7: sites[0].rules[0].respond.body: the variable UNSET is not set"},
@@ -77,6 +80,9 @@ func TestFindings(t *testing.T) {
 		{"network", site("rules:", "  - {deny: [10.0.0.0/99]}"), `deny[0]: "10.0.0.0/99" is no network; must be an address or a network`},
 		{"no network", site("rules:", "  - {allow: []}"), "allow: names no network; must have one"},
 		{"origin", strings.Replace(site(), "http://10.0.0.5:3000", "ftp://a", 1), `urls[0]: "ftp://a" is no URL of an origin; must be`},
+		{"password of an origin", strings.Replace(site(), "http://10.0.0.5:3000", "http://u:hunter2@10.0.0.5:3000", 1), `urls[0]: "http://***@10.0.0.5:3000" is no URL of an origin; must be`},
+		{"secret in a device", site("rules:", "  - {signed: {secret: \"${file:/dev/zero}\"}}"), "reading ${file:/dev/zero}: is no regular file; must be a readable file"},
+		{"secret in a folder", site("rules:", "  - {signed: {secret: \"${file:/}\"}}"), "reading ${file:/}: is a folder; must be a readable file"},
 		{"list", "- a\n", "f:1: file: a list; must be a map of fields"},
 		{"value", strings.Replace(site(), "[shop.test]", "{a: b}", 1), "hosts: a map; must be a value or a list of values"},
 		{"TLS without a listener", site("tls: {cert: a, key: b}"), "must have listen.https too"},
@@ -161,13 +167,49 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "10", "-1s", "+1s", "1x", "d", "1d2", "99999999999999d", "1e400s"} {
-		if got, err := ParseDuration(text); err == nil && text != "" {
+		if got, err := ParseDuration(text); err == nil {
 			t.Errorf("%q is %v; want an error", text, time.Duration(got))
 		}
 	}
 	for _, text := range []string{"", "1", "MB", "-1MB", "1 apple", "NaNMB", "InfGB", "99999999999TB"} {
 		if got, err := ParseSize(text); err == nil {
 			t.Errorf("%q is %d; want an error", text, got)
+		}
+	}
+}
+
+// TestManyFindings: a file that is wrong everywhere has a bounded number of findings, in a time
+// that does not grow with their square.
+func TestManyFindings(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("version: 1\nsites:\n")
+	for range 30_000 {
+		text.WriteString("  - {name: \"a b\"}\n")
+	}
+	_, err := Parse("f", []byte(text.String()), Options{})
+	var all Findings
+	if !errors.As(err, &all) || len(all) != MaxFindings+1 || all[MaxFindings].Text != TooMany {
+		t.Errorf("%d findings, the last: %v", len(all), all[len(all)-1])
+	}
+}
+
+// TestReadFile: a folder, a device and a file that is too long are errors.
+func TestReadFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("12345"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		path  string
+		limit int64
+		want  string
+	}{{path, 5, ""}, {path, 4, "has more than 4 bytes"}, {filepath.Dir(path), 5, "is a folder"}, {"/dev/zero", 5, "is no regular file"}, {path + "x", 5, "no such file"}} {
+		content, err := ReadFile(row.path, row.limit)
+		switch {
+		case row.want == "" && (err != nil || string(content) != "12345"):
+			t.Errorf("%s: %q, %v", row.path, content, err)
+		case row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)):
+			t.Errorf("%s: %v, want %q", row.path, err, row.want)
 		}
 	}
 }
@@ -180,7 +222,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		_, err := Parse("f", []byte(text), Options{Lookup: lookup})
 		var all Findings
-		if err != nil && (!errors.As(err, &all) || len(all) > maxFindings*2) {
+		if err != nil && (!errors.As(err, &all) || len(all) > MaxFindings*2) {
 			t.Fatalf("%v", err)
 		}
 		for _, one := range all {
@@ -195,9 +237,10 @@ func FuzzParse(f *testing.F) {
 func TestRedacted(t *testing.T) {
 	text := site("rules:", `  - {signed: {secret: hunter2}}`, `  - {signed: {secret: "${NAME:-hunter2}"}}`, `  - {signed: {secret: "${file:/run/sign}"}}`,
 		`  - {request_headers: {set: {Authorization: Bearer hunter2, Cookie: session=hunter2}, add: {X-Auth-Key: hunter2}}} # hunter2`,
-		`  - {match: {header: {X-Origin-Auth: hunter2}}, response_headers: {set: {Set-Cookie: a=hunter2, X-Shown: shown}}}`, `  - {match: {cookie: shown}, key: {cookies: [shown]}}`) + "redis: redis://ann:hunter2@10.0.0.1\n"
+		`  - {match: {header: {X-Origin-Auth: hunter2}}, response_headers: {set: {Set-Cookie: a=hunter2, X-Shown: shown}}}`, `  - {match: {cookie: shown}, key: {cookies: [shown]}}`) +
+		"redis: redis://ann:hunter2@10.0.0.1\ntrace_endpoint: \"http://ann:hunter2${MORE}@10.0.0.1\"\n"
 	shown := string((&File{Text: []byte(text)}).Redacted())
-	if strings.Contains(shown, "hunter2") || !strings.Contains(shown, "${file:/run/sign}") || !strings.Contains(shown, "10.0.0.1") || strings.Count(shown, "shown") != 3 {
+	if strings.Contains(shown, "hunter2") || !strings.Contains(shown, "${file:/run/sign}") || !strings.Contains(shown, "redis://***@10.0.0.1") || strings.Count(shown, "shown") != 3 {
 		t.Error(shown)
 	}
 }

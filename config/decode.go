@@ -12,10 +12,15 @@ import (
 // Bounds of a file. Aliases count each time that they are used, so a file whose anchors multiply
 // ends at maxNodes.
 const (
-	maxFile     = 4 << 20 // bytes
-	maxNodes    = 200_000 // values
-	maxDepth    = 64      // of values in values
-	maxFindings = 100
+	maxFile  = 4 << 20 // bytes
+	maxNodes = 200_000 // values
+	maxDepth = 64      // of values in values
+)
+
+// MaxFindings bounds the findings of a file. TooMany is the text of one more.
+const (
+	MaxFindings = 100
+	TooMany     = "more than 100 findings; correct the earlier ones first"
 )
 
 // A decoder makes Go values of YAML nodes, and collects findings.
@@ -41,9 +46,9 @@ func (d *decoder) find(path string, n *yaml.Node, text string) {
 	if n != nil && n.Line > 0 {
 		line = n.Line
 	}
-	if len(d.findings) >= maxFindings {
+	if len(d.findings) >= MaxFindings {
 		d.stopped = true
-		text = fmt.Sprintf("more than %d findings; correct the earlier ones first", maxFindings)
+		text = TooMany
 	}
 	if path == "" {
 		path = "file"

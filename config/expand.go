@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -69,22 +70,35 @@ func isName(s string) bool {
 
 // readSecret returns the trimmed content of a file.
 func readSecret(path string) (string, error) {
-	f, err := os.Open(path)
+	content, err := ReadFile(path, maxSecret)
 	if err != nil {
-		return "", fmt.Errorf("reading ${file:%s}: %s; must be a readable file", clip(path), reason(err))
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return "", fmt.Errorf("${file:%s} is a folder; must be a file", clip(path))
-	}
-	content, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("reading ${file:%s}: %s; must be a readable file", clip(path), reason(err))
-	case len(content) > maxSecret:
-		return "", fmt.Errorf("${file:%s} has more than %d bytes; must have fewer", clip(path), maxSecret)
+		return "", fmt.Errorf("reading ${file:%s}: %s; must be a readable file of at most %d bytes", clip(path), reason(err), maxSecret)
 	}
 	return strings.TrimSpace(string(content)), nil
+}
+
+// ReadFile returns the content of a file that has at most limit bytes. It refuses devices and
+// pipes, because they may have no end, or keep a reload waiting for their beginning.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("is a folder")}
+	case !info.Mode().IsRegular():
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("is no regular file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(content)) > limit {
+		err = &os.PathError{Op: "read", Path: path, Err: fmt.Errorf("has more than %d bytes", limit)}
+	}
+	return content, err
 }
 
 // reason returns the innermost text of an error about a file, without its path.

@@ -197,6 +197,12 @@ func (f *File) Line(path string) int {
 	}
 }
 
+// Has reports whether a path is in the file.
+func (f *File) Has(path string) bool {
+	_, ok := f.lines[path]
+	return ok
+}
+
 // Find returns a finding about a path.
 func (f *File) Find(path, text string) Finding {
 	return Finding{File: f.Name, Line: f.Line(path), Field: path, Text: text}

@@ -31,6 +31,16 @@ func (f Findings) Errors() Findings { return f.only(false) }
 // Warnings returns the other findings, by line.
 func (f Findings) Warnings() Findings { return f.only(true) }
 
+// Count returns the number of warnings, or of the other findings.
+func (f Findings) Count(warnings bool) (n int) {
+	for _, one := range f {
+		if one.Warning == warnings {
+			n++
+		}
+	}
+	return n
+}
+
 func (f Findings) only(warning bool) (some Findings) {
 	for _, one := range f {
 		if one.Warning == warning {

@@ -29,6 +29,9 @@ func (f *File) Redacted() []byte {
 	return out.Bytes()
 }
 
+// userInfo matches the user and password in a URL.
+var userInfo = regexp.MustCompile(`//[^/]*@`)
+
 // external matches a value that is in a variable or a file as a whole.
 var external = regexp.MustCompile(`^\$\{(file:[^}]*|\w+)\}$`)
 
@@ -41,9 +44,9 @@ func redact(n *yaml.Node, key, of string) {
 		case isSecret(key), isHeader(of) && carriesSecret(key):
 			n.Value, n.Style, n.Tag = hidden, 0, "!!str"
 		case strings.Contains(n.Value, "@"):
-			if u, err := url.Parse(n.Value); err == nil && u.User != nil {
-				u.User = url.User(hidden)
-				n.Value = u.String()
+			// A text with a part of a password from a variable is no URL.
+			if u, err := url.Parse(n.Value); err != nil || u.User != nil {
+				n.Value = userInfo.ReplaceAllString(n.Value, "//"+hidden+"@")
 			}
 		}
 	}

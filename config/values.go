@@ -119,6 +119,9 @@ func ParseDuration(s string) (Duration, error) {
 		return 0, fmt.Errorf("%s has no unit; must be a time such as %ss, %sm, %sh or %sd", s, s, s, s, s)
 	}
 	wrong := fmt.Errorf("%q is no time; must be a number with s, m, h or d, such as 10s, 1h30m or 30d", clip(s))
+	if s == "" {
+		return 0, wrong
+	}
 	rest, days := s, int64(0)
 	if number, after, ok := strings.Cut(s, "d"); ok {
 		n, err := strconv.ParseInt(number, 10, 32)

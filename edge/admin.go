@@ -41,6 +41,12 @@ func newAdmin(s *Server, access *admin.Access, purge http.Handler) *http.Server 
 	mux.Handle("GET "+top.Path, access.Protect(s.reports.Top.Handler()))
 	if s.sites != nil {
 		s.sites.Handle(mux, access)
+	} else {
+		without := access.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			problem.New(http.StatusNotFound, "this edge has no configuration file, because it was started without --config").Write(w)
+		}))
+		mux.Handle("POST /config/reload", without)
+		mux.Handle("GET /config", without)
 	}
 	return &http.Server{
 		Handler:           access.Guard(problem.Mux(mux)),

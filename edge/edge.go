@@ -86,7 +86,7 @@ func (s *Server) build() (err error) {
 		Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: s.metrics, Tracer: s.reports.Tracer, State: s.state,
 	})
 	s.library = library.New(library.Options{
-		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: set.Icons == nil, Connect: s.upstream.Connect,
+		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: set.Icons == nil, Connect: s.connect(),
 		Fetch: s.origin.FetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: s.metrics, Log: log,
 	})
 	s.purges = purge.New(s.cache, s.library.Negative, s.forwardedTarget())

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"os"
 	"slices"
 	"time"
@@ -69,6 +70,14 @@ func (s *Server) connectSites() {
 			return s.listeners.Certify(secure)
 		}
 	}
+}
+
+// connect returns the function that opens a connection to an origin, and closes it.
+func (s *Server) connect() func(context.Context) error {
+	if s.sites == nil {
+		return s.upstream.Connect
+	}
+	return s.sites.Connect
 }
 
 // originStats returns the function that counts requests to all origins.

@@ -281,6 +281,24 @@ func TestPurgeOfTwoTiers(t *testing.T) {
 	}
 }
 
+// An edge gives an icon the origin's entity tag also when it fetches the icon again from a shield
+// whose response has the same head as before.
+func TestEntityTagThroughTwoTiers(t *testing.T) {
+	t.Parallel()
+	origin := serveOrigin(t, newOurOrigin())
+	shield := runNode(t, before(t, origin)).knows(t, releaseA)
+	n := runNode(t, before(t, shield.url())).knows(t, releaseA)
+	want := call(t, origin+"/mdi/home.svg", "Accept-Encoding", "identity").Header.Get("Etag")
+	for i := range 4 {
+		if a := call(t, n.url()+"/mdi/home.svg", "Accept-Encoding", "identity"); a.Header.Get("Etag") != want || want == "" {
+			t.Errorf("fetch %d: entity tag %s, want %s", i+1, a.Header.Get("Etag"), want)
+		}
+		for _, purged := range []*node{shield, n} {
+			purged.purge(t, `{"urls":["/mdi/home.svg"]}`)
+		}
+	}
+}
+
 // Two edges that are each other's origin answer 508, and each logs the loop once.
 func TestTwoEdgesInALoop(t *testing.T) {
 	t.Parallel()

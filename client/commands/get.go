@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func (s *Set) get(ctx context.Context, std cli.Streams, args []string) error {
 		return cli.Usage("--as must be one of " + strings.Join(output.Forms, ", "))
 	}
 	var err error
-	if v, err = variant(*color, v.Size); err != nil {
+	if v, err = variant(f, *color, v.Size); err != nil {
 		return err
 	}
 	var refs []icon.Ref
@@ -65,8 +66,9 @@ func (s *Set) get(ctx context.Context, std cli.Streams, args []string) error {
 	return errors.Join(errs...)
 }
 
-// variant checks the settings color and size.
-func variant(color string, size int) (client.Variant, error) {
+// variant checks the settings color and size, which are flags of f. A size of 0 is that of an icon
+// only if the flag was not set.
+func variant(f *cli.Flags, color string, size int) (client.Variant, error) {
 	v := client.Variant{Size: size}
 	if color != "" {
 		c, err := icon.ParseColor(color)
@@ -75,7 +77,13 @@ func variant(color string, size int) (client.Variant, error) {
 		}
 		v.Color = c
 	}
-	if size < 0 || size > icon.MaxSize {
+	least := 0
+	f.Visit(func(set *flag.Flag) {
+		if set.Name == "size" {
+			least = 1
+		}
+	})
+	if size < least || size > icon.MaxSize {
 		return v, cli.Usage(fmt.Sprintf("--size must be a whole number from 1 to %d", icon.MaxSize))
 	}
 	return v, nil

@@ -47,7 +47,7 @@ func (s *Set) launcher(ctx context.Context, std cli.Streams, args []string) erro
 	if err := parse(f, cfg, std, args); err != nil {
 		return err
 	}
-	v, err := variant(*color, c.Size)
+	v, err := variant(f, *color, c.Size)
 	if err != nil {
 		return err
 	}

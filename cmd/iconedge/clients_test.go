@@ -64,6 +64,7 @@ func TestPluginCommands(t *testing.T) {
 		{"get mdi/home --as png", 2, "", "--as must be one of svg, react, css, url, datauri, name"},
 		{"get mdi/home --color red", 2, "", "hex"},
 		{"get mdi/home --size 5000", 2, "", "4096"},
+		{"get mdi/home --size 0", 2, "", "--size must be a whole number from 1 to 4096"},
 		{"get mdi/../home", 2, "", "PACK/NAME"},
 		{"get", 2, "", "PACK/NAME"},
 		{"get mdi/home --api ftp://x", 2, "", "--api"},

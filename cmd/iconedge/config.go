@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ environment as a file, or makes a running edge read its file again.
   iconedge config reload --admin 127.0.0.1:8082
 
 check prints one line a finding, FILE:LINE: FIELD: the error; the correct form, and exits with status 2 if there is one. Warnings go
-to stderr and keep the status 0.`
+to stderr and keep the status 0. It accepts a file with which an edge would start in this environment: variables of flags count.`
 
 func configure(ctx context.Context, std cli.Streams, args []string) error {
 	action := ""
@@ -78,14 +79,54 @@ func configCheck(std cli.Streams, args []string) error {
 	if fs.NArg() != 1 {
 		return cli.Usage("iconedge config check takes one FILE")
 	}
-	loaded, err := loadFile(std, fs.Arg(0))
-	if err != nil {
+	var cfg edge.Config
+	values := iconedge.Flags("edge", "", "")
+	cfg.Flags(values.FlagSet)
+	logger := logFlags(values, std)
+	if err := values.Environment(os.LookupEnv); err != nil {
 		return err
 	}
-	if wrong := unusable(loaded.File, time.Now()); len(wrong) > 0 {
+	if err := useFile(std, values, &cfg, fs.Arg(0)); err != nil {
+		return err
+	}
+	loaded, err := cfg.Load()
+	if err != nil {
+		return report(std, loaded, err)
+	}
+	wrong := unusable(loaded.File, time.Now())
+	if len(wrong) == 0 { // else the certificates would be reported twice
+		_, err := logger()
+		wrong = refused(loaded.File, errors.Join(err, cfg.Validate()))
+	}
+	if len(wrong) > 0 {
 		return report(std, loaded, wrong)
 	}
 	return nil
+}
+
+// flagName matches the name of a flag in an error.
+var flagName = regexp.MustCompile(`--([a-z0-9-]+)`)
+
+// refused returns findings about the settings of a file that an edge refuses when it starts. Each
+// is at the first place of the flags that its text names.
+func refused(f *config.File, err error) (all config.Findings) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			all = append(all, refused(f, one)...)
+		}
+		return all
+	}
+	if err == nil {
+		return nil
+	}
+	place := "file"
+	for _, name := range flagName.FindAllStringSubmatch(err.Error(), -1) {
+		if at := flags.Place(name[1]); f.Has(at) {
+			place = at
+			break
+		}
+	}
+	return config.Findings{f.Find(place, cli.OneLine(err))}
 }
 
 // unusable returns findings about the certificates of sites that can't be used. An edge reads them
@@ -207,7 +248,7 @@ func useFile(std cli.Streams, fs *cli.Flags, cfg *edge.Config, name string) erro
 		return cli.Usage(cli.OneLine(err))
 	}
 	cfg.Load = load
-	return nil
+	return fs.Strict(os.Environ())
 }
 
 // report prints the warnings of a file, or its findings, of which the error is a summary.

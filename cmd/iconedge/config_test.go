@@ -112,15 +112,38 @@ func TestConfigFile(t *testing.T) {
 		t.Errorf("%d %s", status, errs)
 	}
 	for old, row := range map[string][2]string{
-		"client: 600/1m": {"client: +600/1m", `:17: sites[0].limits.client: "+600/1m" is no limit; a limit is a number of calls`},
-		"search: 60/1m":  {"\"team:cdn\": 60/1m", `:17: sites[0].limits.team:cdn: "team:cdn" is no class; a plan's class must be search`},
-		"cache: bypass":  {"limit: {rate: 0/1m}", `:24: sites[0].rules[1].limit.rate: "0/1m" is no limit; a limit is a number of calls`},
+		"idle: 60s":                        {"purge_method: true", ":6: purge_method: --purge-method requires --admin-token-file"},
+		"memory: 512MB":                    {"memory: 512B", ":3: cache.memory: --cache-bytes must be at least 1048576"},
+		"acme_dir: /var/lib/iconedge":      {"redis: \"redis://:hunter2@[::1\"", ":7: redis: --redis must be redis://"},
+		"trusted_proxies: [10.0.0.0/8]":    {"log_level: verbose", ":4: log_level: --log-level must be debug"},
+		"defaults: {compress: true, grace": {"deny_file: /nonexistent\ndefaults: {grace", ":5: deny_file: --deny-file: open /nonexistent: no such file"},
+		"client: 600/1m":                   {"client: +600/1m", `:17: sites[0].limits.client: "+600/1m" is no limit; a limit is a number of calls`},
+		"search: 60/1m":                    {"\"team:cdn\": 60/1m", `:17: sites[0].limits.team:cdn: "team:cdn" is no class; a plan's class must be search`},
+		"cache: bypass":                    {"limit: {rate: 0/1m}", `:24: sites[0].rules[1].limit.rate: "0/1m" is no limit; a limit is a number of calls`},
 	} {
 		write(strings.Replace(contractFile, old, row[0], 1))
-		if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, file+row[1]) {
+		if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, file+row[1]) || strings.Contains(errs, "hunter2") {
 			t.Errorf("%d %s, want %s", status, errs, row[1])
 		}
 	}
+	write(strings.Replace(contractFile, "idle: 60s", "purge_method: true", 1))
+	t.Setenv("ICONEDGE_ADMIN_TOKEN_FILE", filepath.Join(t.TempDir(), "token"))
+	if err := os.WriteFile(os.Getenv("ICONEDGE_ADMIN_TOKEN_FILE"), []byte(strings.Repeat("x", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, errs := configCommand(t, "check", file); status != 0 || out+errs != "" {
+		t.Errorf("with a variable for what the file lacks: %d %s%s", status, out, errs)
+	}
+	write(strings.Replace(contractFile, "idle: 60s", "strict_env: true", 1))
+	t.Setenv("ICONEDGE_LISTN", ":1")
+	if status, _, errs := configCommand(t, "check", file); status != 2 || !strings.Contains(errs, "iconedge: no flag has the environment variable ICONEDGE_LISTN") {
+		t.Errorf("strict_env in the file: %d %s", status, errs)
+	}
+	write(contractFile)
+	if status, _, errs := configCommand(t, "check", file); status != 0 || strings.Count(errs, "\n") != 1 {
+		t.Errorf("an unknown variable: %d %s, want one warning", status, errs)
+	}
+	os.Unsetenv("ICONEDGE_LISTN")
 	for _, args := range [][]string{{}, {"check"}, {"check", file, file}, {"nonsense"}, {"explain", file}, {"explain", file, "x"}, {"check", file + ".none"}} {
 		if status, _, errs := configCommand(t, args...); status != 2 || strings.Count(errs, "\n") != 1 {
 			t.Errorf("config %q: %d %s", args, status, errs)

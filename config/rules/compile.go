@@ -65,13 +65,21 @@ type compiler struct {
 	negated  int            // number of {not: …} around the match
 }
 
-func (c *compiler) wrong(path, format string, args ...any) {
-	c.findings = append(c.findings, c.file.Find(path, fmt.Sprintf(format, args...)))
-}
+func (c *compiler) wrong(path, format string, args ...any) { c.find(false, path, format, args...) }
 
-func (c *compiler) warn(path, format string, args ...any) {
-	f := c.file.Find(path, fmt.Sprintf(format, args...))
-	f.Warning = true
+func (c *compiler) warn(path, format string, args ...any) { c.find(true, path, format, args...) }
+
+func (c *compiler) find(warning bool, path, format string, args ...any) {
+	before := c.findings.Count(warning)
+	if before > config.MaxFindings {
+		return
+	}
+	text := config.TooMany
+	if before < config.MaxFindings {
+		text = fmt.Sprintf(format, args...)
+	}
+	f := c.file.Find(path, text)
+	f.Warning = warning
 	c.findings = append(c.findings, f)
 }
 
@@ -169,6 +177,7 @@ func (c *compiler) site(s *config.Site) *Site {
 		}
 		out.rules = append(out.rules, r)
 	}
+	nameLimits(out.rules)
 	for _, name := range slices.Sorted(maps.Keys(s.Origins)) {
 		if !used[name] {
 			c.warn(s.At+".origins."+name, "no rule uses the origin; must be used, or be left out")
@@ -218,6 +227,30 @@ func (c *compiler) neverMatches(at string, e *config.Entries) {
 	}
 }
 
+// nameLimits names the limits of a site's rules by what they count, so that a rule before them
+// changes no name. Of equal ones the first has the same name in every file.
+func nameLimits(all []*rule) {
+	known := map[string]int{}
+	for _, r := range all {
+		if r.limit == nil {
+			continue
+		}
+		name := digest(plain(r.Match), r.Rule.Limit.Key)
+		known[name]++
+		r.limit.Name = fmt.Sprintf("%s %d", name, known[name])
+	}
+}
+
+// digest returns a hash of parts of a file.
+func digest(parts ...any) string {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // the types have no value that JSON lacks
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}
+
 // keyRules returns a hash of everything that decides about the cache keys of a site.
 func keyRules(s *Site) string {
 	type part struct {
@@ -236,12 +269,7 @@ func keyRules(s *Site) string {
 			ends = append(ends, p)
 		}
 	}
-	text, err := json.Marshal(parts)
-	if err != nil {
-		panic(err) // the types have no value that JSON lacks
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:6])
+	return digest(parts...)
 }
 
 // plain returns a match without its places in the file.
@@ -283,7 +311,7 @@ func (c *compiler) rule(r *config.Rule) *rule {
 		}
 	}
 	if r.Limit != nil {
-		out.limit = &Limit{Rate: string(r.Limit.Rate), Name: r.At, ByClient: r.Limit.Key == "client"}
+		out.limit = &Limit{Rate: string(r.Limit.Rate), ByClient: r.Limit.Key == "client"}
 	}
 	if r.Respond != nil {
 		var err error

@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +51,7 @@ type Answer struct {
 // A Limit bounds the requests that match a rule. State belongs to the caller.
 type Limit struct {
 	Rate     string // as in a file
-	Name     string // of the rule, unique in the file
+	Name     string // unique in the site; a reload keeps it if the rule counts the same requests
 	ByClient bool   // it counts by the address of the client, and not by the key
 	State    any
 }
@@ -225,12 +224,15 @@ func Sign(secret []byte, path, expires string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
+// maxRespond is the length of the longest file of respond, in bytes.
+const maxRespond = 1 << 20
+
 // newRespond returns the answer of respond.
 func newRespond(r *config.Respond) (*Answer, error) {
 	a := &Answer{Status: r.Status, Type: r.Type, Body: []byte(r.Body)}
 	if r.File != "" {
 		var err error
-		if a.Body, err = os.ReadFile(r.File); err != nil {
+		if a.Body, err = config.ReadFile(r.File, maxRespond); err != nil {
 			return nil, err
 		}
 	}

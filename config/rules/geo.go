@@ -2,18 +2,22 @@ package rules
 
 import (
 	"net/netip"
-	"os"
 
 	"github.com/oschwald/maxminddb-golang/v2"
+
+	"github.com/iconedge/iconedge/config"
 )
 
 // Countries gives the country of an address, from a database in MaxMind's form.
 type Countries struct{ db *maxminddb.Reader }
 
+// maxCountries is the length of the longest database, in bytes.
+const maxCountries = 1 << 30
+
 // OpenCountries reads a database into memory.
 func OpenCountries(file string) (*Countries, error) {
 	// A mapped file that is overwritten, not replaced, would end the process.
-	text, err := os.ReadFile(file)
+	text, err := config.ReadFile(file, maxCountries)
 	if err != nil {
 		return nil, err
 	}

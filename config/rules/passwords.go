@@ -4,11 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/iconedge/iconedge/config"
 )
 
 // passwords are the users of an htpasswd file, with their hashes of bcrypt.
@@ -28,9 +29,12 @@ type passwords struct {
 // maxVerdicts bounds the verdicts of each kind in memory.
 const maxVerdicts = 4096
 
+// maxPasswords is the length of the longest htpasswd file, in bytes.
+const maxPasswords = 16 << 20
+
 // readPasswords reads an htpasswd file.
 func readPasswords(file string) (*passwords, error) {
-	text, err := os.ReadFile(file)
+	text, err := config.ReadFile(file, maxPasswords)
 	if err != nil {
 		return nil, fmt.Errorf("%w; must be a readable file of htpasswd", err)
 	}

@@ -35,6 +35,8 @@ type Builder struct {
 
 	mu      sync.Mutex
 	clients map[string]*running
+	leaving map[*running]bool // no site uses them, but requests in flight may
+	ended   counts            // of the clients that have left
 	limits  map[string]Limit
 }
 
@@ -80,21 +82,25 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 		b.retire(next.clients, b.clients, 0)
 		return nil, err
 	}
-	b.retire(b.clients, next.clients, b.Drain)
+	for _, c := range b.retire(b.clients, next.clients, b.Drain) {
+		b.leave(c)
+	}
 	b.clients, b.limits = next.clients, next.limits
 	return set, nil
 }
 
 // retire ends the checks and the idle connections of the clients that are not among kept, and after
-// a while the connections that requests in flight have used.
-func (b *Builder) retire(clients, kept map[string]*running, after time.Duration) {
+// a while the connections that requests in flight have used. It returns these clients.
+func (b *Builder) retire(clients, kept map[string]*running, after time.Duration) (retired []*running) {
 	for key, c := range clients {
 		if kept[key] == nil {
 			c.stop()
 			c.Close()
 			time.AfterFunc(after, c.Close)
+			retired = append(retired, c)
 		}
 	}
+	return retired
 }
 
 // A building is a Set that is being made.
@@ -275,29 +281,6 @@ func (b *building) upstream(o config.Origin) *Upstream {
 	return out
 }
 
-// Stats returns the counts of all clients together. Origins with the same URL are one.
-func (b *Builder) Stats() (all upstream.Stats) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	byURL := map[string]*upstream.OriginStats{}
-	for _, c := range b.clients {
-		s := c.Stats()
-		all.Requests, all.Failures, all.Timeouts = all.Requests+s.Requests, all.Failures+s.Failures, all.Timeouts+s.Timeouts
-		all.Retries, all.Open = all.Retries+s.Retries, all.Open+s.Open
-		for _, o := range s.Origins {
-			if known := byURL[o.URL]; known != nil {
-				known.Healthy, known.Failures, known.Opened = known.Healthy && o.Healthy, known.Failures+o.Failures, known.Opened+o.Opened
-				continue
-			}
-			byURL[o.URL] = &o
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(byURL)) {
-		all.Origins = append(all.Origins, *byURL[name])
-	}
-	return all
-}
-
 // Sweep makes the limits forget clients that have left.
 func (b *Builder) Sweep(now time.Time) {
 	b.mu.Lock()
@@ -318,15 +301,19 @@ func (b *Builder) Close() {
 	}
 }
 
-// Primary returns the origin whose answers make the edge ready: that of the icons, or that of the
-// first site.
+// Primary returns the main origin: that of the icons, or that of the first site.
 func (s *Set) Primary() *upstream.Client {
 	site := s.Icons
 	if site == nil {
 		site = s.by[s.table.Sites[0]]
 	}
-	if o := site.Origins["icons"]; o != nil && site.Icons {
+	return site.main()
+}
+
+// main returns the main origin of a site of a file.
+func (s *Site) main() *upstream.Client {
+	if o := s.Origins["icons"]; o != nil && s.Icons {
 		return o.Client
 	}
-	return site.Origins[site.Rules.Site.Origin.Names()[0]].Client
+	return s.Origins[s.Rules.Site.Origin.Names()[0]].Client
 }

@@ -8,7 +8,10 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/config"
@@ -45,6 +48,37 @@ func (r *Reloader) Start() (set *Set, primary *upstream.Client, err error) {
 	r.primary = r.current.Primary()
 	r.Record(true)
 	return r.current, r.primary, nil
+}
+
+// connects bounds the connections that Connect opens at a time.
+const connects = 16
+
+// Connect opens a connection to an origin of any site, and closes it. The error is that of the
+// first site. After a reload the sites are not those with which the edge has started.
+func (r *Reloader) Connect(ctx context.Context) error {
+	r.mu.Lock()
+	set := r.current
+	r.mu.Unlock()
+	ctx, connected := context.WithCancel(ctx)
+	defer connected()
+	errs := make([]error, len(set.table.Sites))
+	var accepted atomic.Bool
+	var all errgroup.Group
+	all.SetLimit(connects)
+	for i, site := range set.table.Sites {
+		all.Go(func() error {
+			if errs[i] = set.by[site].main().Connect(ctx); errs[i] == nil {
+				accepted.Store(true)
+				connected()
+			}
+			return nil
+		})
+	}
+	all.Wait()
+	if accepted.Load() {
+		return nil
+	}
+	return errs[0]
 }
 
 // Certificates returns those of the file with which the edge has started.

@@ -33,12 +33,24 @@ func (p *Program) unknown(environ []string) (all []error) {
 // checkVariables writes a warning to w for each unknown variable; with the flag --strict-env, the
 // unknown variables are an error.
 func (f *Flags) checkVariables(w io.Writer, environ []string) error {
-	all := f.program.unknown(environ)
-	if strict := f.Lookup("strict-env"); strict != nil && strict.Value.String() == "true" && len(all) > 0 {
-		return Usage(OneLine(errors.Join(all...)))
+	if err := f.Strict(environ); err != nil {
+		return err
 	}
-	for _, err := range all {
+	for _, err := range f.program.unknown(environ) {
 		fmt.Fprintf(w, "%s: warning: %v\n", f.program.Name, err)
+	}
+	return nil
+}
+
+// Strict returns an error if there are unknown variables and the flag --strict-env is set, which
+// may have happened after Parse, by a file.
+func (f *Flags) Strict(environ []string) error {
+	strict := f.Lookup("strict-env")
+	if strict == nil || strict.Value.String() != "true" {
+		return nil
+	}
+	if all := f.program.unknown(environ); len(all) > 0 {
+		return Usage(OneLine(errors.Join(all...)))
 	}
 	return nil
 }

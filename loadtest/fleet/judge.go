@@ -133,7 +133,7 @@ func (j *judge) known(s seen) (verdict, string) {
 // sameTag compares the ETag of a response without a coding with the origin's.
 func (j *judge) sameTag(s seen, f fact) (verdict, string) {
 	if s.header.Get("Content-Encoding") == "" && s.header.Get("ETag") != f.etag {
-		return wrong, "the origin's body with another ETag"
+		return wrong, fmt.Sprintf("the origin's body with the ETag %s instead of %s", s.header.Get("ETag"), f.etag)
 	}
 	return right, ""
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Values are the values of the fields that differ between responses of the same kind; empty: the
 // field is absent.
@@ -33,7 +36,10 @@ func Split(shared, p []byte) (lines []byte, v Values, n int, ok bool) {
 		if n += end; len(line) == len(lineEnd) {
 			break
 		}
-		i := splitField(line)
+		i, alike := splitField(line)
+		if alike { // such as the ETag of an edge: its value is no value that responses share
+			return lines, v, 0, false
+		}
 		if i < 0 {
 			lines = append(lines, line...)
 			continue
@@ -48,27 +54,29 @@ func Split(shared, p []byte) (lines []byte, v Values, n int, ok bool) {
 	return lines, Values{string(values[1]), string(values[2]), string(values[3]), string(values[4]), int64(length)}, n, ok
 }
 
-// splitField returns the index of a line's field in split; -1: it is another one.
-func splitField(line []byte) int {
-	var i int
-	switch line[0] {
-	case 'C':
+// splitField returns the index of a line's field in split; -1: it is another one, or one of them in
+// another spelling (alike).
+func splitField(line []byte) (i int, alike bool) {
+	switch line[0] | 0x20 {
+	case 'c':
 		i = 0
-	case 'E':
+	case 'e':
 		i = 1
-	case 'L':
+	case 'l':
 		i = 2
-	case 'S':
+	case 's':
 		i = 3
-	case 'D':
+	case 'd':
 		i = 4
 	default:
-		return -1
+		return -1, false
 	}
-	if name := split[i]; len(line) < len(name) || string(line[:len(name)]) != name {
-		return -1
+	name := split[i]
+	if len(line) >= len(name) && string(line[:len(name)]) == name {
+		return i, false
 	}
-	return i
+	colon := len(name) - len(": ")
+	return -1, len(line) > colon && line[colon] == ':' && strings.EqualFold(string(line[:colon]), name[:colon])
 }
 
 // visible reports whether a value begins and ends with a visible byte, and has only those and

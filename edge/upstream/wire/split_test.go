@@ -26,6 +26,9 @@ func TestSplit(t *testing.T) {
 		"a control byte":      strings.Replace(splitHead, "\"a\"", "\"\x01\"", 1),
 		"LF alone":            strings.Replace(splitHead, "\r\nLink", "\nLink", 1),
 		"LF alone at the end": strings.TrimSuffix(splitHead, "\r\n") + "\n",
+		"an edge's spelling":  strings.Replace(splitHead, "Etag", "ETag", 1),
+		"lower case":          strings.Replace(splitHead, "Last-Modified", "last-modified", 1),
+		"no space":            strings.Replace(splitHead, "Date: ", "Date:", 1),
 		"incomplete":          splitHead[:len(splitHead)-2],
 	} {
 		if _, _, _, ok := Split(nil, []byte(text)); ok {
