@@ -75,15 +75,15 @@ func TestLinkOnLoop(t *testing.T) {
 }
 
 // overTLS returns both ends of a connection after the handshake. Afterwards the client's bytes are
-// recorded, if the recorder is on.
-func overTLS(t *testing.T, cert tls.Certificate, version uint16) (socket *feed, link *Link, server, client *tls.Conn, recorded *recorder) {
+// recorded, if the recorder is on. keys gets the client's key log; nil: there is none.
+func overTLS(t *testing.T, cert tls.Certificate, version uint16, keys io.Writer) (socket *feed, link *Link, server, client *tls.Conn, recorded *recorder) {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() {
 		ours.Close()
 		theirs.Close()
 	})
 	recorded = &recorder{Conn: theirs}
-	client = tls.Client(recorded, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
+	client = tls.Client(recorded, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version, KeyLogWriter: keys})
 	socket = &feed{Conn: ours}
 	link = NewLink(socket, true, nil)
 	link.OnLoop(socket)
@@ -102,7 +102,7 @@ func overTLS(t *testing.T, cert tls.Certificate, version uint16) (socket *feed, 
 // testSplit sends three records, split after so many bytes, and a response. It returns the number
 // of bytes of the records.
 func testSplit(t *testing.T, cert tls.Certificate, version uint16, split int) int {
-	socket, link, server, client, recorded := overTLS(t, cert, version)
+	socket, link, server, client, recorded := overTLS(t, cert, version, nil)
 	recorded.on = true
 	words := []string{"one", strings.Repeat("two ", 20), "three"}
 	for _, word := range words {
@@ -167,7 +167,7 @@ func TestTurnEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket, link, server, client, recorded := overTLS(t, cert, tls.VersionTLS13)
+	socket, link, server, client, recorded := overTLS(t, cert, tls.VersionTLS13, nil)
 	recorded.on = true
 	io.WriteString(client, Preface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x40\x00\xff\x00\x00\x00\x00\x00")
 	for range 10_000 {

@@ -12,13 +12,9 @@ import (
 // what the client does not take, and until it has taken that, no more frames are read and handlers
 // wait.
 
-// After so many requests, reads or bytes of responses (maxBatch) a turn ends, and other connections
-// have theirs. A read returns a record of TLS, which may have a single byte: without a limit, a
-// client that sends faster than the loop reads would have it alone.
-const (
-	turnAnswers = 64
-	turnReads   = 64
-)
+// turnAnswers is the number of requests after which a turn ends, and other connections have theirs.
+// Bytes of responses (maxBatch) and parts of the input (turnParts) end it too.
+const turnAnswers = 64
 
 // A LoopControl is the part of an event loop that a connection needs.
 type LoopControl interface {
@@ -128,16 +124,12 @@ func (c *Conn) Ready(readable, ending bool) (again bool) {
 
 // turn reads and handles frames, and sends the responses.
 func (c *Conn) turn() (again bool, err error) {
-	reads := 0
 	for c.answered = 0; ; {
 		if !c.loop.more {
 			if c.link.Dry() {
 				break
 			}
-			if reads++; reads > turnReads {
-				return true, c.flush()
-			}
-			if err = c.in.read(c.rw); err == ErrWait {
+			if err = c.in.read(c.rw, c.link); err == ErrWait {
 				break
 			}
 			if err != nil {
@@ -167,7 +159,7 @@ func (c *Conn) turn() (again bool, err error) {
 		c.in.release()
 		c.rest()
 	}
-	return false, c.flush()
+	return !c.link.Dry(), c.flush()
 }
 
 // flushNow sends the bytes that the client has not taken, and then the waiting frames.
