@@ -518,6 +518,33 @@ func TestClientTableSize(t *testing.T) {
 	}
 }
 
+// A reader reads the bodies of requests while they arrive.
+type reader struct{ app }
+
+func (reader) Handle(w *Writer, r *Request) {
+	if r.Upload != nil {
+		io.Copy(io.Discard, r.Upload)
+	}
+	w.Header(AppendStatus(nil, 200), true)
+}
+
+// A 100 is a header block too, so it acknowledges the size of the client's table if it is the
+// first.
+func TestClientTableSizeBeforeContinue(t *testing.T) {
+	for _, uploads := range []bool{false, true} {
+		p := connect(t, New(reader{}, reader{}, Config{Uploads: uploads}), http2.Setting{ID: http2.SettingHeaderTableSize, Val: 1000})
+		p.ReadMetaHeaders = nil
+		id := p.openStream("POST", "/", false, "expect", "100-continue")
+		for i, acked := range []bool{true, false} {
+			h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.HeadersFrame); return ok }).(*http2.HeadersFrame)
+			if block := h.HeaderBlockFragment(); (block[0] == 0x20) != acked {
+				t.Errorf("uploads %v: block %d begins with %x", uploads, i, block[0])
+			}
+			p.WriteData(id, true, []byte("body"))
+		}
+	}
+}
+
 // Requests, responses and connections have deadlines as a whole.
 func TestDeadlines(t *testing.T) {
 	isHeaders := func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok }

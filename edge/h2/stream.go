@@ -167,7 +167,7 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 		s.request.Refuse = http.StatusRequestEntityTooLarge
 	case ends:
 	case q.expects:
-		c.out.append(appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, AppendStatus(nil, http.StatusContinue)...))
+		c.sendContinue(id)
 		return nil
 	default:
 		return nil

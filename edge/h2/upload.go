@@ -6,8 +6,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/iconedge/iconedge/edge/bodies"
 )
 
@@ -129,7 +127,7 @@ func (u *Upload) returnWindow() error {
 func (u *Upload) wait() error {
 	if u.expects && !u.s.headersSent {
 		u.expects = false
-		u.c.out.append(appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, u.s.id, AppendStatus(nil, http.StatusContinue)...))
+		u.c.sendContinue(u.s.id)
 		if err := u.c.flush(); err != nil {
 			return err
 		}
