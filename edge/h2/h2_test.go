@@ -327,6 +327,13 @@ func TestFloods(t *testing.T) {
 				return p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: uint32(i % 2)})
 			})
 		}, http2.ErrCodeEnhanceYourCalm},
+		"bytes one by one": {func(p *peer) {
+			id := p.openStream("GET", "/bytes/1000000", true)
+			p.repeat(70_000, func(int) error {
+				p.WriteWindowUpdate(0, 1)
+				return p.WriteWindowUpdate(id, 1)
+			})
+		}, http2.ErrCodeEnhanceYourCalm},
 		"a window too large": {func(p *peer) {
 			p.repeat(2, func(int) error { return p.WriteWindowUpdate(0, 1<<31-1) })
 		}, http2.ErrCodeFlowControl},

@@ -409,7 +409,7 @@ func (c *Conn) sendData(s *stream, b []byte, last bool) {
 		flags = http2.FlagDataEndStream
 	}
 	c.sender.sent(s, len(b))
-	c.flood.earn(len(b) / bytesPerCredit)
+	c.flood.earnBytes(len(b))
 	var head [frameHead]byte
 	putHead(head[:], len(b), http2.FrameData, flags, s.id)
 	c.out.append(head[:])

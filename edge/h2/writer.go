@@ -94,6 +94,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 			}
 			continue
 		}
+		if n == min(maxFrame, len(p)-written) {
+			c.flood.earn(creditPerPart)
+		}
 		c.sendData(w.s, p[written:written+n], false)
 		if written += n; c.out.size() > maxBatch {
 			if err := c.flush(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -153,4 +154,41 @@ func TestCrowd(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A client that measures its connection with a PING for nearly every message, as grpc-go does, keeps
+// it: through a long stream from the server, a long conversation, and many calls.
+func TestManyMessages(t *testing.T) {
+	const messages = 3000
+	c := testgrpc.NewTestServiceClient(dial(t, start(t, serve(t)), nil))
+	one := []*testgrpc.ResponseParameters{{Size: 100, IntervalUs: 1000}}
+	t.Run("from the server", func(t *testing.T) {
+		stream, err := c.StreamingOutputCall(t.Context(), &testgrpc.StreamingOutputCallRequest{ResponseParameters: slices.Repeat(one, messages)})
+		for i := 0; err == nil && i < messages; i++ {
+			if _, err = stream.Recv(); err != nil {
+				t.Errorf("message %d: %v", i, err)
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("in both directions", func(t *testing.T) {
+		stream, err := c.FullDuplexCall(t.Context())
+		for i := 0; err == nil && i < messages; i++ {
+			if err = stream.Send(&testgrpc.StreamingOutputCallRequest{ResponseParameters: []*testgrpc.ResponseParameters{{Size: 100}}}); err == nil {
+				_, err = stream.Recv()
+			}
+			if err != nil {
+				t.Errorf("message %d: %v", i, err)
+			}
+		}
+	})
+	t.Run("calls", func(t *testing.T) {
+		for i := range messages {
+			if _, err := c.EmptyCall(t.Context(), &testgrpc.Empty{}); err != nil {
+				t.Fatalf("call %d: %v", i, err)
+			}
+		}
+	})
 }
