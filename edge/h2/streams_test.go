@@ -3,7 +3,9 @@ package h2
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +78,46 @@ func TestLateTrailersOfAnEndedStream(t *testing.T) {
 	}
 }
 
+// A refuser begins its response, and ends it when no more of the request's body arrives.
+type refuser struct {
+	app
+	ended chan error
+}
+
+func (a refuser) Handle(w *Writer, r *Request) {
+	w.Header(AppendStatus(nil, 413), false)
+	w.Flush()
+	_, err := io.Copy(io.Discard, r.Upload)
+	a.ended <- err
+	w.Write([]byte("too large"))
+	w.End()
+}
+
+// A client that stops its upload when the response begins, as curl does after an error, gets the
+// whole response, although it has sent less than it had announced. Before the response begins that
+// is an error.
+func TestUploadStopsAtTheResponse(t *testing.T) {
+	a := refuser{ended: make(chan error, 1)}
+	p := connect(t, New(a, a, Config{Uploads: true}))
+	id := p.openStream(http.MethodPut, "/", false, "content-length", "100000")
+	p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
+	p.WriteData(id, true, []byte("the beginning"))
+	var got strings.Builder
+	p.until(func(f http2.Frame) bool {
+		if r, ok := f.(*http2.RSTStreamFrame); ok {
+			t.Fatalf("a reset instead of the response: %v", r.ErrCode)
+		}
+		d, ok := f.(*http2.DataFrame)
+		if ok {
+			got.Write(d.Data())
+		}
+		return ok && d.StreamEnded()
+	})
+	if err := <-a.ended; err != io.ErrUnexpectedEOF || got.String() != "too large" {
+		t.Errorf("%q after %v", got.String(), err)
+	}
+}
+
 // What a client sends on a stream after the end of the response is checked as before it, so that no
 // result depends on which of the two is first.
 func TestFramesAfterTheResponse(t *testing.T) {
@@ -112,8 +154,8 @@ func TestFramesAfterTheResponse(t *testing.T) {
 			trailers(p, id, "x-trailer", true)
 		}, "", ""},
 		"too much":                {func(p *peer, id uint32) { p.WriteData(id, false, []byte("seven..")) }, rst(protocol), ""},
-		"too little":              {func(p *peer, id uint32) { p.WriteData(id, true, []byte("one")) }, rst(protocol), ""},
-		"too little, by trailers": {func(p *peer, id uint32) { trailers(p, id, "x-trailer", true) }, rst(protocol), ""},
+		"too little":              {func(p *peer, id uint32) { p.WriteData(id, true, []byte("one")) }, "", ""},
+		"too little, by trailers": {func(p *peer, id uint32) { trailers(p, id, "x-trailer", true) }, "", ""},
 		"trailers without an end": {func(p *peer, id uint32) { trailers(p, id, "x-trailer", false) }, rst(protocol), ""},
 		"malformed trailers":      {func(p *peer, id uint32) { trailers(p, id, ":path", true) }, rst(protocol), ""},
 		"DATA after the end": {func(p *peer, id uint32) {

@@ -73,7 +73,7 @@ func (u *Upload) wake() {
 func (u *Upload) Whole() bool {
 	u.c.mu.Lock()
 	defer u.c.mu.Unlock()
-	return u.s.whole
+	return u.s.whole && !u.s.short()
 }
 
 // Trailer returns the trailer fields, after Read has returned io.EOF.
@@ -103,6 +103,9 @@ func (u *Upload) Read(p []byte) (int, error) {
 		}
 		if u.s.whole {
 			u.buffer = nil
+			if u.s.short() {
+				return 0, u.cutShort()
+			}
 			return 0, io.EOF
 		}
 		if err := u.wait(); err != nil {
@@ -110,6 +113,23 @@ func (u *Upload) Read(p []byte) (int, error) {
 		}
 	}
 }
+
+// cutShort returns the error of a body that its client has not sent to the end, because the response
+// has begun. It waits for the end of the response, at most for shortFor, because the error ends the
+// request to the origin.
+func (u *Upload) cutShort() error {
+	u.c.mu.Unlock()
+	defer u.c.mu.Lock()
+	timer := time.NewTimer(shortFor)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-u.s.gone:
+	}
+	return io.ErrUnexpectedEOF
+}
+
+const shortFor = time.Second
 
 // returnWindow lets the client send more, when the handler has read enough.
 func (u *Upload) returnWindow() error {
