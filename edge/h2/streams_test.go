@@ -4,9 +4,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -75,6 +78,44 @@ func TestLateTrailersOfAnEndedStream(t *testing.T) {
 	p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.block.Bytes(), EndHeaders: true, EndStream: true})
 	if code, goneAway := p.ended(); !goneAway || code != http2.ErrCodeStreamClosed {
 		t.Errorf("%v, GOAWAY %v", code, goneAway)
+	}
+}
+
+// A patient handler lets its client pause for eleven minutes.
+type patient struct{ app }
+
+func (patient) Handle(w *Writer, r *Request) {
+	r.Upload.Relax(11 * time.Minute)
+	n, err := io.Copy(io.Discard, r.Upload)
+	w.Header(AppendField(AppendStatus(nil, 200), "Says", fmt.Sprint(n, err)), true)
+}
+
+// A client may pause in its request if the handler says so, for as long as it says.
+func TestRelaxedUpload(t *testing.T) {
+	for pause, want := range map[time.Duration]string{10 * time.Minute: "12 <nil>", 12 * time.Minute: "0 i/o timeout"} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			done := make(chan struct{})
+			go func() {
+				serveConn(New(app{}, patient{}, Config{Uploads: true}), ours, nil, netip.Prefix{}, nil)
+				close(done)
+			}()
+			q := newQueue(theirs)
+			p := dial(t, q)
+			id := p.openStream(http.MethodPost, "/", false)
+			go p.repeat(4, func(n int) error {
+				time.Sleep(pause)
+				return p.WriteData(id, n == 3, []byte("one"))
+			})
+			f := p.until(func(f http2.Frame) bool { h, ok := f.(*http2.MetaHeadersFrame); return ok && h.StreamEnded() })
+			if says := f.(*http2.MetaHeadersFrame).RegularFields(); len(says) != 1 || says[0].Value != want {
+				t.Errorf("pauses of %v: %v", pause, says)
+			}
+			theirs.Close()
+			<-done
+			close(q.closed)
+			time.Sleep(time.Hour) // lets other goroutines finish writing
+		})
 	}
 }
 

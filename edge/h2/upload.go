@@ -32,7 +32,8 @@ type Upload struct {
 	unread  int64 // bytes that the client sent, with padding, and for which its window is closed
 	waits   waits // of Read for the client
 	expects bool
-	expired bool // the client took too long
+	expired bool          // the client took too long
+	pause   time.Duration // that the client may make; 0: it has a time for the whole body
 	trailer []Field
 }
 
@@ -74,6 +75,14 @@ func (u *Upload) Whole() bool {
 	u.c.mu.Lock()
 	defer u.c.mu.Unlock()
 	return u.s.whole && !u.s.short()
+}
+
+// Relax lets the client pause for a time between two parts, instead of the time that it has for the
+// whole body.
+func (u *Upload) Relax(pause time.Duration) {
+	u.c.mu.Lock()
+	defer u.c.mu.Unlock()
+	u.pause = pause
 }
 
 // Trailer returns the trailer fields, after Read has returned io.EOF.
@@ -166,5 +175,8 @@ func (u *Upload) wait() error {
 // late reports whether the client takes too long. Only the time in which the handler waits for it
 // counts.
 func (u *Upload) late(cfg Config, now time.Time) bool {
+	if u.pause > 0 {
+		return !u.expired && !u.waits.since.IsZero() && now.Sub(u.waits.since) > u.pause
+	}
 	return !u.expired && u.waits.sum(now) > cfg.Receive*time.Duration(1+u.s.received/timeoutUnit)
 }

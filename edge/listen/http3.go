@@ -148,7 +148,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	x.Interims.Send = func(i exchange.Interim) { sendInterim(w, i) }
 	if upload != nil {
 		x.Interims.Send = func(i exchange.Interim) { upload.interim(w, i) }
-		x.Upload = &exchange.Upload{Reader: upload, Length: upload.length, Expects: upload.expects, Whole: upload.whole.Load}
+		x.Upload = &exchange.Upload{Reader: upload, Length: upload.length, Expects: upload.expects, Whole: upload.whole.Load, Relax: upload.relax}
 		x.Body = func() []byte { return beginning(upload) }
 		x.Trailer = func() []byte { return linesOf(appendFields(nil, r.Trailer)) }
 		defer upload.finish()
@@ -255,9 +255,10 @@ type upload struct {
 	conn   *quicConn // nil: not over QUIC
 	ask    func()    // sends a 100; nil: the server does so itself
 	whole  atomic.Bool
-	mu     sync.Mutex // held while a 100 is written
-	begun  bool       // the response has begun
-	closed bool       // the handler has returned, so the body must not be read
+	mu     sync.Mutex    // held while a 100 is written
+	begun  bool          // the response has begun
+	pause  time.Duration // that the client may make; 0: it has a time for the whole body
+	closed bool          // the handler has returned, so the body must not be read
 }
 
 // uploadOf returns the body of a request if the handler reads it while it arrives, else nil. A
@@ -319,6 +320,9 @@ func (u *upload) begin(now time.Time) error {
 		u.ask()
 		u.ask = nil
 	}
+	if u.pause > 0 {
+		return u.rate.control.SetReadDeadline(now.Add(u.pause))
+	}
 	return u.rate.control.SetReadDeadline(u.rate.due(now))
 }
 
@@ -335,6 +339,13 @@ func (u *upload) answer() {
 	defer u.mu.Unlock()
 	u.begun = true
 	u.rate.control.SetReadDeadline(time.Time{}) // if it fails, so does the next Read
+}
+
+// relax lets the client pause for a time between two parts.
+func (u *upload) relax(pause time.Duration) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.pause = pause
 }
 
 // finish records that the handler returns.

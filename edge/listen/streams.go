@@ -113,7 +113,7 @@ func NewExchange(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *
 	}
 	if u := q.Upload; u != nil {
 		x.Trailer = func() []byte { return linesOf(u.Trailer()) }
-		x.Upload = &exchange.Upload{Reader: u, Length: u.Length, Expects: u.Expects, Whole: u.Whole}
+		x.Upload = &exchange.Upload{Reader: u, Length: u.Length, Expects: u.Expects, Whole: u.Whole, Relax: u.Relax}
 		x.Body = func() []byte { return beginning(u) }
 	}
 	return x

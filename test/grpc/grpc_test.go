@@ -156,6 +156,24 @@ func TestCrowd(t *testing.T) {
 	all.Wait()
 }
 
+// A client that waits for a message of the server in the middle of its call is not slow.
+func TestSlowServer(t *testing.T) {
+	c := testgrpc.NewTestServiceClient(dial(t, start(t, serve(t), "--request-timeout", "500ms"), nil))
+	stream, err := c.FullDuplexCall(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		slow := []*testgrpc.ResponseParameters{{Size: 100, IntervalUs: 3_000_000}}
+		if err = stream.Send(&testgrpc.StreamingOutputCallRequest{ResponseParameters: slow}); err == nil {
+			_, err = stream.Recv()
+		}
+		if err != nil {
+			t.Fatalf("message %d: %v", i, err)
+		}
+	}
+}
+
 // A client that measures its connection with a PING for nearly every message, as grpc-go does, keeps
 // it: through a long stream from the server, a long conversation, and many calls.
 func TestManyMessages(t *testing.T) {
