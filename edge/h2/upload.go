@@ -115,6 +115,7 @@ func (u *Upload) Read(p []byte) (int, error) {
 			if u.s.short() {
 				return 0, u.cutShort()
 			}
+			u.c.srv.config.Bodies.Arrived(&u.s.held)
 			return 0, io.EOF
 		}
 		if err := u.wait(); err != nil {

@@ -116,6 +116,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if s.room.Reserve(&held, uploadCosts) != nil {
 			q.Refuse = http.StatusServiceUnavailable
 		}
+		upload.arrived = func() { s.room.Arrived(&held) }
 		s.answer(w, r, q, upload)
 		return
 	}
@@ -250,21 +251,22 @@ type upload struct {
 	length  int64 // as announced; -1: unknown
 	expects bool  // the client waits for a 100
 
-	from   io.Reader
-	rate   *minRate
-	conn   *quicConn // nil: not over QUIC
-	ask    func()    // sends a 100; nil: the server does so itself
-	whole  atomic.Bool
-	mu     sync.Mutex    // held while a 100 is written
-	begun  bool          // the response has begun
-	pause  time.Duration // that the client may make; 0: it has a time for the whole body
-	closed bool          // the handler has returned, so the body must not be read
+	from    io.Reader
+	rate    *minRate
+	conn    *quicConn // nil: not over QUIC
+	ask     func()    // sends a 100; nil: the server does so itself
+	whole   atomic.Bool
+	arrived func()        // makes room for other bodies when this one has been read
+	mu      sync.Mutex    // held while a 100 is written
+	begun   bool          // the response has begun
+	pause   time.Duration // that the client may make; 0: it has a time for the whole body
+	closed  bool          // the handler has returned, so the body must not be read
 }
 
 // uploadOf returns the body of a request if the handler reads it while it arrives, else nil. A
 // request of unknown length that usually has no body has none if its stream ends at once.
 func (s streams) uploadOf(w http.ResponseWriter, r *http.Request) *upload {
-	u := &upload{length: r.ContentLength, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue"), from: r.Body, rate: newMinRate(w, s.receive), conn: quicConnOf(r)}
+	u := &upload{length: r.ContentLength, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue"), from: r.Body, rate: newMinRate(w, s.receive), conn: quicConnOf(r), arrived: func() {}}
 	switch {
 	case !s.server.options.Uploads || u.length == 0:
 		return nil
@@ -301,6 +303,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	u.conn.count(0, -1)
 	u.rate.moved, u.rate.waited = u.rate.moved+int64(n), u.rate.waited+time.Since(now)
 	if err == io.EOF {
+		u.arrived()
 		u.whole.Store(true)
 	}
 	return n, err
