@@ -101,8 +101,8 @@ func (r *Budget) Release(s *Share) {
 	r.discharge(s.Client, all+own)
 }
 
-// Arrived releases what a Share holds by Reserve, because the request has arrived completely and its
-// bytes are passed on.
+// Arrived releases what a Share holds by Reserve, because the request has arrived completely and
+// its bytes are passed on.
 func (r *Budget) Arrived(s *Share) {
 	all := s.all.Swap(0)
 	if r == nil || all == 0 {

@@ -43,7 +43,7 @@ func TestBudget(t *testing.T) {
 	none.Arrived(&one)
 }
 
-// A request that has arrived holds only what counts against the client's share alone.
+// A request that has arrived holds only the bytes that ReserveShare has reserved.
 func TestArrived(t *testing.T) {
 	r := &Budget{Max: 1000, Each: 1000}
 	s := Share{Client: hog}

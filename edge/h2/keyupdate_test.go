@@ -106,7 +106,8 @@ func updating(t *testing.T) (*Conn, *feed, *sealer) {
 	t.Cleanup(func() { conn.Close() })
 	socket.room = 64 << 20
 	s := newSealer(t, keys.Bytes())
-	s.data(Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x40\x00\xff\x00\x00\x00\x00\x00") // and the head of a frame of an unknown kind
+	s.data(Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+	s.data("\x00\x40\x00\xff\x00\x00\x00\x00\x00") // the head of a frame of an unknown kind
 	return conn, socket, s
 }
 

@@ -124,9 +124,9 @@ func (u *Upload) Read(p []byte) (int, error) {
 	}
 }
 
-// cutShort returns the error of a body that its client has not sent to the end, because the response
-// has begun. It waits for the end of the response, at most for shortFor, because the error ends the
-// request to the origin.
+// cutShort returns the error of a body that its client has not sent to the end, because the
+// response has begun. It waits for the end of the response, at most for shortFor, because the error
+// ends the request to the origin.
 func (u *Upload) cutShort() error {
 	u.c.mu.Unlock()
 	defer u.c.mu.Lock()

@@ -174,8 +174,8 @@ func TestSlowServer(t *testing.T) {
 	}
 }
 
-// A client that measures its connection with a PING for nearly every message, as grpc-go does, keeps
-// it: through a long stream from the server, a long conversation, and many calls.
+// A client that measures its connection with a PING for nearly every message, as grpc-go does,
+// keeps it: through a long stream from the server, a long conversation, and many calls.
 func TestManyMessages(t *testing.T) {
 	const messages = 3000
 	c := testgrpc.NewTestServiceClient(dial(t, start(t, serve(t)), nil))

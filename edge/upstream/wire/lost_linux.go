@@ -7,9 +7,9 @@ import (
 
 const tcpUserTimeout = 18 // TCP_USER_TIMEOUT (tcp(7))
 
-// LostAfter returns a function for net.Dialer.Control. The system ends the connection when the other
-// end has acknowledged nothing for a time, bytes or, in silence, probes. Otherwise requests would
-// use a lost connection for a quarter of an hour.
+// LostAfter returns a function for net.Dialer.Control. The system ends the connection when the
+// other end has acknowledged nothing for a time, bytes or, in silence, probes. Otherwise requests
+// would use a lost connection for a quarter of an hour.
 func LostAfter(d time.Duration) func(network, address string, c syscall.RawConn) error {
 	return func(network, _ string, c syscall.RawConn) error {
 		if network == "unix" {
