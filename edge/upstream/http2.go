@@ -218,7 +218,8 @@ func (t *attempt) classifyHTTP2(ctx context.Context, err error) (outcome, error)
 
 // endsWithHead reports whether the header fields of a response over HTTP/2 were also its end.
 // Clients of gRPC read the status of such a response from the header fields only if they end the
-// stream.
+// stream. With a Content-Length of 0 net/http does not say how the stream ended; if the fields have
+// the status of a call, it was with them.
 func endsWithHead(resp *http.Response) bool {
-	return resp.ProtoMajor == 2 && resp.ContentLength == 0 && resp.Header.Get("Content-Length") == ""
+	return resp.ProtoMajor == 2 && resp.ContentLength == 0 && (resp.Header.Get("Content-Length") == "" || resp.Header.Get("Grpc-Status") != "")
 }

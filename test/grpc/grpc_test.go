@@ -127,12 +127,13 @@ var tests = []struct {
 }
 
 func TestInterop(t *testing.T) {
-	origin := serve(t)
-	address := start(t, origin)
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.run(t.Context(), testgrpc.NewTestServiceClient(dial(t, address, nil)))
-		})
+	one := start(t, serve(t))
+	for name, address := range map[string]string{"one edge": one, "two edges": start(t, one)} {
+		for _, tt := range tests {
+			t.Run(name+", "+tt.name, func(t *testing.T) {
+				tt.run(t.Context(), testgrpc.NewTestServiceClient(dial(t, address, nil)))
+			})
+		}
 	}
 }
 
@@ -178,7 +179,7 @@ func TestSlowServer(t *testing.T) {
 // keeps it: through a long stream from the server, a long conversation, and many calls.
 func TestManyMessages(t *testing.T) {
 	const messages = 3000
-	c := testgrpc.NewTestServiceClient(dial(t, start(t, serve(t)), nil))
+	c := testgrpc.NewTestServiceClient(dial(t, start(t, start(t, serve(t))), nil))
 	one := []*testgrpc.ResponseParameters{{Size: 100, IntervalUs: 1000}}
 	t.Run("from the server", func(t *testing.T) {
 		stream, err := c.StreamingOutputCall(t.Context(), &testgrpc.StreamingOutputCallRequest{ResponseParameters: slices.Repeat(one, messages)})
