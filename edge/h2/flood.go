@@ -15,7 +15,7 @@ const (
 	bytesPerCredit = 1024
 	// maxEarned is the most credit in all. It is far more, because responses are ahead of the
 	// frames with which a client answers them by all that the windows and the network hold.
-	maxEarned = 1 << 16
+	maxEarned = 1 << 13
 	// creditPerPart is more for each DATA frame that no window has cut short. HAProxy answers it
 	// with two WINDOW_UPDATEs, and a client of gRPC with a PING too, by which it measures the
 	// connection.

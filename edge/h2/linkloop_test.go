@@ -188,6 +188,33 @@ func TestTurnEnds(t *testing.T) {
 	conn.Close()
 }
 
+// A turn handles a bounded number of frames, because each may wake all streams.
+func TestTurnEndsAfterFrames(t *testing.T) {
+	const windows = 5000
+	sent := []byte(Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+	for range windows {
+		sent = append(sent, appendCode(nil, http2.FrameWindowUpdate, 0, 1)...)
+	}
+	socket := &feed{Conn: &script{}, in: sent, room: 1 << 20}
+	link := NewLink(socket, false, nil)
+	link.OnLoop(socket)
+	conn := New(app{}, app{}, Config{}).NewConn(link, link, netip.Addr{})
+	link.TryOnly(true)
+	conn.OnLoop(&idleControl{}, func() {})
+	conn.Start()
+	conn.flood.earn(windows)
+	for again, before := true, conn.sender.window; again; before = conn.sender.window {
+		again = conn.Ready(true, false)
+		if n := conn.sender.window - before; n > turnFrames {
+			t.Fatalf("%d frames in a turn", n)
+		}
+	}
+	if conn.phase.dead != nil || conn.sender.window != ourWindow+windows {
+		t.Errorf("the window is %d, %v", conn.sender.window, conn.phase.dead)
+	}
+	conn.Close()
+}
+
 // A client has the same time for each batch that waits for it, also if the next one has waited
 // behind the last.
 func TestTimeOfEachBatch(t *testing.T) {

@@ -12,9 +12,12 @@ import (
 // what the client does not take, and until it has taken that, no more frames are read and handlers
 // wait.
 
-// turnAnswers is the number of requests after which a turn ends, and other connections have theirs.
-// Bytes of responses (maxBatch) and parts of the input (turnParts) end it too.
-const turnAnswers = 64
+// After so many requests or frames a turn ends, and other connections have theirs. Bytes of
+// responses (maxBatch) and parts of the input (turnParts) end it too.
+const (
+	turnAnswers = 64
+	turnFrames  = 512
+)
 
 // A LoopControl is the part of an event loop that a connection needs.
 type LoopControl interface {
@@ -36,6 +39,7 @@ type loopConn struct {
 	sendBy  time.Time // deadline for the client to take the unsent bytes; zero: there are none
 	until   time.Time // no frames are read before, because the client sends useless ones
 	more    bool      // whole frames wait in c.in
+	frames  int       // handled in this turn
 	turn    bool      // frames may be read although the client takes nothing
 	over    bool
 }
@@ -124,7 +128,7 @@ func (c *Conn) Ready(readable, ending bool) (again bool) {
 
 // turn reads and handles frames, and sends the responses.
 func (c *Conn) turn() (again bool, err error) {
-	for c.answered = 0; ; {
+	for c.answered, c.loop.frames = 0, 0; ; {
 		if !c.loop.more {
 			if c.link.Dry() {
 				break
