@@ -168,7 +168,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
 	}
-	trailer := x.Response.Trailer
+	trailer, abandon := x.Response.Trailer, x.Response.Abandon
 	x.Response.Release()
 	w.WriteHeader(a.status)
 	if a.bodyless {
@@ -181,6 +181,9 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	if conn := quicConnOf(r); a.stream == nil { // otherwise the origin may be the slow side
 		conn.count(0, 1)
 		defer conn.count(0, -1)
+	}
+	if abandon != nil {
+		defer context.AfterFunc(r.Context(), abandon)()
 	}
 	if a.copy(newMinRate(w, s.send), flush) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete

@@ -29,13 +29,24 @@ func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 	}
 	a := replyOf(ctx, &x.Response)
 	head := blockOf(a.status, a.fields)
-	trailer := x.Response.Trailer
+	trailer, abandon := x.Response.Trailer, x.Response.Abandon
 	x.Response.Release()
 	if w.Header(head, a.bodyless) != nil || a.bodyless {
 		return
 	}
 	if a.flush && w.Flush() != nil { // the body may begin much later
 		return
+	}
+	if abandon != nil {
+		ended := make(chan struct{})
+		defer close(ended)
+		go func() {
+			select {
+			case <-ended:
+			case <-w.Gone():
+				abandon()
+			}
+		}()
 	}
 	if a.copy(w, w.Flush) == nil {
 		// Closing the body counts and logs the response, before the client can see its end and
