@@ -98,14 +98,22 @@ func TestHTTP2Origin(t *testing.T) {
 	}
 }
 
-// A response that ends with its header fields does so to the client too: gRPC puts its status
-// there.
+// A response that ends with its header fields does so to the client too, also behind another edge:
+// gRPC puts its status there.
 func TestHeadersOnlyResponse(t *testing.T) {
 	url, _ := newHTTP2Origin(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Length"] = nil // as servers of gRPC, which leave it out
 		w.Header().Set("Grpc-Status", "12")
 	}, false)
-	s := newSecured(t, http.NotFoundHandler(), func(c *Config) { c.ProxyAll = true; c.Origins.Set(url) })
+	inner := newSecured(t, http.NotFoundHandler(), func(c *Config) { c.ProxyAll = true; c.Origins.Set(url) })
+	outer := newSecured(t, http.NotFoundHandler(), func(c *Config) { c.ProxyAll = true; c.Origins.Set("h2c://" + inner.plain) })
+	for name, s := range map[string]*securedTest{"one edge": inner, "two edges": outer} {
+		t.Run(name, func(t *testing.T) { s.endsWithHead(t) })
+	}
+}
+
+func (s *securedTest) endsWithHead(t *testing.T) {
+	t.Helper()
 	c, err := net.Dial("tcp", s.plain)
 	must(t, err)
 	defer c.Close()

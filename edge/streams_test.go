@@ -306,3 +306,41 @@ func TestListsAndTokensOfEveryProtocol(t *testing.T) {
 		}
 	}
 }
+
+// A client that resets its stream ends a stream of events at the origin, although that is silent.
+// Otherwise a connection of HTTP/2 could have no more requests after so many of them, until --idle
+// ends them.
+func TestResetEndsEvents(t *testing.T) {
+	t.Parallel()
+	for _, way := range []string{"h2", "h3", "reference of h2"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			t.Run(way+" "+method, func(t *testing.T) {
+				t.Parallel()
+				var open atomic.Int64
+				s := newSecured(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					open.Add(1)
+					defer open.Add(-1)
+					w.Header().Set("Content-Type", "text/event-stream")
+					w.Header().Set("Cache-Control", "no-store")
+					io.WriteString(w, "data: 1\n\n")
+					http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+				}), append(wayOf[way].changes(), func(c *Config) { c.ProxyAll, c.Idle = true, time.Hour })...)
+				e := s.by(t, way)
+				for range 3 {
+					ctx, cancel := context.WithCancel(t.Context())
+					req, err := http.NewRequestWithContext(ctx, method, "https://edge.test/events", nil)
+					must(t, err)
+					resp, err := e.via.RoundTrip(req)
+					must(t, err)
+					if _, err := io.ReadFull(resp.Body, make([]byte, 9)); err != nil {
+						t.Error(err)
+					}
+					cancel()
+					resp.Body.Close()
+				}
+				settled(t, "the origin has no stream", func() bool { return open.Load() == 0 })
+			})
+		}
+	}
+}

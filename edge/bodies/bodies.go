@@ -101,6 +101,17 @@ func (r *Budget) Release(s *Share) {
 	r.discharge(s.Client, all+own)
 }
 
+// Arrived releases what a Share holds by Reserve, because the request has arrived completely and
+// its bytes are passed on.
+func (r *Budget) Arrived(s *Share) {
+	all := s.all.Swap(0)
+	if r == nil || all == 0 {
+		return
+	}
+	r.used.Add(-all)
+	r.discharge(s.Client, all)
+}
+
 // charge adds n bytes to those that a client holds, unless that exceeds its share.
 func (r *Budget) charge(client netip.Prefix, n int64) bool {
 	r.mu.Lock()

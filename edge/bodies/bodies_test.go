@@ -40,6 +40,24 @@ func TestBudget(t *testing.T) {
 		t.Error("a nil Room refuses")
 	}
 	none.Release(&one)
+	none.Arrived(&one)
+}
+
+// A request that has arrived holds only the bytes that ReserveShare has reserved.
+func TestArrived(t *testing.T) {
+	r := &Budget{Max: 1000, Each: 1000}
+	s := Share{Client: hog}
+	if r.Reserve(&s, 300) != nil || r.ReserveShare(&s, 100) != nil {
+		t.Fatal("no room")
+	}
+	r.Arrived(&s)
+	r.Arrived(&s)
+	if r.Used() != 0 || r.Held(hog) != 100 {
+		t.Errorf("%d bytes used, %d held", r.Used(), r.Held(hog))
+	}
+	if r.Release(&s); r.Held(hog) != 0 {
+		t.Errorf("%d bytes held at the end", r.Held(hog))
+	}
 }
 
 var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2001:db8::/64")

@@ -107,6 +107,9 @@ type Upload struct {
 	Length    int64       // as announced; -1: unknown
 	Expects   bool        // the client waits for a 100, which the first Read sends
 	Whole     func() bool // reports whether all of it has arrived
+	// Relax lets the client pause for a time between two parts, instead of the time that it has for
+	// all of them; nil: it can't.
+	Relax func(pause time.Duration)
 }
 
 // Scheme returns the scheme of the request's address: https over TLS, else http.

@@ -21,6 +21,9 @@ type Response struct {
 	// the connection, and returns when the tunnel has ended. nil: the response is no 101. If the
 	// adapter can't send the head, it calls Tunnel with nil.
 	Tunnel func(client TunnelEnd)
+	// Abandon ends the body while it is being read, on any goroutine, because the client has left.
+	// nil: only its end or an error ends it.
+	Abandon func()
 }
 
 // A TunnelEnd is the client's end of a tunnel.

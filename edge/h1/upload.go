@@ -277,10 +277,16 @@ func (u *Upload) took(n int) {
 	switch u.left -= int64(n); {
 	case u.left > 0:
 	case u.length >= 0:
-		u.whole.Store(true)
+		u.arrived()
 	default:
 		u.state = afterData
 	}
+}
+
+// arrived records that all of the body was read, which makes room for other bodies.
+func (u *Upload) arrived() {
+	u.c.limits.Bodies.Arrived(&u.c.share)
+	u.whole.Store(true)
 }
 
 // line takes the next line. It is not ok if the line is incomplete.
@@ -321,7 +327,7 @@ func (u *Upload) size(line []byte) error {
 // or names its host belongs into no trailer (RFC 9110, section 6.5.1).
 func (u *Upload) trailerField(line []byte) error {
 	if len(line) == 0 {
-		u.whole.Store(true)
+		u.arrived()
 		return nil
 	}
 	name, value, ok := bytes.Cut(line, []byte(":"))

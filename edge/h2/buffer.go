@@ -52,14 +52,14 @@ func (in *input) empty() bool { return in.buffer == nil || in.r == len(*in.buffe
 // rest returns the bytes that are not handled yet. It may be called only if there is a buffer.
 func (in *input) rest() []byte { return (*in.buffer)[in.r:] }
 
-// read reads more bytes after the rest, which moves.
-func (in *input) read(from io.Reader) error {
+// read reads more bytes from a connection over link, after the rest, which moves.
+func (in *input) read(rw io.Reader, link *Link) error {
 	if in.buffer == nil {
 		in.buffer = inBuffers.take()
 	}
 	b := (*in.buffer)[:cap(*in.buffer)]
 	have := copy(b, (*in.buffer)[in.r:])
-	n, err := from.Read(b[have:])
+	n, err := link.ReadOver(rw, b[have:])
 	*in.buffer, in.r = b[:have+n], 0
 	if n > 0 {
 		return nil

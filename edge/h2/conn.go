@@ -169,7 +169,7 @@ func (c *Conn) fill() error {
 			return err
 		}
 	}
-	return c.in.read(c.rw)
+	return c.in.read(c.rw, c.link)
 }
 
 // rest frees the memory that is not needed until the next frame.

@@ -7,10 +7,19 @@ import (
 )
 
 const (
-	maxCredit         = 1000 // useless frames at once
+	maxCredit         = 1000 // useless frames at once, besides those that responses give credit for
 	creditPerSecond   = 100  // more for each second
 	creditPerResponse = 4    // more for each response, which may need WINDOW_UPDATE and RST_STREAM
-	bytesPerCredit    = 4096 // bytes of bodies that give one more
+	// bytesPerCredit is the number of bytes of bodies that give one more. Go's client sends two
+	// WINDOW_UPDATEs for each 4 KiB that are read.
+	bytesPerCredit = 1024
+	// maxEarned is the most credit in all. It is far more, because responses are ahead of the
+	// frames with which a client answers them by all that the windows and the network hold.
+	maxEarned = 1 << 13
+	// creditPerPart is more for each DATA frame that no window has cut short. HAProxy answers it
+	// with two WINDOW_UPDATEs, and a client of gRPC with a PING too, by which it measures the
+	// connection.
+	creditPerPart = 8
 
 	// afterUseless is the credit that a client may waste without earning any before its frames are
 	// read with pauses. A pause lasts pausePerCredit for each credit wasted, and maxPause at most.
@@ -34,6 +43,7 @@ type flood struct {
 	since   time.Time
 	useless int // credit wasted in excess of the credit earned, for pause
 	frames  int // useless frames since the last pause
+	sent    int // bytes of bodies that have not given credit yet
 }
 
 func (f *flood) begin() { f.left = maxCredit }
@@ -55,8 +65,15 @@ func (f *flood) spend(n int, now time.Time) error {
 
 // earn adds n to the credit.
 func (f *flood) earn(n int) {
-	f.left = min(f.left+n, maxCredit)
+	f.left = min(f.left+n, maxEarned)
 	f.useless = max(f.useless-n, 0)
+}
+
+// earnBytes adds the credit for n bytes of bodies.
+func (f *flood) earnBytes(n int) {
+	f.sent += n
+	f.earn(f.sent / bytesPerCredit)
+	f.sent %= bytesPerCredit
 }
 
 // waste counts n towards the pauses. WINDOW_UPDATE does not count, because some clients send two

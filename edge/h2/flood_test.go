@@ -110,3 +110,78 @@ func TestNoPauseForWindows(t *testing.T) {
 		}
 	})
 }
+
+// A talker is an app that answers /talk with many small messages, each of which it sends at once.
+type talker struct{ app }
+
+func (a talker) Handle(w *Writer, r *Request) {
+	if r.Path != "/talk" {
+		a.app.Handle(w, r)
+		return
+	}
+	w.Header(AppendStatus(nil, 200), false)
+	for range 2000 {
+		if _, err := w.Write(text(100)); err != nil || w.Flush() != nil {
+			return
+		}
+	}
+	w.End()
+}
+
+// Clients answer DATA with frames without content: Go's with two WINDOW_UPDATEs for each 4 KiB that
+// are read, HAProxy with two for each frame, those of gRPC with a WINDOW_UPDATE and a PING. They
+// have to wait for nothing, and keep their connections.
+func TestNoPauseForResponses(t *testing.T) {
+	two := func(p *peer, id uint32, n int) {
+		p.WriteWindowUpdate(0, uint32(n))
+		p.WriteWindowUpdate(id, uint32(n))
+	}
+	slowly := func(p *peer, id uint32, n int) {
+		for ; n > 0; n -= 4096 {
+			two(p, id, min(n, 4096))
+		}
+	}
+	for name, tt := range map[string]struct {
+		path   string
+		answer func(p *peer, id uint32, n int)
+		pings  bool // with a PING for each message, when the one before has its reply
+	}{
+		"two windows for each 4 KiB of a long response":  {"/bytes/1000000", slowly, false},
+		"two windows for each 4 KiB of a ready response": {"/ready/1000000", slowly, false},
+		"two windows for each message":                   {"/talk", two, false},
+		"two windows and a ping for each message":        {"/talk", two, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := New(app{}, talker{}, Config{})
+			p := connect(t, server)
+			pinging := false
+			for range 8 {
+				id := p.openStream("GET", tt.path, true)
+				p.until(func(f http2.Frame) bool {
+					if ping, ok := f.(*http2.PingFrame); ok && ping.IsAck() {
+						pinging = false
+					}
+					d, ok := f.(*http2.DataFrame)
+					if ok && len(d.Data()) > 0 {
+						if tt.pings && !pinging {
+							pinging = true
+							p.WritePing(false, [8]byte{})
+						}
+						tt.answer(p, id, len(d.Data()))
+					}
+					return ok && d.StreamEnded()
+				})
+			}
+			p.pings(1) // the server has read all of the frames
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			for c := range server.conns {
+				c.mu.Lock()
+				if c.flood.useless > afterUseless {
+					t.Errorf("%d useless frames, so that the client has to wait", c.flood.useless)
+				}
+				c.mu.Unlock()
+			}
+		})
+	}
+}

@@ -102,14 +102,16 @@ var errClosed = errors.New("the stream has ended")
 // responses can be written first.
 func (c *Conn) frames() (more bool, err error) {
 	for c.in.buffer != nil {
-		if c.out.size() > 2*maxBatch || c.loop != nil && c.answered >= turnAnswers {
+		if c.out.size() > 2*maxBatch || c.loop != nil && (c.answered >= turnAnswers || c.loop.frames >= turnFrames) {
 			return true, nil
 		}
 		f, size, whole, err := cutFrame(c.in.rest())
 		if err != nil || !whole {
 			return false, err
 		}
-		c.in.r += size
+		if c.in.r += size; c.loop != nil {
+			c.loop.frames++
+		}
 		err = c.frame(f)
 		if se, ok := errors.AsType[*streamError](err); ok {
 			err = c.resetStream(se.stream, se.code)

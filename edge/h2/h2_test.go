@@ -327,6 +327,13 @@ func TestFloods(t *testing.T) {
 				return p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: uint32(i % 2)})
 			})
 		}, http2.ErrCodeEnhanceYourCalm},
+		"bytes one by one": {func(p *peer) {
+			id := p.openStream("GET", "/bytes/1000000", true)
+			p.repeat(70_000, func(int) error {
+				p.WriteWindowUpdate(0, 1)
+				return p.WriteWindowUpdate(id, 1)
+			})
+		}, http2.ErrCodeEnhanceYourCalm},
 		"a window too large": {func(p *peer) {
 			p.repeat(2, func(int) error { return p.WriteWindowUpdate(0, 1<<31-1) })
 		}, http2.ErrCodeFlowControl},
@@ -515,6 +522,33 @@ func TestClientTableSize(t *testing.T) {
 				tt.long = tt.long[1:]
 			}
 		})
+	}
+}
+
+// A reader reads the bodies of requests while they arrive.
+type reader struct{ app }
+
+func (reader) Handle(w *Writer, r *Request) {
+	if r.Upload != nil {
+		io.Copy(io.Discard, r.Upload)
+	}
+	w.Header(AppendStatus(nil, 200), true)
+}
+
+// A 100 is a header block too, so it acknowledges the size of the client's table if it is the
+// first.
+func TestClientTableSizeBeforeContinue(t *testing.T) {
+	for _, uploads := range []bool{false, true} {
+		p := connect(t, New(reader{}, reader{}, Config{Uploads: uploads}), http2.Setting{ID: http2.SettingHeaderTableSize, Val: 1000})
+		p.ReadMetaHeaders = nil
+		id := p.openStream("POST", "/", false, "expect", "100-continue")
+		for i, acked := range []bool{true, false} {
+			h := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.HeadersFrame); return ok }).(*http2.HeadersFrame)
+			if block := h.HeaderBlockFragment(); (block[0] == 0x20) != acked {
+				t.Errorf("uploads %v: block %d begins with %x", uploads, i, block[0])
+			}
+			p.WriteData(id, true, []byte("body"))
+		}
 	}
 }
 

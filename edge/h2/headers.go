@@ -272,7 +272,7 @@ func (c *Conn) answerReady(stream uint32) (bool, error) {
 	if c.sender.allowsNew(length) {
 		putHead(dst[body:], length, http2.FrameData, http2.FlagDataEndStream, stream)
 		c.sender.window -= int64(length)
-		c.flood.earn(length / bytesPerCredit)
+		c.flood.earnBytes(length)
 		*out = dst
 		return true, nil
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"golang.org/x/net/http2"
 )
 
 const linkBuffer = 16 << 10
@@ -15,8 +17,8 @@ const linkBuffer = 16 << 10
 // is something in it, and passes TLS one record at a time, so that it knows whether another whole
 // record is buffered. It can gather the writes of TLS (cork).
 //
-// On an event loop no call waits: Read returns ErrWait, and Write keeps the bytes that
-// there is no room for.
+// On an event loop no call waits: Read returns ErrWait, also at the end of a turn, and Write keeps
+// the bytes that there is no room for.
 type Link struct {
 	net.Conn
 	socket socket
@@ -27,6 +29,7 @@ type Link struct {
 	header int // bytes of a record's header passed on
 	length int // of the record, according to the header so far
 	left   int // bytes of the record not passed on yet
+	parts  parts
 
 	mu      sync.Mutex // TLS may reply to a key update while another goroutine writes
 	corked  bool
@@ -56,8 +59,16 @@ func (l *Link) NetConn() net.Conn { return l.Conn }
 
 // Read returns buffered bytes, of TLS no more than one record.
 func (l *Link) Read(p []byte) (int, error) {
+	begins := l.header == 0 && l.left == 0
+	if begins && l.loop.on.Load() && l.parts.turn >= turnParts {
+		return 0, ErrWait
+	}
 	if err := l.Wait(); err != nil {
 		return 0, err
+	}
+	if begins {
+		l.parts.turn++
+		l.parts.all++
 	}
 	b := (*l.in)[l.r:l.w]
 	if l.tls {
@@ -91,6 +102,42 @@ func (l *Link) record(b []byte, most int) int {
 }
 
 const recordHeader = 5
+
+// parts counts the parts in which a link passes bytes on: the records of TLS, or without TLS the
+// reads.
+type parts struct {
+	turn    int    // since the last event, on an event loop
+	all     uint64 // ever
+	useless int    // records without data, in excess of those with data
+}
+
+const (
+	// turnParts bounds the parts of a turn. A record may have a single byte, or none and change the
+	// keys, which costs much more: without a limit, a client that sends faster than the loop reads
+	// would have it alone.
+	turnParts = 64
+	// maxUseless is the number of records without data that a client may send, besides one for each
+	// record with data. Clients change their keys after millions of records.
+	maxUseless = 100
+)
+
+// ReadOver reads from a connection over l, such as one of TLS. It fails if most records of the
+// client have no data, like those that change keys.
+func (l *Link) ReadOver(over io.Reader, p []byte) (int, error) {
+	before := l.parts.all
+	n, err := over.Read(p)
+	if !l.tls {
+		return n, err
+	}
+	l.parts.useless += int(l.parts.all - before)
+	if n > 0 { // one of them had data, and earns another one
+		l.parts.useless = max(0, l.parts.useless-2)
+	}
+	if l.parts.useless > maxUseless {
+		return 0, connectionError(http2.ErrCodeEnhanceYourCalm, "too many TLS records without data")
+	}
+	return n, err
+}
 
 // Wait waits until there is something to read. Until then it holds no buffer.
 func (l *Link) Wait() error {
@@ -237,8 +284,9 @@ type linkLoop struct {
 	ending bool // the peer may have sent its last byte, which no other event announces
 }
 
-// ErrWait is the error of a Read that would have to wait for an event. crypto/tls goes on where it
-// was with the next Read, because the error is temporary.
+// ErrWait is the error of a Read that would have to wait for an event or, if the link is not dry,
+// for the next turn. crypto/tls goes on where it was with the next Read, because the error is
+// temporary.
 var ErrWait error = waitError{}
 
 type waitError struct{}
@@ -255,14 +303,15 @@ func (l *Link) OnLoop(s LoopSocket) { l.loop.socket = s }
 // Link may call it. It returns the mode before.
 func (l *Link) TryOnly(on bool) (before bool) {
 	if before = l.loop.on.Swap(on); before != on {
-		l.loop.dry, l.loop.ending = false, false
+		l.loop.dry, l.loop.ending, l.parts.turn = false, false, 0
 	}
 	return before
 }
 
 // Event records an event of the socket. The end of the stream may follow the bytes of an event that
-// is ending.
+// is ending. The turn of the connection begins.
 func (l *Link) Event(readable, ending bool) {
+	l.parts.turn = 0
 	if readable {
 		l.loop.dry = false
 	}

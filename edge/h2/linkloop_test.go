@@ -75,15 +75,15 @@ func TestLinkOnLoop(t *testing.T) {
 }
 
 // overTLS returns both ends of a connection after the handshake. Afterwards the client's bytes are
-// recorded, if the recorder is on.
-func overTLS(t *testing.T, cert tls.Certificate, version uint16) (socket *feed, link *Link, server, client *tls.Conn, recorded *recorder) {
+// recorded, if the recorder is on. keys gets the client's key log; nil: there is none.
+func overTLS(t *testing.T, cert tls.Certificate, version uint16, keys io.Writer) (socket *feed, link *Link, server, client *tls.Conn, recorded *recorder) {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() {
 		ours.Close()
 		theirs.Close()
 	})
 	recorded = &recorder{Conn: theirs}
-	client = tls.Client(recorded, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
+	client = tls.Client(recorded, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version, KeyLogWriter: keys})
 	socket = &feed{Conn: ours}
 	link = NewLink(socket, true, nil)
 	link.OnLoop(socket)
@@ -102,7 +102,7 @@ func overTLS(t *testing.T, cert tls.Certificate, version uint16) (socket *feed, 
 // testSplit sends three records, split after so many bytes, and a response. It returns the number
 // of bytes of the records.
 func testSplit(t *testing.T, cert tls.Certificate, version uint16, split int) int {
-	socket, link, server, client, recorded := overTLS(t, cert, version)
+	socket, link, server, client, recorded := overTLS(t, cert, version, nil)
 	recorded.on = true
 	words := []string{"one", strings.Repeat("two ", 20), "three"}
 	for _, word := range words {
@@ -167,7 +167,7 @@ func TestTurnEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket, link, server, client, recorded := overTLS(t, cert, tls.VersionTLS13)
+	socket, link, server, client, recorded := overTLS(t, cert, tls.VersionTLS13, nil)
 	recorded.on = true
 	io.WriteString(client, Preface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x40\x00\xff\x00\x00\x00\x00\x00")
 	for range 10_000 {
@@ -184,6 +184,33 @@ func TestTurnEnds(t *testing.T) {
 	}
 	if len(socket.in) > 0 || turns < 10 {
 		t.Errorf("%d turns read all but %d of %d bytes", turns, len(socket.in), len(recorded.sent))
+	}
+	conn.Close()
+}
+
+// A turn handles a bounded number of frames, because each may wake all streams.
+func TestTurnEndsAfterFrames(t *testing.T) {
+	const windows = 5000
+	sent := []byte(Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+	for range windows {
+		sent = append(sent, appendCode(nil, http2.FrameWindowUpdate, 0, 1)...)
+	}
+	socket := &feed{Conn: &script{}, in: sent, room: 1 << 20}
+	link := NewLink(socket, false, nil)
+	link.OnLoop(socket)
+	conn := New(app{}, app{}, Config{}).NewConn(link, link, netip.Addr{})
+	link.TryOnly(true)
+	conn.OnLoop(&idleControl{}, func() {})
+	conn.Start()
+	conn.flood.earn(windows)
+	for again, before := true, conn.sender.window; again; before = conn.sender.window {
+		again = conn.Ready(true, false)
+		if n := conn.sender.window - before; n > turnFrames {
+			t.Fatalf("%d frames in a turn", n)
+		}
+	}
+	if conn.phase.dead != nil || conn.sender.window != ourWindow+windows {
+		t.Errorf("the window is %d, %v", conn.sender.window, conn.phase.dead)
 	}
 	conn.Close()
 }

@@ -12,12 +12,11 @@ import (
 // what the client does not take, and until it has taken that, no more frames are read and handlers
 // wait.
 
-// After so many requests, reads or bytes of responses (maxBatch) a turn ends, and other connections
-// have theirs. A read returns a record of TLS, which may have a single byte: without a limit, a
-// client that sends faster than the loop reads would have it alone.
+// After so many requests or frames a turn ends, and other connections have theirs. Bytes of
+// responses (maxBatch) and parts of the input (turnParts) end it too.
 const (
 	turnAnswers = 64
-	turnReads   = 64
+	turnFrames  = 512
 )
 
 // A LoopControl is the part of an event loop that a connection needs.
@@ -40,6 +39,7 @@ type loopConn struct {
 	sendBy  time.Time // deadline for the client to take the unsent bytes; zero: there are none
 	until   time.Time // no frames are read before, because the client sends useless ones
 	more    bool      // whole frames wait in c.in
+	frames  int       // handled in this turn
 	turn    bool      // frames may be read although the client takes nothing
 	over    bool
 }
@@ -128,16 +128,12 @@ func (c *Conn) Ready(readable, ending bool) (again bool) {
 
 // turn reads and handles frames, and sends the responses.
 func (c *Conn) turn() (again bool, err error) {
-	reads := 0
-	for c.answered = 0; ; {
+	for c.answered, c.loop.frames = 0, 0; ; {
 		if !c.loop.more {
 			if c.link.Dry() {
 				break
 			}
-			if reads++; reads > turnReads {
-				return true, c.flush()
-			}
-			if err = c.in.read(c.rw); err == ErrWait {
+			if err = c.in.read(c.rw, c.link); err == ErrWait {
 				break
 			}
 			if err != nil {
@@ -167,7 +163,7 @@ func (c *Conn) turn() (again bool, err error) {
 		c.in.release()
 		c.rest()
 	}
-	return false, c.flush()
+	return !c.link.Dry(), c.flush()
 }
 
 // flushNow sends the bytes that the client has not taken, and then the waiting frames.

@@ -2,6 +2,7 @@ package h2
 
 import (
 	"bytes"
+	"io"
 	"net/netip"
 	"strings"
 	"testing"
@@ -177,6 +178,37 @@ func TestFullRoom(t *testing.T) {
 	p.openStream("GET", "/wait", true, "long", strings.Repeat("a", 9000))
 	if refused := p.seen(); len(refused) > 0 {
 		t.Errorf("a complete request: %v", refused)
+	}
+}
+
+// A talkative handler reads a request to its end, and then sends its response for a long time.
+type talkative struct{ app }
+
+func (a talkative) Handle(w *Writer, r *Request) {
+	if r.Refuse != 0 {
+		w.Header(AppendStatus(nil, r.Refuse), true)
+		return
+	}
+	io.Copy(io.Discard, r.Upload)
+	w.Header(AppendStatus(nil, 200), false)
+	w.Flush()
+	<-a.wait
+	w.End()
+}
+
+// A request that has arrived makes room for others, however long its response lasts: calls of gRPC
+// announce no length, and may last for hours.
+func TestArrivedUploads(t *testing.T) {
+	a := talkative{newApp()}
+	defer close(a.wait)
+	p := connect(t, New(a, a, Config{Uploads: true, Bodies: &bodies.Budget{Max: 2 * uploadCosts, Each: 1 << 30}}))
+	for i := range 10 {
+		id := p.openStream("POST", "/", false)
+		p.WriteData(id, true, []byte("message"))
+		f := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
+		if status := f.(*http2.MetaHeadersFrame).PseudoValue("status"); status != "200" {
+			t.Fatalf("request %d: %s", i, status)
+		}
 	}
 }
 

@@ -93,6 +93,9 @@ func (s *stream) stop() {
 	}
 }
 
+// short reports whether less of the request's body has arrived than was announced.
+func (s *stream) short() bool { return s.received < s.length }
+
 // add registers a stream.
 func (c *Conn) add(id uint32) *stream {
 	s := &stream{id: id, window: c.sender.initial, began: c.now, length: -1, credit: ourWindow, urgency: defaultUrgency,
@@ -167,7 +170,7 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 		s.request.Refuse = http.StatusRequestEntityTooLarge
 	case ends:
 	case q.expects:
-		c.out.append(appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, AppendStatus(nil, http.StatusContinue)...))
+		c.sendContinue(id)
 		return nil
 	default:
 		return nil
@@ -287,10 +290,10 @@ func (c *Conn) complete(s *stream) error {
 		s.tunnel.wake()
 		return nil
 	}
-	if s.length >= 0 && s.received != s.length {
+	if s.short() && (s.upload == nil || !s.headersSent) {
 		return reset(s.id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
 	}
-	if s.upload != nil {
+	if s.upload != nil { // a short one, such as curl's after an error, fails, and not the response
 		s.upload.wake()
 	}
 	if s.request != nil {
@@ -409,7 +412,7 @@ func (c *Conn) sendData(s *stream, b []byte, last bool) {
 		flags = http2.FlagDataEndStream
 	}
 	c.sender.sent(s, len(b))
-	c.flood.earn(len(b) / bytesPerCredit)
+	c.flood.earnBytes(len(b))
 	var head [frameHead]byte
 	putHead(head[:], len(b), http2.FrameData, flags, s.id)
 	c.out.append(head[:])
@@ -506,7 +509,7 @@ func (c *Conn) discard(id uint32, n int, ends bool) error {
 		return nil
 	}
 	s.received += int64(n)
-	if s.length >= 0 && (s.received > s.length || ends && s.received < s.length) {
+	if s.length >= 0 && s.received > s.length {
 		return reset(id, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
 	}
 	if ends {

@@ -3,8 +3,13 @@ package h2
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -76,6 +81,84 @@ func TestLateTrailersOfAnEndedStream(t *testing.T) {
 	}
 }
 
+// A patient handler lets its client pause for eleven minutes.
+type patient struct{ app }
+
+func (patient) Handle(w *Writer, r *Request) {
+	r.Upload.Relax(11 * time.Minute)
+	n, err := io.Copy(io.Discard, r.Upload)
+	w.Header(AppendField(AppendStatus(nil, 200), "Says", fmt.Sprint(n, err)), true)
+}
+
+// A client may pause in its request if the handler says so, for as long as it says.
+func TestRelaxedUpload(t *testing.T) {
+	for pause, want := range map[time.Duration]string{10 * time.Minute: "12 <nil>", 12 * time.Minute: "0 i/o timeout"} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			done := make(chan struct{})
+			go func() {
+				serveConn(New(app{}, patient{}, Config{Uploads: true}), ours, nil, netip.Prefix{}, nil)
+				close(done)
+			}()
+			q := newQueue(theirs)
+			p := dial(t, q)
+			id := p.openStream(http.MethodPost, "/", false)
+			go p.repeat(4, func(n int) error {
+				time.Sleep(pause)
+				return p.WriteData(id, n == 3, []byte("one"))
+			})
+			f := p.until(func(f http2.Frame) bool { h, ok := f.(*http2.MetaHeadersFrame); return ok && h.StreamEnded() })
+			if says := f.(*http2.MetaHeadersFrame).RegularFields(); len(says) != 1 || says[0].Value != want {
+				t.Errorf("pauses of %v: %v", pause, says)
+			}
+			theirs.Close()
+			<-done
+			close(q.closed)
+			time.Sleep(time.Hour) // lets other goroutines finish writing
+		})
+	}
+}
+
+// A refuser begins its response, and ends it when no more of the request's body arrives.
+type refuser struct {
+	app
+	ended chan error
+}
+
+func (a refuser) Handle(w *Writer, r *Request) {
+	w.Header(AppendStatus(nil, 413), false)
+	w.Flush()
+	_, err := io.Copy(io.Discard, r.Upload)
+	a.ended <- err
+	w.Write([]byte("too large"))
+	w.End()
+}
+
+// A client that stops its upload when the response begins, as curl does after an error, gets the
+// whole response, although it has sent less than it had announced. Before the response begins that
+// is an error.
+func TestUploadStopsAtTheResponse(t *testing.T) {
+	a := refuser{ended: make(chan error, 1)}
+	p := connect(t, New(a, a, Config{Uploads: true}))
+	id := p.openStream(http.MethodPut, "/", false, "content-length", "100000")
+	p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok })
+	p.WriteData(id, true, []byte("the beginning"))
+	var got strings.Builder
+	p.until(func(f http2.Frame) bool {
+		if r, ok := f.(*http2.RSTStreamFrame); ok {
+			t.Fatalf("a reset instead of the response: %v", r.ErrCode)
+		}
+		d, ok := f.(*http2.DataFrame)
+		if ok {
+			got.Write(d.Data())
+		}
+		return ok && d.StreamEnded()
+	})
+	if err := <-a.ended; err != io.ErrUnexpectedEOF || got.String() != "too large" {
+		t.Errorf("%q after %v", got.String(), err)
+	}
+}
+
 // What a client sends on a stream after the end of the response is checked as before it, so that no
 // result depends on which of the two is first.
 func TestFramesAfterTheResponse(t *testing.T) {
@@ -112,8 +195,8 @@ func TestFramesAfterTheResponse(t *testing.T) {
 			trailers(p, id, "x-trailer", true)
 		}, "", ""},
 		"too much":                {func(p *peer, id uint32) { p.WriteData(id, false, []byte("seven..")) }, rst(protocol), ""},
-		"too little":              {func(p *peer, id uint32) { p.WriteData(id, true, []byte("one")) }, rst(protocol), ""},
-		"too little, by trailers": {func(p *peer, id uint32) { trailers(p, id, "x-trailer", true) }, rst(protocol), ""},
+		"too little":              {func(p *peer, id uint32) { p.WriteData(id, true, []byte("one")) }, "", ""},
+		"too little, by trailers": {func(p *peer, id uint32) { trailers(p, id, "x-trailer", true) }, "", ""},
 		"trailers without an end": {func(p *peer, id uint32) { trailers(p, id, "x-trailer", false) }, rst(protocol), ""},
 		"malformed trailers":      {func(p *peer, id uint32) { trailers(p, id, ":path", true) }, rst(protocol), ""},
 		"DATA after the end": {func(p *peer, id uint32) {

@@ -6,8 +6,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/iconedge/iconedge/edge/bodies"
 )
 
@@ -34,7 +32,8 @@ type Upload struct {
 	unread  int64 // bytes that the client sent, with padding, and for which its window is closed
 	waits   waits // of Read for the client
 	expects bool
-	expired bool // the client took too long
+	expired bool          // the client took too long
+	pause   time.Duration // that the client may make; 0: it has a time for the whole body
 	trailer []Field
 }
 
@@ -75,7 +74,15 @@ func (u *Upload) wake() {
 func (u *Upload) Whole() bool {
 	u.c.mu.Lock()
 	defer u.c.mu.Unlock()
-	return u.s.whole
+	return u.s.whole && !u.s.short()
+}
+
+// Relax lets the client pause for a time between two parts, instead of the time that it has for the
+// whole body.
+func (u *Upload) Relax(pause time.Duration) {
+	u.c.mu.Lock()
+	defer u.c.mu.Unlock()
+	u.pause = pause
 }
 
 // Trailer returns the trailer fields, after Read has returned io.EOF.
@@ -105,6 +112,10 @@ func (u *Upload) Read(p []byte) (int, error) {
 		}
 		if u.s.whole {
 			u.buffer = nil
+			if u.s.short() {
+				return 0, u.cutShort()
+			}
+			u.c.srv.config.Bodies.Arrived(&u.s.held)
 			return 0, io.EOF
 		}
 		if err := u.wait(); err != nil {
@@ -112,6 +123,23 @@ func (u *Upload) Read(p []byte) (int, error) {
 		}
 	}
 }
+
+// cutShort returns the error of a body that its client has not sent to the end, because the
+// response has begun. It waits for the end of the response, at most for shortFor, because the error
+// ends the request to the origin.
+func (u *Upload) cutShort() error {
+	u.c.mu.Unlock()
+	defer u.c.mu.Lock()
+	timer := time.NewTimer(shortFor)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-u.s.gone:
+	}
+	return io.ErrUnexpectedEOF
+}
+
+const shortFor = time.Second
 
 // returnWindow lets the client send more, when the handler has read enough.
 func (u *Upload) returnWindow() error {
@@ -129,7 +157,7 @@ func (u *Upload) returnWindow() error {
 func (u *Upload) wait() error {
 	if u.expects && !u.s.headersSent {
 		u.expects = false
-		u.c.out.append(appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, u.s.id, AppendStatus(nil, http.StatusContinue)...))
+		u.c.sendContinue(u.s.id)
 		if err := u.c.flush(); err != nil {
 			return err
 		}
@@ -148,5 +176,8 @@ func (u *Upload) wait() error {
 // late reports whether the client takes too long. Only the time in which the handler waits for it
 // counts.
 func (u *Upload) late(cfg Config, now time.Time) bool {
+	if u.pause > 0 {
+		return !u.expired && !u.waits.since.IsZero() && now.Sub(u.waits.since) > u.pause
+	}
 	return !u.expired && u.waits.sum(now) > cfg.Receive*time.Duration(1+u.s.received/timeoutUnit)
 }

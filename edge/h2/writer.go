@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"net/http"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -23,8 +24,13 @@ func (w *Writer) Interim(block []byte) error {
 	if err := w.failed(); err != nil || w.s.headersSent {
 		return err
 	}
-	w.headers(block, 0)
+	c.sendHeaders(w.s.id, block, 0)
 	return c.flush()
+}
+
+// sendContinue sends the 100 that the client of a stream waits for before it sends the body.
+func (c *Conn) sendContinue(stream uint32) {
+	c.sendHeaders(stream, AppendStatus(nil, http.StatusContinue), 0)
 }
 
 // Header sends the header block of the response, made with AppendStatus and AppendField. end means
@@ -41,7 +47,7 @@ func (w *Writer) Header(block []byte, end bool) error {
 	if end {
 		flags = http2.FlagHeadersEndStream
 	}
-	w.headers(block, flags)
+	c.sendHeaders(w.s.id, block, flags)
 	w.s.headersSent = true
 	w.s.began = time.Now()
 	c.flood.earn(creditPerResponse)
@@ -51,19 +57,18 @@ func (w *Writer) Header(block []byte, end bool) error {
 	return nil
 }
 
-// headers appends a header block, in as many frames as it needs.
-func (w *Writer) headers(block []byte, flags http2.Flags) {
-	c := w.c
+// sendHeaders appends a header block of a stream, in as many frames as it needs.
+func (c *Conn) sendHeaders(stream uint32, block []byte, flags http2.Flags) {
 	if c.encoder.shrunk {
 		block = append(c.encoder.begin(nil), block...)
 		c.encoder.begun()
 	}
 	kind := http2.FrameHeaders
 	for len(block) > maxFrame {
-		c.out.append(appendFrame(nil, kind, flags, w.s.id, block[:maxFrame]...))
+		c.out.append(appendFrame(nil, kind, flags, stream, block[:maxFrame]...))
 		kind, flags, block = http2.FrameContinuation, 0, block[maxFrame:]
 	}
-	c.out.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, w.s.id, block...))
+	c.out.append(appendFrame(nil, kind, flags|http2.FlagHeadersEndHeaders, stream, block...))
 }
 
 // Write sends a part of the body as the windows allow. The client gets it when Flush or End is
@@ -88,6 +93,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 				return written, err
 			}
 			continue
+		}
+		if n == min(maxFrame, len(p)-written) {
+			c.flood.earn(creditPerPart)
 		}
 		c.sendData(w.s, p[written:written+n], false)
 		if written += n; c.out.size() > maxBatch {
@@ -140,7 +148,7 @@ func (w *Writer) Trailer(block []byte) error {
 	if err := w.failed(); err != nil || len(block) == 0 {
 		return err
 	}
-	w.headers(block, http2.FlagHeadersEndStream)
+	w.c.sendHeaders(w.s.id, block, http2.FlagHeadersEndStream)
 	return w.end()
 }
 

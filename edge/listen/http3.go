@@ -116,6 +116,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if s.room.Reserve(&held, uploadCosts) != nil {
 			q.Refuse = http.StatusServiceUnavailable
 		}
+		upload.arrived = func() { s.room.Arrived(&held) }
 		s.answer(w, r, q, upload)
 		return
 	}
@@ -148,7 +149,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	x.Interims.Send = func(i exchange.Interim) { sendInterim(w, i) }
 	if upload != nil {
 		x.Interims.Send = func(i exchange.Interim) { upload.interim(w, i) }
-		x.Upload = &exchange.Upload{Reader: upload, Length: upload.length, Expects: upload.expects, Whole: upload.whole.Load}
+		x.Upload = &exchange.Upload{Reader: upload, Length: upload.length, Expects: upload.expects, Whole: upload.whole.Load, Relax: upload.relax}
 		x.Body = func() []byte { return beginning(upload) }
 		x.Trailer = func() []byte { return linesOf(appendFields(nil, r.Trailer)) }
 		defer upload.finish()
@@ -167,7 +168,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	for name, value := range a.fields {
 		w.Header().Add(string(name), string(value))
 	}
-	trailer := x.Response.Trailer
+	trailer, abandon := x.Response.Trailer, x.Response.Abandon
 	x.Response.Release()
 	w.WriteHeader(a.status)
 	if a.bodyless {
@@ -180,6 +181,9 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	if conn := quicConnOf(r); a.stream == nil { // otherwise the origin may be the slow side
 		conn.count(0, 1)
 		defer conn.count(0, -1)
+	}
+	if abandon != nil {
+		defer context.AfterFunc(r.Context(), abandon)()
 	}
 	if a.copy(newMinRate(w, s.send), flush) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete
@@ -250,20 +254,22 @@ type upload struct {
 	length  int64 // as announced; -1: unknown
 	expects bool  // the client waits for a 100
 
-	from   io.Reader
-	rate   *minRate
-	conn   *quicConn // nil: not over QUIC
-	ask    func()    // sends a 100; nil: the server does so itself
-	whole  atomic.Bool
-	mu     sync.Mutex // held while a 100 is written
-	begun  bool       // the response has begun
-	closed bool       // the handler has returned, so the body must not be read
+	from    io.Reader
+	rate    *minRate
+	conn    *quicConn // nil: not over QUIC
+	ask     func()    // sends a 100; nil: the server does so itself
+	whole   atomic.Bool
+	arrived func()        // makes room for other bodies when this one has been read
+	mu      sync.Mutex    // held while a 100 is written
+	begun   bool          // the response has begun
+	pause   time.Duration // that the client may make; 0: it has a time for the whole body
+	closed  bool          // the handler has returned, so the body must not be read
 }
 
 // uploadOf returns the body of a request if the handler reads it while it arrives, else nil. A
 // request of unknown length that usually has no body has none if its stream ends at once.
 func (s streams) uploadOf(w http.ResponseWriter, r *http.Request) *upload {
-	u := &upload{length: r.ContentLength, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue"), from: r.Body, rate: newMinRate(w, s.receive), conn: quicConnOf(r)}
+	u := &upload{length: r.ContentLength, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue"), from: r.Body, rate: newMinRate(w, s.receive), conn: quicConnOf(r), arrived: func() {}}
 	switch {
 	case !s.server.options.Uploads || u.length == 0:
 		return nil
@@ -300,6 +306,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	u.conn.count(0, -1)
 	u.rate.moved, u.rate.waited = u.rate.moved+int64(n), u.rate.waited+time.Since(now)
 	if err == io.EOF {
+		u.arrived()
 		u.whole.Store(true)
 	}
 	return n, err
@@ -319,6 +326,9 @@ func (u *upload) begin(now time.Time) error {
 		u.ask()
 		u.ask = nil
 	}
+	if u.pause > 0 {
+		return u.rate.control.SetReadDeadline(now.Add(u.pause))
+	}
 	return u.rate.control.SetReadDeadline(u.rate.due(now))
 }
 
@@ -335,6 +345,13 @@ func (u *upload) answer() {
 	defer u.mu.Unlock()
 	u.begun = true
 	u.rate.control.SetReadDeadline(time.Time{}) // if it fails, so does the next Read
+}
+
+// relax lets the client pause for a time between two parts.
+func (u *upload) relax(pause time.Duration) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.pause = pause
 }
 
 // finish records that the handler returns.

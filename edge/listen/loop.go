@@ -285,7 +285,7 @@ func (s *secureSocket) TryRead(p []byte) (int, error) {
 	if before := s.link.TryOnly(true); !before {
 		defer s.link.TryOnly(false)
 	}
-	n, err := s.tls.Read(p)
+	n, err := s.link.ReadOver(s.tls, p)
 	switch {
 	case n > 0:
 		return n, nil // the next call returns the error

@@ -29,13 +29,24 @@ func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 	}
 	a := replyOf(ctx, &x.Response)
 	head := blockOf(a.status, a.fields)
-	trailer := x.Response.Trailer
+	trailer, abandon := x.Response.Trailer, x.Response.Abandon
 	x.Response.Release()
 	if w.Header(head, a.bodyless) != nil || a.bodyless {
 		return
 	}
 	if a.flush && w.Flush() != nil { // the body may begin much later
 		return
+	}
+	if abandon != nil {
+		ended := make(chan struct{})
+		defer close(ended)
+		go func() {
+			select {
+			case <-ended:
+			case <-w.Gone():
+				abandon()
+			}
+		}()
 	}
 	if a.copy(w, w.Flush) == nil {
 		// Closing the body counts and logs the response, before the client can see its end and
@@ -113,7 +124,7 @@ func NewExchange(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *
 	}
 	if u := q.Upload; u != nil {
 		x.Trailer = func() []byte { return linesOf(u.Trailer()) }
-		x.Upload = &exchange.Upload{Reader: u, Length: u.Length, Expects: u.Expects, Whole: u.Whole}
+		x.Upload = &exchange.Upload{Reader: u, Length: u.Length, Expects: u.Expects, Whole: u.Whole, Relax: u.Relax}
 		x.Body = func() []byte { return beginning(u) }
 	}
 	return x

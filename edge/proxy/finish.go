@@ -16,6 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
@@ -357,6 +358,9 @@ func stream(r *request, f found) {
 	r.Conn.ResponseLength(f.length)
 	r.ctx.Response.ImmediateHeaderFlush = true
 	r.stream = &countedStream{ReadCloser: f.stream}
+	if _, stored := f.stream.(*objects.Reader); !stored { // that one is for a single goroutine
+		r.Response.Abandon = func() { f.stream.Close() }
+	}
 	r.ctx.SetBodyStream(r.stream, int(f.length))
 	r.sendTrailer(f)
 }

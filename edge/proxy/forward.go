@@ -176,6 +176,9 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	q.patience = h.patience(q)
 	if r.Upload != nil {
 		q.upload = &upstream.Upload{From: limited(r.Upload, h.maxBody(q)), Length: r.Upload.Length, Expects: r.Upload.Expects}
+		if converses(head) && r.Upload.Relax != nil {
+			r.Upload.Relax(q.patience.FirstByte)
+		}
 	} else {
 		q.body = r.Body()
 	}
@@ -184,6 +187,12 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	q.takesTrailer = acceptsTrailer(head)
 	return q
+}
+
+// converses reports whether a body is messages of a call of gRPC. Its client may wait for messages
+// of the origin before it sends the next one, so it is no slow client.
+func converses(head http.Header) bool {
+	return strings.HasPrefix(head.Get("Content-Type"), "application/grpc")
 }
 
 // Bounds limits forwarded requests.

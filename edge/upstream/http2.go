@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/upstream/wire"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -24,13 +25,20 @@ import (
 // net/http's Transport multiplexes the requests on few connections. It sends no extended CONNECT
 // (RFC 8441), so upgrades use the Transport of x/net.
 
-// pingAfter is the silence after which the edge asks an origin whether it still lives, because
-// requests would wait for a lost connection until their own deadlines.
-const pingAfter = 15 * time.Second
+const (
+	// lostAfter is the time after which a connection is given up whose other end acknowledges
+	// nothing, because requests would wait for it until their own deadlines.
+	lostAfter = 20 * time.Second
+	// pingAfter is the silence after which the edge asks an origin whether it still lives. It is
+	// long, because servers of gRPC allow a PING every five minutes while a stream is silent, and
+	// end the connection for more.
+	pingAfter = 6 * time.Minute
+	pingFor   = 15 * time.Second // until the answer
+)
 
 // newHTTP2 returns the Transport for HTTP/2.
 func (c *Client) newHTTP2(connect time.Duration, config func() *tls.Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: connect}
+	dialer := &net.Dialer{Timeout: connect, Control: wire.LostAfter(lostAfter)}
 	plain := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		raw, err := c.connect(ctx, dialer.DialContext)
 		if err != nil {
@@ -54,7 +62,7 @@ func (c *Client) newHTTP2(connect time.Duration, config func() *tls.Config) *htt
 		MaxResponseHeaderBytes: maxHead,
 		ExpectContinueTimeout:  uploadContinueTimeout,
 		Protocols:              new(http.Protocols),
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter / 3},
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingFor},
 	}
 	t.Protocols.SetHTTP2(true)
 	t.Protocols.SetUnencryptedHTTP2(true)
@@ -75,7 +83,7 @@ func (c *Client) newTunnels() extendedConnect {
 		IdleConnTimeout:    30 * time.Second,
 		MaxHeaderListSize:  maxHead,
 		ReadIdleTimeout:    pingAfter,
-		PingTimeout:        pingAfter / 3,
+		PingTimeout:        pingFor,
 	}}
 }
 
@@ -210,7 +218,8 @@ func (t *attempt) classifyHTTP2(ctx context.Context, err error) (outcome, error)
 
 // endsWithHead reports whether the header fields of a response over HTTP/2 were also its end.
 // Clients of gRPC read the status of such a response from the header fields only if they end the
-// stream.
+// stream. With a Content-Length of 0 net/http does not say how the stream ended; if the fields have
+// the status of a call, it was with them.
 func endsWithHead(resp *http.Response) bool {
-	return resp.ProtoMajor == 2 && resp.ContentLength == 0 && resp.Header.Get("Content-Length") == ""
+	return resp.ProtoMajor == 2 && resp.ContentLength == 0 && (resp.Header.Get("Content-Length") == "" || resp.Header.Get("Grpc-Status") != "")
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -126,12 +127,13 @@ var tests = []struct {
 }
 
 func TestInterop(t *testing.T) {
-	origin := serve(t)
-	address := start(t, origin)
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.run(t.Context(), testgrpc.NewTestServiceClient(dial(t, address, nil)))
-		})
+	one := start(t, serve(t))
+	for name, address := range map[string]string{"one edge": one, "two edges": start(t, one)} {
+		for _, tt := range tests {
+			t.Run(name+", "+tt.name, func(t *testing.T) {
+				tt.run(t.Context(), testgrpc.NewTestServiceClient(dial(t, address, nil)))
+			})
+		}
 	}
 }
 
@@ -153,4 +155,59 @@ func TestCrowd(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A client that waits for a message of the server in the middle of its call is not slow.
+func TestSlowServer(t *testing.T) {
+	c := testgrpc.NewTestServiceClient(dial(t, start(t, serve(t), "--request-timeout", "500ms"), nil))
+	stream, err := c.FullDuplexCall(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		slow := []*testgrpc.ResponseParameters{{Size: 100, IntervalUs: 3_000_000}}
+		if err = stream.Send(&testgrpc.StreamingOutputCallRequest{ResponseParameters: slow}); err == nil {
+			_, err = stream.Recv()
+		}
+		if err != nil {
+			t.Fatalf("message %d: %v", i, err)
+		}
+	}
+}
+
+// A client that measures its connection with a PING for nearly every message, as grpc-go does,
+// keeps it: through a long stream from the server, a long conversation, and many calls.
+func TestManyMessages(t *testing.T) {
+	const messages = 3000
+	c := testgrpc.NewTestServiceClient(dial(t, start(t, start(t, serve(t))), nil))
+	one := []*testgrpc.ResponseParameters{{Size: 100, IntervalUs: 1000}}
+	t.Run("from the server", func(t *testing.T) {
+		stream, err := c.StreamingOutputCall(t.Context(), &testgrpc.StreamingOutputCallRequest{ResponseParameters: slices.Repeat(one, messages)})
+		for i := 0; err == nil && i < messages; i++ {
+			if _, err = stream.Recv(); err != nil {
+				t.Errorf("message %d: %v", i, err)
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("in both directions", func(t *testing.T) {
+		stream, err := c.FullDuplexCall(t.Context())
+		for i := 0; err == nil && i < messages; i++ {
+			if err = stream.Send(&testgrpc.StreamingOutputCallRequest{ResponseParameters: []*testgrpc.ResponseParameters{{Size: 100}}}); err == nil {
+				_, err = stream.Recv()
+			}
+			if err != nil {
+				t.Errorf("message %d: %v", i, err)
+			}
+		}
+	})
+	t.Run("calls", func(t *testing.T) {
+		for i := range messages {
+			if _, err := c.EmptyCall(t.Context(), &testgrpc.Empty{}); err != nil {
+				t.Fatalf("call %d: %v", i, err)
+			}
+		}
+	})
 }
