@@ -94,7 +94,7 @@ func compareReleases(ctx context.Context, before, now *Release) (Changes, error)
 			if err != nil {
 				return Changes{}, err
 			}
-			// Whole sets and the mode of a stylesheet depend on all icons.
+			// A whole set has all icons.
 			keys = append(append(keys, "set/"+p.Pack.Key), names...)
 		}
 		if len(keys) > maxChanges {
