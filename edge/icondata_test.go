@@ -335,8 +335,8 @@ func TestIconDataThatIsAbsent(t *testing.T) {
 	same(t, d.requests())
 }
 
-// A response without a requested icon has no Last-Modified: the time of the other icons says nothing
-// about an icon that comes, goes or is withdrawn.
+// A response without a requested icon has no Last-Modified: the time of the other icons says
+// nothing about an icon that comes, goes or is withdrawn.
 func TestIconDataThatComesAndGoes(t *testing.T) {
 	t.Parallel()
 	d := newDrawer("home", "zoo")

@@ -326,8 +326,8 @@ func (x *iconData) join() (*cache.Entry, error) {
 	}
 	head, oldest := x.Head.Head, x.Oldest()
 	modified := x.Newest().Modified
-	// The time of other icons is not that of a missing one, which the next release may have, or which
-	// is withdrawn. A tier gives it to the icons that are found.
+	// The time of other icons says nothing about a missing one, which the next release may have, or
+	// which is withdrawn. A tier takes it as that of the icons that are found.
 	dated := len(a.NotFound) == 0 || x.Tier
 	if !dated {
 		modified = time.Time{}

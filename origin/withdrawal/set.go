@@ -55,8 +55,8 @@ func (s *Set) Sum() string {
 // Pack reports whether a whole pack is withdrawn.
 func (s *Set) Pack(key string) bool { return s != nil && s.packs[key] }
 
-// Targets returns the withdrawn packs, and the icons that are withdrawn one by one from other packs:
-// PACK or PACK/NAME, in no order.
+// Targets returns the withdrawn packs, and the icons that are withdrawn one by one from other
+// packs: PACK or PACK/NAME, in no order.
 func (s *Set) Targets() (all []string) {
 	if s == nil {
 		return nil
