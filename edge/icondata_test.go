@@ -40,6 +40,9 @@ type drawer struct {
 	fails   bool
 }
 
+// iconTime is the time of the release in which all icons of a drawer were last changed.
+const iconTime = "Thu, 26 Nov 2026 10:00:00 GMT"
+
 var drawerInfo = map[string]any{"name": "Material Design Icons", "palette": false}
 
 func newDrawer(names ...string) *drawer {
@@ -85,6 +88,7 @@ func (d *drawer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Surrogate-Key", "pack/mdi")
+	w.Header().Set("Last-Modified", iconTime)
 	w.Header().Set("Link", `<https://licences.test/mit>; rel="license"`)
 	io.WriteString(w, body)
 }
@@ -329,6 +333,31 @@ func TestIconDataThatIsAbsent(t *testing.T) {
 		}
 	}
 	same(t, d.requests())
+}
+
+// A response without a requested icon has no Last-Modified: the time of the other icons says
+// nothing about an icon that comes, goes or is withdrawn.
+func TestIconDataThatComesAndGoes(t *testing.T) {
+	t.Parallel()
+	d := newDrawer("home", "zoo")
+	e := newDrawn(t, d)
+	for _, target := range []string{"/mdi.json?icons=home,zoo", "/mdi.css?icons=home,zoo", "/mdi.js?icons=home,zoo"} {
+		for range 3 { // from the origin, from pieces, stored whole
+			if a := e.get(t, target); a.Header.Get("Last-Modified") != iconTime {
+				t.Errorf("%s: %q", target, a.Header)
+			}
+			if a := e.get(t, target, "If-Modified-Since", iconTime); a.StatusCode != http.StatusNotModified {
+				t.Errorf("%s since its change: %s", target, a.Status)
+			}
+			lacking := strings.Replace(target, "zoo", "nowhere", 1)
+			if a := e.get(t, lacking); a.Header.Get("Last-Modified") != "" {
+				t.Errorf("%s: %q", lacking, a.Header)
+			}
+			if a := e.get(t, lacking, "If-Modified-Since", iconTime); a.StatusCode != http.StatusOK {
+				t.Errorf("%s since the last change of the icon that is there: %s", lacking, a.Status)
+			}
+		}
+	}
 }
 
 // A list of the greatest length is requested in two parts, which another tier accepts.

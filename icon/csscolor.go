@@ -100,6 +100,12 @@ func readHex(hex string) (c RGBA, ok bool) {
 
 // channel reads a number from 0 to top, or a percentage, as 0 to 255.
 func channel(s string, top float64) (uint8, bool) {
+	f, ok := fraction(s, top)
+	return uint8(math.Round(255 * f)), ok
+}
+
+// fraction reads a number from 0 to top, or a percentage, as 0 to 1.
+func fraction(s string, top float64) (float64, bool) {
 	s, percent := strings.CutSuffix(s, "%")
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) {
@@ -108,22 +114,37 @@ func channel(s string, top float64) (uint8, bool) {
 	if percent {
 		top = 100
 	}
-	return uint8(math.Round(255 * min(max(f/top, 0), 1))), true
+	return min(max(f/top, 0), 1), true
 }
 
-// setHSL reads a hue in degrees, and percentages (CSS Color 3, section 4.2.4).
+// setHSL reads a hue, and percentages (CSS Color 3, section 4.2.4).
 func (c *RGBA) setHSL(parts []string) bool {
-	h, err := strconv.ParseFloat(strings.TrimSuffix(parts[0], "deg"), 64)
-	sat, ok1 := channel(parts[1], 100)
-	light, ok2 := channel(parts[2], 100)
-	if err != nil || !ok1 || !ok2 || math.IsNaN(h) || math.IsInf(h, 0) {
+	h, ok := degrees(parts[0])
+	s, ok1 := fraction(parts[1], 100)
+	l, ok2 := fraction(parts[2], 100)
+	if !ok || !ok1 || !ok2 {
 		return false
 	}
-	s, l := float64(sat)/255, float64(light)/255
 	f := func(n float64) uint8 {
 		k := math.Mod(math.Mod(n+h/30, 12)+12, 12)
 		return uint8(math.Round(255 * (l - s*min(l, 1-l)*max(-1, min(k-3, 9-k, 1)))))
 	}
 	c.R, c.G, c.B = f(0), f(8), f(4)
 	return true
+}
+
+// degrees reads an angle, in degrees if it has no unit.
+func degrees(s string) (float64, bool) {
+	unit := 1.0
+	for _, u := range []struct {
+		name string
+		of   float64
+	}{{"deg", 1}, {"grad", 0.9}, {"rad", 180 / math.Pi}, {"turn", 360}} {
+		if number, has := strings.CutSuffix(s, u.name); has {
+			s, unit = number, u.of
+			break
+		}
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f * unit, err == nil && !math.IsNaN(f) && !math.IsInf(f*unit, 0)
 }

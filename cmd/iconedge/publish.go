@@ -88,9 +88,9 @@ func rollBack(ctx context.Context, std cli.Streams, bucket objectstore.Bucket, i
 }
 
 func listReleases(ctx context.Context, std cli.Streams, bucket objectstore.Bucket) error {
-	kept, err := publish.List(ctx, bucket)
-	if err != nil {
-		return err
+	kept, damaged := publish.List(ctx, bucket)
+	if len(kept) == 0 && damaged != nil {
+		return damaged
 	}
 	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RELEASE\tCREATED\tPACKS\tICONS\tCURRENT")
@@ -101,5 +101,5 @@ func listReleases(ctx context.Context, std cli.Streams, bucket objectstore.Bucke
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", k.ID, k.Created.UTC().Format(time.RFC3339), k.Packs, k.Icons, current)
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), damaged)
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,5 +65,23 @@ func TestWithdraw(t *testing.T) {
 		if stdout, stderr, status := harness.Call(t, home, strings.Fields(wrong)...); status != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("iconedge %s: status %d, stdout %q, stderr %q", wrong, status, stdout, stderr)
 		}
+	}
+}
+
+// TestListWithDamage: the operator sees the releases to go back to although another one is damaged.
+func TestListWithDamage(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	store := filepath.Join(home, "store")
+	harness.Must(t, home, "publish", "--store", "dir:"+store, harness.Library(t, "M0 0h8v8z"))
+	id := regexp.MustCompile(`(?m)^\w{32}`)
+	damaged := id.FindString(harness.Must(t, home, "publish", "--store", "dir:"+store, "--list"))
+	harness.Must(t, home, "publish", "--store", "dir:"+store, harness.Library(t, "M1 1h8v8z"))
+	if err := os.WriteFile(filepath.Join(store, "releases", damaged, "release.json"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, status := harness.Call(t, home, "publish", "--store", "dir:"+store, "--list")
+	if status != 1 || len(id.FindAllString(stdout, -1)) != 1 || !strings.Contains(stdout, "current") || !strings.Contains(stderr, damaged) {
+		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
 }

@@ -326,6 +326,12 @@ func (x *iconData) join() (*cache.Entry, error) {
 	}
 	head, oldest := x.Head.Head, x.Oldest()
 	modified := x.Newest().Modified
+	// The time of other icons says nothing about a missing one, which the next release may have, or
+	// which is withdrawn. A tier takes it as that of the icons that are found.
+	dated := len(a.NotFound) == 0 || x.Tier
+	if !dated {
+		modified = time.Time{}
+	}
 	e := &cache.Entry{Key: x.target.Key, Status: http.StatusOK, ContentType: head.ContentType, Date: oldest.Date, LastModified: modified, Release: head.Release, Policy: oldest.Freshness}
 	if err := x.write(e, a); err != nil {
 		return nil, err
@@ -344,6 +350,9 @@ func (x *iconData) join() (*cache.Entry, error) {
 	}
 	for _, f := range head.FieldsWithBody {
 		if string(f.Name) == "Last-Modified" {
+			if !dated {
+				continue
+			}
 			f = cache.Field{Name: f.Name, Value: httpDate(modified)}
 		}
 		e.FieldsWithBody = append(e.FieldsWithBody, f)

@@ -365,7 +365,7 @@ func TestRelease(t *testing.T) {
 	names := `,"names":"` + hex.EncodeToString(list[:]) + `"}`
 	for _, row := range []struct{ query, want string }{
 		{"", `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","all":true,"changed":[]` + names},
-		{"?since=" + first, `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","since":"` + first + `","all":false,"changed":["icon/mdi/home","library"]` + names},
+		{"?since=" + first, `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","since":"` + first + `","all":false,"changed":["icon/mdi/home","library","set/mdi"]` + names},
 		{"?since=" + second, `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","since":"` + second + `","all":false,"changed":[]` + names},
 		{"?since=whatever", `{"release":"` + second + `","created":"2026-11-20T13:00:00Z","all":true,"changed":[]` + names},
 	} {

@@ -14,7 +14,7 @@ import (
 // unknown or too many to list.
 type Changes struct {
 	All  bool
-	Keys []string // icon/PACK/NAME, pack/PACK and icon.LibraryKey, sorted
+	Keys []string // icon/PACK/NAME, set/PACK, pack/PACK and icon.LibraryKey, sorted
 }
 
 // maxChanges bounds a result of Since. With more changes, it is cheaper for an edge to fetch
@@ -94,7 +94,8 @@ func compareReleases(ctx context.Context, before, now *Release) (Changes, error)
 			if err != nil {
 				return Changes{}, err
 			}
-			keys = append(keys, names...)
+			// A whole set has all icons.
+			keys = append(append(keys, "set/"+p.Pack.Key), names...)
 		}
 		if len(keys) > maxChanges {
 			return Changes{All: true}, nil

@@ -68,16 +68,17 @@ func (r *Release) State() string {
 }
 
 // Withdrawn returns the withdrawn packs, and the withdrawn icons of the other packs with their
-// aliases: PACK or PACK/NAME, sorted. The release must be the current one.
+// aliases: PACK or PACK/NAME, sorted. The release, which may lack some of them, must be the current
+// one.
 func (r *Release) Withdrawn() []string {
-	all := r.withdrawn.Packs()
+	all := r.withdrawn.Targets()
 	for _, p := range r.order {
 		for name := range p.withdrawn {
 			all = append(all, icon.Ref{Pack: p.Pack.Key, Name: name}.String())
 		}
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }
 
 // IsWithdrawn reports whether a whole pack is withdrawn.

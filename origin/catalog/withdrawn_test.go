@@ -125,6 +125,23 @@ func TestWithdrawnPack(t *testing.T) {
 	}
 }
 
+// TestWithdrawnFromNoPack: an icon stays withdrawn in a release without its pack, for edges too.
+func TestWithdrawnFromNoPack(t *testing.T) {
+	w := newWorld(t)
+	w.publish(library("M0 0h1z"))
+	c := w.start()
+	for _, target := range []string{"three/moon", "four", "four/sun", "one/none"} {
+		w.withdraw(target)
+	}
+	w.watcher.look(t.Context(), c)
+	w.wantIcon(c, "", "three/moon", ErrWithdrawn)
+	r := c.Current()
+	defer r.Done()
+	if got := r.Withdrawn(); !slices.Equal(got, []string{"four", "one/none", "three/moon"}) {
+		t.Errorf("withdrawn: %v", got)
+	}
+}
+
 // TestWithdrawnWithoutStore: an origin that starts while the store is away does not serve a
 // withdrawn icon. A damaged list in the store changes nothing.
 func TestWithdrawnWithoutStore(t *testing.T) {

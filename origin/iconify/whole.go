@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/origin/release"
@@ -38,7 +39,10 @@ func (l *Library) whole(ctx context.Context, r iconify.Request) (*Answer, error)
 	}
 	body = appendExtras(body[:len(body)-1], chars(p.Withdrew, s), s)
 	ans := l.ofIcons(written(r, body), p, s, sel)
-	ans.Keys, ans.Icons = setKeys(r.Prefix)+" release/"+l.release.ID(), true
+	ans.Keys = setKeys(r.Prefix) + " release/" + l.release.ID()
+	// No change of an icon or of the set has the time at which an alias was removed, or an icon
+	// withdrawn.
+	ans.Modified = time.Time{}
 	return ans, nil
 }
 

@@ -153,7 +153,15 @@ func webAddress(s string) string {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return ""
 	}
-	return strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22").Replace(u.String())
+	var b strings.Builder
+	for _, c := range []byte(u.String()) { // which leaves a query as it is
+		if c <= ' ' || c >= 0x7f || c == '<' || c == '>' || c == '"' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // line returns s as one line of printable characters.

@@ -23,6 +23,7 @@ func TestInfo(t *testing.T) {
 		{`{"name":" A\n\tB\u0007\u202e "}`, func(p icon.Pack) bool { return p.Name == "A B" }},
 		{`{"author":{"url":"javascript:alert(1)"}}`, func(p icon.Pack) bool { return p.AuthorURL == "" }},
 		{`{"license":{"spdx":"MIT","url":"https://e.com/a>; rel=\"x\""}}`, func(p icon.Pack) bool { return p.LicenseURL == "https://e.com/a%3E;%20rel=%22x%22" }},
+		{`{"license":{"spdx":"MIT","url":"https://e.com/é b?a=é b%20c#ü"}}`, func(p icon.Pack) bool { return p.LicenseURL == "https://e.com/%C3%A9%20b?a=%C3%A9%20b%20c#%C3%BC" }},
 		{`{"license":{"spdx":"MIT","url":"/LICENSE"}}`, func(p icon.Pack) bool { return p.LicenseURL == "https://spdx.org/licenses/MIT.html" }},
 		{`{"license":{"spdx":"MIT OR Apache-2.0"}}`, func(p icon.Pack) bool {
 			return p.LicenseTitle == "MIT OR Apache-2.0" && p.LicenseURL == "https://spdx.org/licenses/"

@@ -55,16 +55,24 @@ func (s *Set) Sum() string {
 // Pack reports whether a whole pack is withdrawn.
 func (s *Set) Pack(key string) bool { return s != nil && s.packs[key] }
 
-// Packs returns the keys of the withdrawn packs, sorted.
-func (s *Set) Packs() (keys []string) {
+// Targets returns the withdrawn packs, and the icons that are withdrawn one by one from other
+// packs: PACK or PACK/NAME, in no order.
+func (s *Set) Targets() (all []string) {
 	if s == nil {
 		return nil
 	}
 	for key := range s.packs {
-		keys = append(keys, key)
+		all = append(all, key)
 	}
-	slices.Sort(keys)
-	return keys
+	for key, names := range s.icons {
+		if s.packs[key] {
+			continue
+		}
+		for _, name := range names {
+			all = append(all, icon.Ref{Pack: key, Name: name}.String())
+		}
+	}
+	return all
 }
 
 // Names returns the names that are withdrawn one by one from a pack, sorted.

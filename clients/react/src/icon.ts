@@ -65,7 +65,8 @@ export const Icon: ForwardRefExoticComponent<IconProps & RefAttributes<SVGSVGEle
       shapes.forEach((shape) => shape.remove());
       svg.current = node;
       node?.append(...shapes);
-      node?.setCurrentTime(0); // an animation begins when the shapes appear, not when the box did
+      // An animation begins when the shapes appear, not when the box did. jsdom has none.
+      node?.setCurrentTime?.(0);
     };
   }, [drawing, svg]);
 

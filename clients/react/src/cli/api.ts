@@ -104,6 +104,9 @@ export class Api {
 
   async #read(answer: Response, missing: string): Promise<Record<string, unknown>> {
     if (answer.status === 404) throw new Refusal(`the API has ${missing}`);
+    if (answer.status === 410) throw new Refusal('it is withdrawn: the operator of the API no longer offers it');
+    if (answer.status === 401)
+      throw new Refusal('the API requires a valid licence token: set ICONEDGE_LICENSE_TOKEN to yours');
     if (answer.status === 429) throw new Refusal('the rate limit of the API is reached; try again later');
     if (!answer.ok) throw new Refusal(`the API responded with status ${answer.status}`);
     const text = await answer.text().catch((error: unknown) => {

@@ -132,6 +132,19 @@ describe.each(reacts)('React %s, in a browser', (react) => {
     cdn.close();
   });
 
+  test('in a DOM without animations, such as jsdom', async () => {
+    const cdn = await fakeCDN({ '/mdi/home.svg': (response) => response.end(square) });
+    await visit(async (page) => {
+      await page.evaluate((base) => {
+        Reflect.deleteProperty(SVGSVGElement.prototype, 'setCurrentTime');
+        kit.configureIcons({ base });
+        kit.createRoot(document.getElementById('root')!).render(kit.h(kit.Icon, { pack: 'mdi', name: 'home' }));
+      }, cdn.address);
+      await page.waitForSelector('svg > path');
+    });
+    cdn.close();
+  });
+
   test('ids are of each copy, and references point into it', async () => {
     const cdn = await fakeCDN({ '/a/b.svg': gradient });
     await visit(async (page) => {

@@ -61,6 +61,8 @@ test.each([
   ['a wait that is none', [limited('soon')], /rate limit/],
   ['a limit that never ends', Array.from({ length: 6 }, () => limited('1')), /rate limit/],
   ['an unknown icon', [new Response('', { status: 404 })], /no icon mdi\/home/],
+  ['a withdrawn icon', [new Response('', { status: 410 })], /withdrawn/],
+  ['a call without a valid token', [new Response('', { status: 401 })], /ICONEDGE_LICENSE_TOKEN/],
   ['an error of its own', [new Response('<h1>', { status: 500 })], /status 500/],
   ['HTML', [new Response('<!doctype html>')], /not JSON/],
   ['half a JSON', [new Response('{"svg":')], /not JSON/],
