@@ -41,8 +41,9 @@ async function fill(): Promise<void> {
   if (!codes.length) return;
   const file = find<HTMLAnchorElement>('#svg-file')!;
   const address = file.href;
-  const svg = await (await fetch(address)).text();
-  if (file.href !== address) return; // a later change of the form fills the code in
+  const response = await fetch(address);
+  const svg = await response.text();
+  if (!response.ok || file.href !== address) return; // a later change of the form fills the code in
   for (const code of codes) code.textContent = code.id === 's-svg' ? svg : 'data:image/svg+xml,' + encodeURIComponent(svg);
 }
 

@@ -105,7 +105,10 @@ function fail(message: string): void {
 /** Puts the address of the results into the history: one entry for each visit to the results. */
 function enter(url: string): void {
   if (url.split('?')[0] === location.pathname) history.replaceState(null, '', url);
-  else history.pushState(null, '', url);
+  else {
+    history.pushState(null, '', url);
+    find('link[rel=canonical]')?.remove(); // it is that of the page before
+  }
   shown = wanted = url;
   scrollTo(0, 0);
 }
