@@ -10,7 +10,10 @@ const few = 60;
 const again = 'The results stay; type again to retry.';
 const typing = 200; // ms without a key after which icons load
 
-let shown = location.pathname + location.search; // the address whose main element is on the page
+const onResults = () => location.pathname === '/search';
+
+// The address whose main element is on the page. Offline the home page, which has a canonical address, may stand for results.
+let shown = onResults() && find('link[rel=canonical]') ? '' : location.pathname + location.search;
 let wanted = shown;
 let turn = 0;
 let timer = 0;
@@ -20,8 +23,6 @@ let notBefore = 0; // after a 429
 let failed = ''; // the message about the last request
 let request: AbortController | undefined;
 let pause = 0; // its timer
-
-const onResults = () => location.pathname === '/search';
 
 /** The address of the results of the box and the filters, or of the packs that pass the filters. */
 function address(filters = onResults() ? find<HTMLFormElement>('form.filters') : null): string {

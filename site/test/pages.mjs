@@ -776,8 +776,13 @@ describe('offline', () => {
     await page.context().setOffline(true);
     await page.goto(site.base + '/icon/mdi/home');
     assert.equal(await page.locator('h1').textContent(), 'home');
-    await page.goto(site.base + '/pack/lucide');
-    await page.getByTestId('icon-count').waitFor();
+    for (const path of ['/pack/lucide', '/search?q=star']) {
+      await page.goto(site.base + path);
+      await page.getByTestId('icon-count').waitFor();
+    }
+    await page.context().setOffline(false);
+    await page.getByRole('searchbox', { name: 'Search icons' }).fill('star'); // the query of the address
+    await page.locator('[data-testid=results][data-query=star]').waitFor();
     await close(page);
   });
 });
