@@ -31,7 +31,7 @@ let turn = 0;
 /** Fills the page of the bag with the stored icons, unless the bag changes or another page is shown meanwhile. */
 async function fill(): Promise<void> {
   const names = read();
-  if (!find('#bag[data-stored]') || (!names.length && !find('#bag .grid'))) return;
+  if (!find('#bag[data-stored]') || (!names.length && !find('#bag[data-shared]'))) return;
   const mine = ++turn;
   const response = await fetch('/bag' + (names.length ? '?icons=' + names.join(',') : ''));
   const html = await response.text();

@@ -603,6 +603,13 @@ describe('icon', () => {
     await form.getByLabel('Rotate').selectOption('90');
     await form.getByLabel('Flip').selectOption('vertical');
     assert.equal(await mdi(page), site.base + '/mdi/home.svg?size=48&rotate=90&flip=vertical');
+    const late = page.waitForResponse(/\/icon\/mdi\/home\?size=49/);
+    await form.getByLabel('Size').fill('49');
+    await page.getByRole('searchbox').fill('star'); // before the code has come
+    await page.locator('[data-testid=results][data-query=star]').waitFor();
+    await late;
+    await page.waitForTimeout(100);
+    assert.doesNotMatch(await page.getByRole('status').textContent(), /code/);
     await page.goto(site.base + '/icon/colors/home?color=fff');
     assert.ok(await form.getByLabel('Colour', { exact: true }).isDisabled());
     assert.equal(await page.getByText('own colours').count(), 1);
@@ -723,6 +730,10 @@ describe('packs and bag', () => {
       dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
     });
     await page.getByRole('list', { name: 'Bag' }).getByRole('link', { name: /star/ }).waitFor();
+    await other.evaluate(() => localStorage.setItem('bag', 'mdi/gone'));
+    await page.getByText('None of these icons').waitFor();
+    await other.evaluate(() => localStorage.clear());
+    await page.getByText('Your bag is empty').waitFor();
     await close(page);
   });
   test('the bag is stored, shared, and survives refused storage', async () => {
