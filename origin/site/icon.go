@@ -23,8 +23,8 @@ type iconView struct {
 	AliasOf    string
 	Tags       []string
 	Categories []string
-	Width      string // of the icon with the customisation, in pixels
-	Height     string
+	Width      float64 // of the icon with the customisation, in pixels
+	Height     float64
 	Custom     customisation
 	Snippets   []snippet
 	Near       []nearIcon
@@ -144,7 +144,7 @@ func (s *Site) icon(ctx context.Context, q *Request) (*Page, error) {
 	}
 	v := iconView{
 		Ref: ic.Ref, Pack: ic.Pack.Pack, Monochrome: ic.Monochrome, AliasOf: meta.AliasOf,
-		Tags: meta.Tags, Categories: meta.Categories, Width: number(width), Height: number(height), Custom: custom,
+		Tags: meta.Tags, Categories: meta.Categories, Width: width, Height: height, Custom: custom,
 	}
 	v.frame = s.frame(ic.Ref.Name+" · "+ic.Pack.Name+" · iconedge",
 		fmt.Sprintf("The icon %s of %s, licence %s: its address, code, SVG and PNG.", ic.Ref.Name, ic.Pack.Name, ic.Pack.License), "/icon/"+target.String())
@@ -161,7 +161,7 @@ func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Ic
 	ic, err := r.Icon(ctx, ref)
 	switch {
 	case errors.Is(err, catalog.ErrWithdrawn):
-		return ic, problem.Withdrawn()
+		return ic, withdrawn(r, ref)
 	case errors.Is(err, catalog.ErrNoPack):
 		return ic, noPack(r, ref.Pack)
 	case errors.Is(err, catalog.ErrNoIcon):
@@ -170,9 +170,6 @@ func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Ic
 	}
 	return ic, err
 }
-
-// number returns a length in pixels without needless digits.
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // A nearIcon is a similar icon, whose SVG is a part of the page: the page of an icon makes no
 // further requests for images, and a browser takes much longer for an image with a data URI, of

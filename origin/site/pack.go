@@ -34,7 +34,7 @@ func (s *Site) pack(_ context.Context, q *Request) (*Page, error) {
 	p, ok := q.Release.Pack(q.Ref.Pack)
 	switch {
 	case q.Release.IsWithdrawn(q.Ref.Pack):
-		return nil, problem.Withdrawn()
+		return nil, withdrawn(q.Release, q.Ref)
 	case !ok:
 		return nil, noPack(q.Release, q.Ref.Pack)
 	}
@@ -79,6 +79,17 @@ func noPack(r *catalog.Release, key string) error {
 		return problem.NotFound("there is no such pack")
 	}
 	return problem.NotFound("there is no such pack", prefixed("/pack/", r.Near(key))...)
+}
+
+// withdrawn returns the 410 for a withdrawn icon or pack, with similar ones.
+func withdrawn(r *catalog.Release, ref icon.Ref) error {
+	gone := problem.Withdrawn()
+	if p, ok := r.Pack(ref.Pack); ok {
+		gone.Suggestions = prefixed("/icon/"+ref.Pack+"/", p.Near(ref.Name))
+	} else {
+		gone.Suggestions = prefixed("/pack/", r.Near(ref.Pack))
+	}
+	return gone
 }
 
 // prefixed returns addresses: each name after a path.

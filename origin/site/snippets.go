@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"math"
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
@@ -30,7 +31,7 @@ func snippets(v iconView, image []byte) []snippet {
 		color = string(v.Custom.Color)
 	}
 	list := []snippet{
-		{ID: "html", Label: "HTML", Code: fmt.Sprintf(`<img src="%s" alt="" width="%s" height="%s">`, address, v.Width, v.Height)},
+		{ID: "html", Label: "HTML", Code: fmt.Sprintf(`<img src="%s" alt="" width="%d" height="%d">`, address, whole(v.Width), whole(v.Height))},
 		{ID: "css", Label: "CSS", Code: cssRule(v, color)},
 		{ID: "react", Label: "React", Code: reactComponent(v, color)},
 		{ID: "vue", Label: "Vue", Code: fmt.Sprintf("<script setup>\nimport { Icon, addAPIProvider } from '@iconify/vue'\naddAPIProvider('', { resources: ['%s'] })\n</script>\n\n<template>\n  <Icon icon=\"%s:%s\"%s />\n</template>",
@@ -49,21 +50,24 @@ func snippets(v iconView, image []byte) []snippet {
 	return append(list, drawing, uri)
 }
 
+// whole returns a length for an attribute of <img>, which takes whole pixels alone.
+func whole(length float64) int { return max(1, int(math.Round(length))) }
+
 // cssRule returns a rule that shows the icon as a mask over a colour; an icon with its own colours
 // as a background.
 func cssRule(v iconView, color string) string {
 	if !v.Monochrome {
-		return fmt.Sprintf(".icon-%s {\n  width: %spx;\n  height: %spx;\n  background: url(\"%s\") center / contain no-repeat;\n}", v.Ref.Name, v.Width, v.Height, v.Address())
+		return fmt.Sprintf(".icon-%s {\n  width: %vpx;\n  height: %vpx;\n  background: url(\"%s\") center / contain no-repeat;\n}", v.Ref.Name, v.Width, v.Height, v.Address())
 	}
 	shape := v.Custom
 	shape.Color = "" // of a mask only the shape counts
-	return fmt.Sprintf(".icon-%s {\n  width: %spx;\n  height: %spx;\n  background-color: %s;\n  mask: url(\"%s\") center / contain no-repeat;\n}",
+	return fmt.Sprintf(".icon-%s {\n  width: %vpx;\n  height: %vpx;\n  background-color: %s;\n  mask: url(\"%s\") center / contain no-repeat;\n}",
 		v.Ref.Name, v.Width, v.Height, color, v.CDN+"/"+v.Ref.String()+".svg"+shape.String())
 }
 
 func reactComponent(v iconView, color string) string {
 	size := v.Height
-	return fmt.Sprintf("import { configureIcons, Icon } from '@iconedge/react';\n\nconfigureIcons({ base: '%s' });\n\nexport function %sIcon() {\n  return <Icon pack=\"%s\" name=\"%s\" size={%s} color=\"%s\" />;\n}",
+	return fmt.Sprintf("import { configureIcons, Icon } from '@iconedge/react';\n\nconfigureIcons({ base: '%s' });\n\nexport function %sIcon() {\n  return <Icon pack=\"%s\" name=\"%s\" size={%v} color=\"%s\" />;\n}",
 		v.CDN, pascal(v.Ref.Name), v.Ref.Pack, v.Ref.Name, size, color)
 }
 

@@ -1,6 +1,6 @@
 // The script of the site. Pages work without it; it adds search while typing, keys, copying, the bag, the customisation
 // of icons and the choice of a theme.
-import { doc, find, store } from './page';
+import { doc, find, store, stored } from './page';
 import './search';
 import './copy';
 import './bag';
@@ -19,7 +19,16 @@ button.addEventListener('click', () => {
   label();
 });
 system.addEventListener('change', label);
-label();
+
+/** Shows the theme that was chosen in another tab, or since the browser stored this page to go back to it. */
+function follow(): void {
+  const theme = stored('theme');
+  if (theme === 'dark' || theme === 'light') root.dataset.theme = theme;
+  label();
+}
+addEventListener('storage', follow);
+addEventListener('pageshow', follow);
+follow();
 
 if (navigator.serviceWorker) {
   addEventListener('load', () => navigator.serviceWorker.register('/sw.js').catch(() => {})); // without a worker the site works, but not offline

@@ -20,6 +20,7 @@ function write(names: string[]): void {
 function update(): void {
   const names = read();
   find('#bag-count')!.textContent = names.length ? String(names.length) : '';
+  doc.documentElement.toggleAttribute('data-bag', names.length > 0);
   for (const button of all('[data-icon]')) button.ariaPressed = String(names.includes(button.dataset.icon!));
 }
 
@@ -30,7 +31,7 @@ let turn = 0;
 /** Fills the page of the bag with the stored icons, unless the bag changes or another page is shown meanwhile. */
 async function fill(): Promise<void> {
   const names = read();
-  if (!find('#bag[data-stored]') || (!names.length && !find('#bag .grid'))) return;
+  if (!find('#bag[data-stored]') || (!names.length && !find('#bag[data-shared]'))) return;
   const mine = ++turn;
   const response = await fetch('/bag' + (names.length ? '?icons=' + names.join(',') : ''));
   const html = await response.text();
@@ -51,11 +52,16 @@ doc.addEventListener('click', (event) => {
 });
 
 doc.addEventListener('shown', update);
-addEventListener('storage', ({ key }) => { // another tab has changed it
-  if (key && key !== 'bag') return;
+/** Shows the bag as it is now. */
+function refresh(): void {
   update();
   fill().catch(unreachable);
+}
+
+addEventListener('storage', ({ key }) => { // another tab has changed it
+  if (!key || key === 'bag') refresh();
 });
-addEventListener('pageshow', update);
-update();
-fill().catch(unreachable);
+addEventListener('pageshow', ({ persisted }) => { // the browser shows a page again that it stored to go back to it
+  if (persisted) refresh();
+});
+refresh();

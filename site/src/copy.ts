@@ -21,7 +21,8 @@ doc.addEventListener('click', (event) => {
 });
 
 async function copy(source: HTMLElement): Promise<void> {
-  const text = source.textContent ?? '';
+  const text = source.textContent;
+  if (!text) return say('This code has not loaded, so there is nothing to copy.');
   try {
     if (navigator.clipboard) await navigator.clipboard.writeText(text);
     else copyBySelection(text);

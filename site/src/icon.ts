@@ -41,8 +41,9 @@ async function fill(): Promise<void> {
   if (!codes.length) return;
   const file = find<HTMLAnchorElement>('#svg-file')!;
   const address = file.href;
-  const svg = await (await fetch(address)).text();
-  if (file.href !== address) return; // a later change of the form fills the code in
+  const response = await fetch(address);
+  const svg = await response.text();
+  if (!response.ok || file.href !== address) return; // a later change of the form fills the code in
   for (const code of codes) code.textContent = code.id === 's-svg' ? svg : 'data:image/svg+xml,' + encodeURIComponent(svg);
 }
 
@@ -65,16 +66,17 @@ function customise(): void {
   for (const code of all('#use code')) code.textContent = code.textContent!.replaceAll(before + '"', url.textContent + '"').replaceAll(before + ')', url.textContent + ')');
   clearTimeout(timer);
   const mine = ++turn;
+  const current = () => mine === turn && form!.isConnected; // results may have come in the place of the icon
   timer = window.setTimeout(() => {
     fetch(form!.getAttribute('action') + q)
       .then((response) => (response.ok ? response.text() : Promise.reject(new Error(String(response.status)))))
       .then((html) => {
         const use = find('#use', new DOMParser().parseFromString(html, 'text/html'));
-        if (!use || mine !== turn) return;
+        if (!use || !current()) return;
         find('#use')!.replaceChildren(...use.childNodes);
         return fill();
       })
-      .catch(() => mine === turn && say('The code below could not be renewed; the address above is right.', { lasting: true }));
+      .catch(() => current() && say('The code below could not be renewed; the address above is right.', { lasting: true }));
   }, 100);
 }
 

@@ -10,7 +10,10 @@ const few = 60;
 const again = 'The results stay; type again to retry.';
 const typing = 200; // ms without a key after which icons load
 
-let shown = location.pathname + location.search; // the address whose main element is on the page
+const onResults = () => location.pathname === '/search';
+
+// The address whose main element is on the page. Offline the home page, which has a canonical address, may stand for results.
+let shown = onResults() && find('link[rel=canonical]') ? '' : location.pathname + location.search;
 let wanted = shown;
 let turn = 0;
 let timer = 0;
@@ -22,8 +25,6 @@ let request: AbortController | undefined;
 let pause = 0; // its timer
 let scrolled = false; // a call of scrollTo would lay the page out one more time
 addEventListener('scroll', () => (scrolled = scrollY > 0), { passive: true });
-
-const onResults = () => location.pathname === '/search';
 
 /** The address of the results of the box and the filters, or of the packs that pass the filters. */
 function address(filters = onResults() ? find<HTMLFormElement>('form.filters') : null): string {
@@ -107,7 +108,10 @@ function fail(message: string): void {
 /** Puts the address of the results into the history: one entry for each visit to the results. */
 function enter(url: string): void {
   if (url.split('?')[0] === location.pathname) history.replaceState(null, '', url);
-  else history.pushState(null, '', url);
+  else {
+    history.pushState(null, '', url);
+    find('link[rel=canonical]')?.remove(); // it is that of the page before
+  }
   shown = wanted = url;
   if (scrolled) scrollTo(0, 0);
 }

@@ -30,6 +30,7 @@ export function writeLibrary(dir) {
     home: { body: '<path fill="currentColor" d="M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z"/>' },
     square: { body: '<path fill="currentColor" d="M0 0h24v24H0z"/>' },
     wide: { body: '<path fill="currentColor" d="M0 0h48v24H0z"/>', width: 48 },
+    narrow: { body: '<path fill="currentColor" d="M0 0h21v24H0z"/>', width: 21 },
     ...icons(...'home-outline home-account home-alert home-city account account-box arrow-left arrow-right arrow-up github calendar heart star user camera bell cart cloud'.split(' ')),
     ...Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`arrow-${i}`, { body: path(i) }])),
   }, { aliases: { house: { parent: 'home' } }, categories: { Home: ['home', 'home-outline'], 'Arrow & <b>': ['arrow-left', 'arrow-right'] } });

@@ -215,6 +215,16 @@ describe('every page', () => {
     await page.goto(site.base + '/packs');
     await page.waitForTimeout(50);
     assert.deepEqual(await page.evaluate(() => [...grounds]), ['rgb(15, 17, 21)']);
+    await page.evaluate(() => { // chosen on another page, after which the user goes back to this one, which the browser stored
+      localStorage.setItem('theme', 'light');
+      dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
+    });
+    assert.match(await scheme(), /rgb\(255, 255, 255\)/, 'after Back');
+    const other = await page.context().newPage();
+    await other.goto(site.base + '/');
+    await other.getByRole('button', { name: 'Dark theme' }).click();
+    await page.getByRole('button', { name: 'Light theme' }).waitFor();
+    assert.match(await scheme(), /rgb\(15, 17, 21\)/, 'in another tab');
     await page.emulateMedia({ colorScheme: 'light', media: 'print' });
     assert.match(await scheme(), /rgb\(255, 255, 255\)/, 'on paper');
     assert.ok(!(await page.getByRole('searchbox').isVisible()), 'a search box on paper');
@@ -244,11 +254,19 @@ describe('every page', () => {
     await close(page);
   });
   test('layout shift', async () => {
-    for (const path of ['/', '/search?q=home', '/icon/mdi/home', '/pack/mdi']) {
-      const page = await open(path, {}, (p) => p.addInitScript(() => {
-        globalThis.shift = 0;
-        new PerformanceObserver((l) => l.getEntries().forEach((e) => (globalThis.shift += e.value))).observe({ type: 'layout-shift', buffered: true });
-      }));
+    for (const [path, width] of [['/', 1280], ['/search?q=home', 1280], ['/icon/mdi/home', 1280], ['/pack/mdi', 1280], ['/bag', 1280], ['/bag', 360]]) {
+      const page = await open(path, { viewport: { width, height: 800 } }, async (p) => {
+        await p.route('**/bag?*', async (route) => {
+          await p.waitForTimeout(200); // until the page without the stored icons is painted
+          await route.continue();
+        });
+        await p.addInitScript(() => {
+          localStorage.setItem('bag', 'lucide/house,mdi/home,nc/home');
+          globalThis.shift = 0;
+          new PerformanceObserver((l) => l.getEntries().forEach((e) => (globalThis.shift += e.value))).observe({ type: 'layout-shift', buffered: true });
+        });
+      });
+      if (path === '/bag') await page.getByRole('listitem').nth(2).waitFor();
       await page.waitForTimeout(200);
       assert.ok((await page.evaluate(() => globalThis.shift)) <= 0.02, path);
       await close(page);
@@ -315,6 +333,7 @@ describe('search', () => {
     const entries = await page.evaluate(() => history.length);
     await box(page).pressSequentially('home', { delay: 20 });
     await results(page, 'home');
+    assert.equal(await page.locator('link[rel=canonical]').count(), 0);
     assert.equal(await page.evaluate(() => globalThis.sameDocument), true);
     assert.equal(await page.evaluate(() => history.length), entries + 1);
     assert.match(page.url(), /\/search\?q=home$/);
@@ -576,6 +595,7 @@ describe('icon', () => {
     const data = await page.getByTestId('snippet-datauri').textContent();
     assert.equal(decodeURIComponent(data.slice(data.indexOf(',') + 1)), await page.getByTestId('snippet-svg').textContent());
     assert.equal(await page.getByTestId('snippet-html').textContent(), `<img src="${want}" alt="" width="48" height="48">`);
+    assert.match(await (await get('/icon/mdi/narrow?size=10')).text(), /width=&#34;9&#34; height=&#34;10&#34;.*\n.*\n.*width: 8.75px/, 'an image takes whole pixels alone');
     await form.getByLabel('Colour', { exact: true }).fill('nope');
     assert.equal(await form.getByLabel('Colour', { exact: true }).getAttribute('aria-invalid'), 'true');
     assert.equal(await mdi(page), want);
@@ -583,6 +603,13 @@ describe('icon', () => {
     await form.getByLabel('Rotate').selectOption('90');
     await form.getByLabel('Flip').selectOption('vertical');
     assert.equal(await mdi(page), site.base + '/mdi/home.svg?size=48&rotate=90&flip=vertical');
+    const late = page.waitForResponse(/\/icon\/mdi\/home\?size=49/);
+    await form.getByLabel('Size').fill('49');
+    await page.getByRole('searchbox').fill('star'); // before the code has come
+    await page.locator('[data-testid=results][data-query=star]').waitFor();
+    await late;
+    await page.waitForTimeout(100);
+    assert.doesNotMatch(await page.getByRole('status').textContent(), /code/);
     await page.goto(site.base + '/icon/colors/home?color=fff');
     assert.ok(await form.getByLabel('Colour', { exact: true }).isDisabled());
     assert.equal(await page.getByText('own colours').count(), 1);
@@ -615,6 +642,13 @@ describe('icon', () => {
     assert.equal(await page.getByTestId('snippet-svg').textContent(), svg);
     assert.equal(decodeURIComponent((await page.getByTestId('snippet-datauri').textContent()).slice(19)), svg);
     assert.deepEqual(page.noise, []);
+    await close(page);
+  });
+  test('a long SVG that does not come is neither shown nor copied', async () => {
+    const page = await open('/icon/colors/long', {}, (p) => p.route(/long\.svg$/, (route) => (route.request().resourceType() === 'fetch' ? route.fulfill({ status: 502, body: '{"title":"Bad Gateway"}' }) : route.continue())));
+    await page.getByRole('button', { name: 'Copy SVG' }).click();
+    await page.getByRole('status').filter({ hasText: 'nothing to copy' }).waitFor();
+    assert.equal(await page.getByTestId('snippet-svg').textContent(), '');
     await close(page);
   });
   test('downloads', async () => {
@@ -691,6 +725,15 @@ describe('packs and bag', () => {
     await other.goto(site.base + '/icon/lucide/camera');
     await other.getByRole('button', { name: 'Add to bag' }).click();
     await page.getByText('Your bag is empty').waitFor();
+    await page.evaluate(() => { // changed on another page, after which the user goes back to this one, which the browser stored
+      localStorage.setItem('bag', 'mdi/star');
+      dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }));
+    });
+    await page.getByRole('list', { name: 'Bag' }).getByRole('link', { name: /star/ }).waitFor();
+    await other.evaluate(() => localStorage.setItem('bag', 'mdi/gone'));
+    await page.getByText('None of these icons').waitFor();
+    await other.evaluate(() => localStorage.clear());
+    await page.getByText('Your bag is empty').waitFor();
     await close(page);
   });
   test('the bag is stored, shared, and survives refused storage', async () => {
@@ -724,13 +767,13 @@ describe('packs and bag', () => {
     await close(refusing);
   });
   test('a withdrawn icon is gone from its page, lists and the bag', async () => {
-    execFileSync(site.program, ['withdraw', '--store', 'dir:' + site.dir + '/store', 'mdi/cloud'], { stdio: 'ignore' });
-    for (let i = 0; i < 100 && (await get('/icon/mdi/cloud')).status !== 410; i++) await new Promise((r) => setTimeout(r, 100));
-    const gone = await get('/icon/mdi/cloud');
+    execFileSync(site.program, ['withdraw', '--store', 'dir:' + site.dir + '/store', 'mdi/arrow-up'], { stdio: 'ignore' });
+    for (let i = 0; i < 100 && (await get('/icon/mdi/arrow-up')).status !== 410; i++) await new Promise((r) => setTimeout(r, 100));
+    const gone = await get('/icon/mdi/arrow-up');
     assert.equal(gone.status, 410);
     assert.equal(gone.headers.get('cache-control'), 'no-store');
-    assert.match(await gone.text(), /<h1>Withdrawn/);
-    for (const path of ['/pack/mdi', '/search?q=cloud', '/sitemap/mdi.xml', '/bag?icons=mdi/cloud']) assert.doesNotMatch(await (await get(path)).text(), /icon\/mdi\/cloud["<]/, path);
+    assert.match(await gone.text(), /<h1>Withdrawn[^]*href="\/icon\/mdi\/[a-z]/);
+    for (const path of ['/pack/mdi', '/search?q=arrow-up', '/sitemap/mdi.xml', '/bag?icons=mdi/arrow-up']) assert.doesNotMatch(await (await get(path)).text(), /icon\/mdi\/arrow-up["<]/, path);
   });
 });
 
@@ -744,8 +787,13 @@ describe('offline', () => {
     await page.context().setOffline(true);
     await page.goto(site.base + '/icon/mdi/home');
     assert.equal(await page.locator('h1').textContent(), 'home');
-    await page.goto(site.base + '/pack/lucide');
-    await page.getByTestId('icon-count').waitFor();
+    for (const path of ['/pack/lucide', '/search?q=star']) {
+      await page.goto(site.base + path);
+      await page.getByTestId('icon-count').waitFor();
+    }
+    await page.context().setOffline(false);
+    await page.getByRole('searchbox', { name: 'Search icons' }).fill('star'); // the query of the address
+    await page.locator('[data-testid=results][data-query=star]').waitFor();
     await close(page);
   });
 });
