@@ -42,8 +42,12 @@ async function fill(): Promise<void> {
 }
 
 doc.addEventListener('click', (event) => {
-  const button = (event.target as Element).closest<HTMLElement>('[data-icon], [data-remove]');
+  const button = (event.target as Element).closest<HTMLElement>('[data-icon], [data-remove], [data-available]');
   if (!button) return;
+  if ('available' in button.dataset) { // keeps the icons that the page shows
+    write(all('[data-remove]').map((shown) => shown.dataset.remove!));
+    return void fill().catch(unreachable);
+  }
   const name = button.dataset.icon ?? button.dataset.remove!;
   const names = read();
   const had = names.includes(name);
@@ -52,6 +56,7 @@ doc.addEventListener('click', (event) => {
 });
 
 doc.addEventListener('shown', update);
+
 /** Shows the bag as it is now. */
 function refresh(): void {
   update();

@@ -732,7 +732,16 @@ describe('packs and bag', () => {
     await page.getByRole('list', { name: 'Bag' }).getByRole('link', { name: /star/ }).waitFor();
     await other.evaluate(() => localStorage.setItem('bag', 'mdi/gone'));
     await page.getByText('None of these icons').waitFor();
+    await other.evaluate(() => localStorage.setItem('bag', 'mdi/gone,mdi/home'));
+    await page.getByText('1 more is no longer available').waitFor();
+    await page.getByRole('button', { name: 'Remove it' }).click();
+    await page.getByText(/^1 icon$/).waitFor();
+    assert.equal(await page.evaluate(() => localStorage.bag), 'mdi/home');
+    await page.goto(site.base + '/bag?icons=mdi/gone,mdi/star'); // of somebody else
+    await page.getByText('1 more is no longer available').waitFor();
+    assert.ok(!(await page.getByRole('button', { name: 'Remove it' }).isVisible()));
     await other.evaluate(() => localStorage.clear());
+    await page.goto(site.base + '/bag');
     await page.getByText('Your bag is empty').waitFor();
     await close(page);
   });
