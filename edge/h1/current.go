@@ -56,11 +56,14 @@ func isHead(request []byte) bool { return bytes.HasPrefix(request, []byte("HEAD 
 // A surplus holds bytes that were read from the socket after those that the server has got.
 type surplus []byte
 
-// take moves bytes to p.
+// take moves bytes to p. It keeps no memory without bytes, because thousands of clients may leave a
+// request half sent.
 func (s *surplus) take(p []byte) int {
 	b := *s
 	n := copy(p, b)
-	*s = b[:copy(b, b[n:])]
+	if *s = b[:copy(b, b[n:])]; n == len(b) {
+		*s = nil
+	}
 	return n
 }
 

@@ -205,6 +205,10 @@ func (c connH1) ClientGone() bool {
 func (c connH1) CloseAfter() { c.c.refuse() }
 func (c connH1) Exempt()     { c.conns.exempt(c.c) }
 
+// workerRests is how long a goroutine without a connection waits for one. The stacks of thousands
+// are memory that a client made the edge hold.
+const workerRests = 2 * time.Second
+
 // newHTTP1 returns the server of HTTP/1.1. It sets no deadlines, because its connections
 // (conns.go) enforce those for whole requests and responses. A slow client occupies a connection
 // for a bounded time, and nothing else.
@@ -221,6 +225,7 @@ func newHTTP1(s *Server) *fasthttp.Server {
 		NoDefaultContentType:         true,
 		DisablePreParseMultipartForm: true,
 		CloseOnShutdown:              true,
+		MaxIdleWorkerDuration:        workerRests,
 		KeepHijackedConns:            true, // the tunnel closes them
 		SecureErrorLogMessage:        true, // the bytes of a request may contain a token
 		Logger:                       serverLog{s.options.Log},
