@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,13 +76,7 @@ func variant(f *cli.Flags, color string, size int) (client.Variant, error) {
 		}
 		v.Color = c
 	}
-	least := 0
-	f.Visit(func(set *flag.Flag) {
-		if set.Name == "size" {
-			least = 1
-		}
-	})
-	if size < least || size > icon.MaxSize {
+	if size < 0 || size > icon.MaxSize || size == 0 && f.Given()["size"] {
 		return v, cli.Usage(fmt.Sprintf("--size must be a whole number from 1 to %d", icon.MaxSize))
 	}
 	return v, nil

@@ -116,6 +116,13 @@ func (f *Flags) Arg(i int) string {
 	return f.args[i]
 }
 
+// Given returns the names of the flags that were set, on the command line or by the environment.
+func (f *Flags) Given() map[string]bool {
+	given := map[string]bool{}
+	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
+	return given
+}
+
 // Environment sets each flag that is not set yet from its variable; an empty variable counts as
 // none. It runs after the command line is read: the other way round, a repeatable flag would add
 // its values to those of the variable instead of replacing them.
@@ -123,8 +130,7 @@ func (f *Flags) Environment(lookup func(string) (string, bool)) error {
 	if f.program.Env == "" {
 		return nil
 	}
-	given := map[string]bool{}
-	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
+	given := f.Given()
 	var errs []error
 	f.VisitAll(func(fl *flag.Flag) {
 		name := f.program.Variable(fl.Name)
