@@ -86,12 +86,9 @@ func configCheck(std cli.Streams, args []string) error {
 	if err := values.Environment(os.LookupEnv); err != nil {
 		return err
 	}
-	if err := useFile(std, values, &cfg, fs.Arg(0)); err != nil {
-		return err
-	}
-	loaded, err := cfg.Load()
+	loaded, err := useFile(std, values, &cfg, fs.Arg(0))
 	if err != nil {
-		return report(std, loaded, err)
+		return err
 	}
 	wrong := unusable(loaded.File, time.Now())
 	if len(wrong) == 0 { // else the certificates would be reported twice
@@ -218,8 +215,8 @@ func configExplain(std cli.Streams, args []string) error {
 	return out.Encode(e)
 }
 
-// useFile sets the settings of an edge by a configuration file.
-func useFile(std cli.Streams, fs *cli.Flags, cfg *edge.Config, name string) error {
+// useFile sets the settings of an edge by a configuration file, which it returns.
+func useFile(std cli.Streams, fs *cli.Flags, cfg *edge.Config, name string) (*flags.Loaded, error) {
 	given := flags.Given(fs.FlagSet)
 	delete(given, flags.File)
 	values := iconedge.Flags("edge", "", "") // as they were given: Apply changes the others
@@ -229,7 +226,7 @@ func useFile(std cli.Streams, fs *cli.Flags, cfg *edge.Config, name string) erro
 	for flag := range given {
 		for _, one := range flags.Texts(fs.Lookup(flag)) {
 			if err := values.Set(flag, one); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
@@ -242,13 +239,13 @@ func useFile(std cli.Streams, fs *cli.Flags, cfg *edge.Config, name string) erro
 	}
 	loaded, err := load()
 	if err := report(std, loaded, err); err != nil {
-		return err
+		return nil, err
 	}
 	if err := loaded.Apply(fs.FlagSet, given); err != nil {
-		return cli.Usage(cli.OneLine(err))
+		return nil, cli.Usage(cli.OneLine(err))
 	}
 	cfg.Load = load
-	return fs.Strict(os.Environ())
+	return loaded, fs.Strict(os.Environ())
 }
 
 // report prints the warnings of a file, or its findings, of which the error is a summary.

@@ -34,7 +34,7 @@ func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 		return err
 	}
 	if *file != "" {
-		if err := useFile(std, fs, &cfg, *file); err != nil {
+		if _, err := useFile(std, fs, &cfg, *file); err != nil {
 			return err
 		}
 	}
