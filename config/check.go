@@ -54,17 +54,13 @@ func (d *decoder) wrong(path, text string) {
 	}) {
 		return
 	}
-	if len(d.findings) >= MaxFindings {
-		d.stopped = true
-		text = TooMany
-	}
-	d.findings = append(d.findings, d.file.Find(path, text))
+	d.stopped = !d.findings.Add(d.file.Find(path, text))
 }
 
 // noOrigin is the finding about a text that ParseOrigin does not read. It does not repeat a
 // password, because findings are logged.
 func noOrigin(text string, err error) string {
-	return fmt.Sprintf("%q is no URL of an origin; %v", clip(userInfo.ReplaceAllString(text, "//"+hidden+"@")), err)
+	return fmt.Sprintf("%q is no URL of an origin; %v", clip(hideUser(text)), err)
 }
 
 func isLabel(s string) bool {

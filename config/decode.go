@@ -17,12 +17,6 @@ const (
 	maxDepth = 64      // of values in values
 )
 
-// MaxFindings bounds the findings of a file. TooMany is the text of one more.
-const (
-	MaxFindings = 100
-	TooMany     = "more than 100 findings; correct the earlier ones first"
-)
-
 // A decoder makes Go values of YAML nodes, and collects findings.
 type decoder struct {
 	file     *File
@@ -46,14 +40,10 @@ func (d *decoder) find(path string, n *yaml.Node, text string) {
 	if n != nil && n.Line > 0 {
 		line = n.Line
 	}
-	if len(d.findings) >= MaxFindings {
-		d.stopped = true
-		text = TooMany
-	}
 	if path == "" {
 		path = "file"
 	}
-	d.findings = append(d.findings, Finding{File: d.file.Name, Line: line, Field: path, Text: text})
+	d.stopped = !d.findings.Add(Finding{File: d.file.Name, Line: line, Field: path, Text: text})
 }
 
 // enter counts a node. It is not ok if the file is too large or too deep. The caller calls leave.

@@ -31,14 +31,28 @@ func (f Findings) Errors() Findings { return f.only(false) }
 // Warnings returns the other findings, by line.
 func (f Findings) Warnings() Findings { return f.only(true) }
 
-// Count returns the number of warnings, or of the other findings.
-func (f Findings) Count(warnings bool) (n int) {
-	for _, one := range f {
-		if one.Warning == warnings {
-			n++
+// MaxFindings bounds the warnings, and the other findings, of a file. TooMany is the text of one
+// more.
+const (
+	MaxFindings = 100
+	TooMany     = "more than 100 findings; correct the earlier ones first"
+)
+
+// Add adds a finding if there is room. It reports whether there is room for more of its kind.
+func (f *Findings) Add(one Finding) bool {
+	same := 0
+	for _, other := range *f {
+		if other.Warning == one.Warning {
+			same++
 		}
 	}
-	return n
+	if same == MaxFindings {
+		one.Text = TooMany
+	}
+	if same <= MaxFindings {
+		*f = append(*f, one)
+	}
+	return same < MaxFindings
 }
 
 func (f Findings) only(warning bool) (some Findings) {

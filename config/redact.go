@@ -32,6 +32,9 @@ func (f *File) Redacted() []byte {
 // userInfo matches the user and password in a URL.
 var userInfo = regexp.MustCompile(`//[^/]*@`)
 
+// hideUser hides the user and password in a URL.
+func hideUser(text string) string { return userInfo.ReplaceAllString(text, "//"+hidden+"@") }
+
 // external matches a value that is in a variable or a file as a whole.
 var external = regexp.MustCompile(`^\$\{(file:[^}]*|\w+)\}$`)
 
@@ -46,7 +49,7 @@ func redact(n *yaml.Node, key, of string) {
 		case strings.Contains(n.Value, "@"):
 			// A text with a part of a password from a variable is no URL.
 			if u, err := url.Parse(n.Value); err != nil || u.User != nil {
-				n.Value = userInfo.ReplaceAllString(n.Value, "//"+hidden+"@")
+				n.Value = hideUser(n.Value)
 			}
 		}
 	}

@@ -70,17 +70,9 @@ func (c *compiler) wrong(path, format string, args ...any) { c.find(false, path,
 func (c *compiler) warn(path, format string, args ...any) { c.find(true, path, format, args...) }
 
 func (c *compiler) find(warning bool, path, format string, args ...any) {
-	before := c.findings.Count(warning)
-	if before > config.MaxFindings {
-		return
-	}
-	text := config.TooMany
-	if before < config.MaxFindings {
-		text = fmt.Sprintf(format, args...)
-	}
-	f := c.file.Find(path, text)
+	f := c.file.Find(path, fmt.Sprintf(format, args...))
 	f.Warning = warning
-	c.findings = append(c.findings, f)
+	c.findings.Add(f)
 }
 
 var theEnvironment = sync.OnceValue(environment)
