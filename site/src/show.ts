@@ -6,15 +6,13 @@ const selectHTML = /<select[^]*?<\/select>/g;
 let selects: string[] = []; // those of the page
 
 /** Parses the title and the main element of a page. A select that the page shown has too has no options here, because
- * reading and laying out a list of packs takes long; images have no src, so that none loads. */
-function parse(html: string): DocumentFragment {
-  const known = selects;
-  selects = [];
+ * reading and laying out a list of packs takes long; images have no src, so that none loads. found gets its selects. */
+function parse(html: string, found: string[]): DocumentFragment {
   const part = (name: string) => html.slice(html.indexOf('<' + name), html.indexOf(`</${name}>`) + name.length + 3);
   const short = (part('title') + part('main'))
     .replace(selectHTML, (select) => {
-      selects.push(select);
-      return known.includes(select) ? select.slice(0, select.indexOf('>')) + ' data-same></select>' : select;
+      found.push(select);
+      return selects.includes(select) ? select.slice(0, select.indexOf('>')) + ' data-same></select>' : select;
     })
     .replace(/(<img[^>]*) src=/g, '$1 data-src=');
   const range = doc.createRange(); // its elements belong to this document; adopting images from another one takes long
@@ -97,15 +95,14 @@ function refocus(main: HTMLElement): () => void {
 
 /** Gives the page the main element of another page of the site. Icons load after a pause in ms. */
 export function show(html: string, pause = 0): void {
-  const next = parse(html);
+  const found: string[] = [];
+  const next = parse(html, found);
   const from = find('main', next);
   const to = find('main')!;
-  if (!from) {
-    selects = [];
-    throw new Error('not a page');
-  }
+  if (!from) throw new Error('not a page');
   const focus = refocus(to);
   become(to, from, reusing(to));
+  selects = found;
   loadIcons(pause);
   doc.title = find('title', next)!.textContent!;
   focus();
