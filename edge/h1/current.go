@@ -61,8 +61,8 @@ type surplus []byte
 func (s *surplus) take(p []byte) int {
 	b := *s
 	n := copy(p, b)
-	if *s = b[:copy(b, b[n:])]; n == len(b) {
-		*s = nil
+	if *s = nil; n < len(b) {
+		*s = b[:copy(b, b[n:])]
 	}
 	return n
 }

@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"encoding/hex"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -99,10 +98,7 @@ func updating(t *testing.T) (*Conn, *feed, *sealer) {
 	if suite := client.ConnectionState().CipherSuite; suite != tls.TLS_AES_128_GCM_SHA256 {
 		t.Skip("this machine prefers", tls.CipherSuiteName(suite))
 	}
-	conn := New(app{}, app{}, Config{}).NewConn(server, link, netip.Addr{})
-	link.TryOnly(true)
-	conn.OnLoop(&idleControl{}, func() {})
-	conn.Start()
+	conn := startOnLoop(server, link)
 	t.Cleanup(func() { conn.Close() })
 	socket.room = 64 << 20
 	s := newSealer(t, keys.Bytes())

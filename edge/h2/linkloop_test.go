@@ -160,6 +160,15 @@ func (*idleControl) Wake()                   {}
 func (*idleControl) Attach()                 {}
 func (*idleControl) Detach()                 {}
 
+// startOnLoop starts a connection on an idle loop. rw is over link, which is on the loop.
+func startOnLoop(rw net.Conn, link *Link) *Conn {
+	conn := New(app{}, app{}, Config{}).NewConn(rw, link, netip.Addr{})
+	link.TryOnly(true)
+	conn.OnLoop(&idleControl{}, func() {})
+	conn.Start()
+	return conn
+}
+
 // A client that sends without a pause, in records of a byte each, does not keep other connections
 // of its loop waiting.
 func TestTurnEnds(t *testing.T) {
@@ -174,10 +183,7 @@ func TestTurnEnds(t *testing.T) {
 		io.WriteString(client, "x") // of a frame of an unknown kind
 	}
 	socket.in, socket.room = recorded.sent, 1<<20
-	conn := New(app{}, app{}, Config{}).NewConn(server, link, netip.Addr{})
-	link.TryOnly(true)
-	conn.OnLoop(&idleControl{}, func() {})
-	conn.Start()
+	conn := startOnLoop(server, link)
 	turns := 1
 	for again := conn.Ready(true, false); again; again = conn.Ready(false, false) {
 		turns++
@@ -198,10 +204,7 @@ func TestTurnEndsAfterFrames(t *testing.T) {
 	socket := &feed{Conn: &script{}, in: sent, room: 1 << 20}
 	link := NewLink(socket, false, nil)
 	link.OnLoop(socket)
-	conn := New(app{}, app{}, Config{}).NewConn(link, link, netip.Addr{})
-	link.TryOnly(true)
-	conn.OnLoop(&idleControl{}, func() {})
-	conn.Start()
+	conn := startOnLoop(link, link)
 	conn.flood.earn(windows)
 	for again, before := true, conn.sender.window; again; before = conn.sender.window {
 		again = conn.Ready(true, false)
@@ -229,10 +232,7 @@ func TestTimeOfEachBatch(t *testing.T) {
 		socket := &feed{Conn: &script{}, in: sent.Bytes(), room: 100}
 		link := NewLink(socket, false, nil)
 		link.OnLoop(socket)
-		conn := New(app{}, app{}, Config{}).NewConn(link, link, netip.Addr{})
-		link.TryOnly(true)
-		conn.OnLoop(&idleControl{}, func() {})
-		conn.Start()
+		conn := startOnLoop(link, link)
 		for range 3 { // a batch waits; then another one behind it; then that one
 			conn.Ready(true, false)
 			synctest.Wait()
