@@ -31,26 +31,42 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 		h.end(r, exchange.Refused, misdirected())
 		return
 	}
-	e := h.plainHit(r)
-	var q *fetchRequest
-	var o exchange.Outcome
-	var err error
-	if e == nil {
-		q = h.forwardedRequest(r)
-		err = h.refuseForwarded(r, q)
+	if e := h.plainHit(r); e != nil {
+		h.admitForwarded(r, func() (exchange.Outcome, error) {
+			f := r.hit(e, exchange.Hit)
+			h.finish(r, f)
+			return f.outcome, nil
+		})
+		return
 	}
+	q := h.forwardedRequest(r)
+	if err := h.refuseForwarded(r, q); err != nil {
+		h.end(r, exchange.Refused, err)
+		return
+	}
+	h.admitForwarded(r, func() (exchange.Outcome, error) { return h.pass(r, q) })
+}
+
+// admitForwarded counts a request against the limits, and answers it unless it is over one.
+func (h *Proxy) admitForwarded(r *request, answer func() (exchange.Outcome, error)) {
+	var o exchange.Outcome
+	err := h.countSite(r, routes.ClassForwarded.String(), r.site.Forwarded)
 	if err != nil {
-		o = exchange.Refused
-	} else if err = h.countSite(r, routes.ClassForwarded.String(), r.site.Forwarded); err != nil {
 		o = exchange.Limited
-	} else if r.count, o, err = h.Options.Admission.Admit(r.Request, routes.Forwarded, r.now); err == nil && e != nil {
-		f := r.hit(e, exchange.Hit)
-		h.finish(r, f)
-		o = f.outcome
-	} else if err == nil {
-		o, err = h.pass(r, q)
+	} else if r.count, o, err = h.Options.Admission.Admit(r.Request, routes.Forwarded, r.now); err == nil {
+		o, err = answer()
 	}
 	h.end(r, o, err)
+}
+
+// keyed returns the part of a client's own request by which the cache finds and selects a stored
+// response, without its fields, besides these lines of Cookie.
+func keyed(r *request, cookies []string) *fetchRequest {
+	target := rawTarget(r.ctx)
+	return &fetchRequest{
+		key: routes.ForwardedKey(r.public.Scheme, r.public.Host, r.site.Key(target)), target: target, site: r.site.Site, bypasses: r.site.Bypasses(cookies),
+		policy: cachepolicy.Request{Method: methodOf(r), Target: target, Host: r.public.Host, Cookie: len(cookies) > 0, Policy: r.site.Policy},
+	}
 }
 
 // plainFields are the request fields that do not change how the cache answers from a fresh stored
@@ -88,11 +104,10 @@ func (h *Proxy) plainHit(r *request) *cache.Entry {
 			cookies = append(cookies, string(value))
 		}
 	}
-	q := &fetchRequest{target: rawTarget(r.ctx), site: r.site.Site, policy: cachepolicy.Request{Method: http.MethodGet, Host: r.public.Host, Cookie: len(cookies) > 0, Policy: r.site.Policy}}
-	if r.site.Bypasses(cookies) {
+	q := keyed(r, cookies)
+	if q.bypasses {
 		return nil
 	}
-	q.key, q.policy.Target = routes.ForwardedKey(r.public.Scheme, r.public.Host, r.site.Key(q.target)), q.target
 	e, _ := h.Options.Cache.Find(q.key, func(vary []string) []string {
 		if slices.ContainsFunc(vary, func(name string) bool { return !unedited[name] }) {
 			return nil
@@ -152,16 +167,12 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
-	sent := upstream.Request{Method: methodOf(r), Header: head, Forwarded: r.public, PassedFields: r.site.PassedFields}
-	q := &fetchRequest{
-		target: rawTarget(r.ctx), bypasses: r.site.Bypasses(head["Cookie"]), site: r.site.Site, sendsTierSecret: h.Options.Library.MayGetSecret(false), header: sent.Fields(), forwarded: r.public, passed: sent.PassedFields, traced: f,
-		policy: cachepolicy.Request{
-			Method: sent.Method, Host: r.public.Host, Authorized: len(head["Authorization"]) > 0, Cookie: len(head["Cookie"]) > 0,
-			Directives: r.site.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"])), Policy: r.site.Policy,
-		},
-	}
+	q := keyed(r, head["Cookie"])
+	sent := upstream.Request{Method: q.policy.Method, Header: head, Forwarded: r.public, PassedFields: r.site.PassedFields}
+	q.sendsTierSecret, q.header, q.forwarded, q.passed, q.traced = h.Options.Library.MayGetSecret(false), sent.Fields(), r.public, sent.PassedFields, f
+	q.policy.Authorized = len(head["Authorization"]) > 0
+	q.policy.Directives = r.site.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"]))
 	q.header["Surrogate-Capability"] = append(q.header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
-	q.key, q.policy.Target = routes.ForwardedKey(r.public.Scheme, r.public.Host, r.site.Key(q.target)), q.target
 	if r.site.ClientHost() {
 		q.host = r.public.Host
 	}
