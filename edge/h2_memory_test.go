@@ -153,35 +153,42 @@ func inUse() int64 {
 
 // The memory of a client's connections and requests counts against its own share, and no other.
 func TestShareOfMemory(t *testing.T) {
+	t.Run("loop=on", func(t *testing.T) { shareOfMemory(t, listen.LoopOn, listen.RestingBytes) })
+	t.Run("loop=off", func(t *testing.T) { shareOfMemory(t, listen.LoopOff, listen.ConnBytes) })
+}
+
+// shareOfMemory expects that a client with a share for two connections gets no more.
+func shareOfMemory(t *testing.T, loop listen.Loop, connection int64) {
 	w := newRawEdge(t, true, func(c *Config) {
-		c.ClientBytes = 2*listen.ConnBytes + 1000
+		c.Loop = loop
+		c.ClientBytes = 2*connection + 1000
 		// The client that warms the cache has no share.
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))
 	})
 	w.ask(t, "/mdi/hot.svg")
 	settled(t, "nobody is connected", func() bool { return w.listeners.Stats().Open() == 0 })
+	held := func() int64 { return w.memory.Held(ratelimit.ClientKey(netip.MustParseAddr("127.0.0.2"))) }
+	const hit = "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n"
 	first := w.from(t, "127.0.0.2")
-	if !answersTo(first, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
+	if !answersTo(first, hit, 200) {
 		t.Error("a hit is refused")
 	}
 	if !answersTo(first, "POST /echo HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 1\r\n\r\na", 503) {
 		t.Error("a request beyond the share is not refused")
 	}
 	second := w.from(t, "127.0.0.2")
-	if !answersTo(second, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
+	if !answersTo(second, hit, 200) {
 		t.Error("a second connection is refused")
 	}
-	if c := w.from(t, "127.0.0.3"); !answersTo(c, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
+	if c := w.from(t, "127.0.0.3"); !answersTo(c, hit, 200) {
 		t.Error("another client is refused")
 	}
 	third, err := w.dialFrom(t, "127.0.0.2")
-	if err == nil && answersTo(third, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
-		settled(t, "the first has gone", func() bool {
-			return w.memory.Held(ratelimit.ClientKey(netip.MustParseAddr("127.0.0.2"))) == 2*listen.ConnBytes
-		})
+	if err == nil && answersTo(third, hit, 200) {
+		settled(t, "the first has gone", func() bool { return held() == 2*connection })
 	}
 	fourth, err := w.dialFrom(t, "127.0.0.2")
-	if err == nil && answersTo(fourth, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n\r\n", 200) {
+	if err == nil && answersTo(fourth, hit, 200) {
 		t.Error("a connection beyond the share is not refused")
 	}
 	for _, c := range []*net.TCPConn{first, second, third, fourth} {
@@ -189,7 +196,7 @@ func TestShareOfMemory(t *testing.T) {
 			c.Close()
 		}
 	}
-	settled(t, "all is given back", func() bool { return w.memory.Held(ratelimit.ClientKey(netip.MustParseAddr("127.0.0.2"))) == 0 })
+	settled(t, "all is given back", func() bool { return held() == 0 })
 }
 
 // answersTo reports whether the response to a request has that status.

@@ -19,21 +19,28 @@ var ErrOverloaded = errors.New("too many bytes of requests are being read")
 type Budget struct {
 	Max  int64 // bytes of requests that have not arrived completely, of all clients together
 	Each int64 // bytes of all kinds that one client may hold; 0: no bound
+	// EachRequests is how many of them may be for more than connections at rest; 0: all. It keeps
+	// a client that may have many connections from using their bytes for requests.
+	EachRequests int64
 
 	used    atomic.Int64
 	mu      sync.Mutex
-	clients map[netip.Prefix]int64
+	clients map[netip.Prefix]holding
 	held    int64 // by all clients
 	peak    int64 // the maximum of held since Fallen last returned true
 }
+
+// A holding is the bytes that a client holds.
+type holding struct{ all, requests int64 }
 
 // A Share records how many bytes a request, a stream or a connection holds in a Budget. Its zero
 // value belongs to no particular client, so Each does not bound it. Only one goroutine at a time
 // may call Reserve and ReserveShare for a Share; any goroutine may call Release.
 type Share struct {
-	Client netip.Prefix
-	all    atomic.Int64 // counts against Max and Each
-	own    atomic.Int64 // counts against Each alone
+	Client     netip.Prefix
+	Connection bool         // it holds what a connection at rest takes, not requests
+	all        atomic.Int64 // counts against Max and Each
+	own        atomic.Int64 // counts against Each alone
 }
 
 // Used returns the number of bytes that count against Max.
@@ -43,7 +50,7 @@ func (r *Budget) Used() int64 { return r.used.Load() }
 func (r *Budget) Held(client netip.Prefix) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.clients[client]
+	return r.clients[client].all
 }
 
 // Body makes a Share as large as a body of length bytes needs. A short body counts against its
@@ -65,7 +72,7 @@ func (r *Budget) Reserve(s *Share, n int64) error {
 	if more <= 0 {
 		return nil
 	}
-	if r.used.Add(more) > r.Max || !r.charge(s.Client, more) {
+	if r.used.Add(more) > r.Max || !r.charge(s, more) {
 		r.used.Add(-more)
 		return ErrOverloaded
 	}
@@ -84,7 +91,7 @@ func (r *Budget) ReserveShare(s *Share, n int64) error {
 	if more <= 0 {
 		return nil
 	}
-	if !r.charge(s.Client, more) {
+	if !r.charge(s, more) {
 		return ErrOverloaded
 	}
 	s.own.Add(more)
@@ -98,7 +105,7 @@ func (r *Budget) Release(s *Share) {
 		return
 	}
 	r.used.Add(-all)
-	r.discharge(s.Client, all+own)
+	r.discharge(s, all+own)
 }
 
 // Arrived releases what a Share holds by Reserve, because the request has arrived completely and
@@ -109,36 +116,52 @@ func (r *Budget) Arrived(s *Share) {
 		return
 	}
 	r.used.Add(-all)
-	r.discharge(s.Client, all)
+	r.discharge(s, all)
 }
 
-// charge adds n bytes to those that a client holds, unless that exceeds its share.
-func (r *Budget) charge(client netip.Prefix, n int64) bool {
+// charge adds n bytes to those that a Share's client holds, unless that exceeds what it may hold.
+func (r *Budget) charge(s *Share, n int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if client.IsValid() && r.Each > 0 {
-		if r.clients[client]+n > r.Each {
+	if r.bounds(s) {
+		holds := r.clients[s.Client].plus(s, n)
+		if holds.all > r.Each || r.EachRequests > 0 && !s.Connection && holds.requests > r.EachRequests {
 			return false
 		}
 		if r.clients == nil {
-			r.clients = map[netip.Prefix]int64{}
+			r.clients = map[netip.Prefix]holding{}
 		}
-		r.clients[client] += n
+		r.clients[s.Client] = holds
 	}
 	r.held += n
 	r.peak = max(r.peak, r.held)
 	return true
 }
 
-func (r *Budget) discharge(client netip.Prefix, n int64) {
+func (r *Budget) discharge(s *Share, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held -= n
-	if client.IsValid() && r.Each > 0 {
-		if r.clients[client] -= n; r.clients[client] <= 0 {
-			delete(r.clients, client)
-		}
+	if !r.bounds(s) {
+		return
 	}
+	if holds := r.clients[s.Client].plus(s, -n); holds.all > 0 {
+		r.clients[s.Client] = holds
+	} else {
+		delete(r.clients, s.Client)
+	}
+}
+
+// bounds reports whether Each bounds a Share.
+func (r *Budget) bounds(s *Share) bool { return s.Client.IsValid() && r.Each > 0 }
+
+// plus returns h with n more bytes of a Share.
+func (h holding) plus(s *Share, n int64) holding {
+	h.all += n
+	if !s.Connection {
+		h.requests += n
+	}
+	return h
 }
 
 // Fallen reports whether clients hold at least n bytes less than their maximum since it last

@@ -100,6 +100,42 @@ func TestShareOfClient(t *testing.T) {
 	}
 }
 
+// Connections at rest may take what requests may not.
+func TestConnectionsOfClient(t *testing.T) {
+	r := &Budget{Max: 1000, Each: 400, EachRequests: 100}
+	request, connection, third := Share{Client: hog}, Share{Client: hog, Connection: true}, Share{Client: hog, Connection: true}
+	for i, row := range []struct {
+		err  error
+		want error
+	}{
+		{r.ReserveShare(&request, 101), ErrOverloaded},
+		{r.ReserveShare(&request, 60), nil},
+		{r.Reserve(&request, 41), ErrOverloaded},
+		{r.Reserve(&request, 40), nil},
+		{r.ReserveShare(&connection, 300), nil},
+		{r.ReserveShare(&third, 1), ErrOverloaded},
+	} {
+		if !errors.Is(row.err, row.want) {
+			t.Errorf("step %d: %v, want %v", i, row.err, row.want)
+		}
+	}
+	r.Release(&request)
+	if err := r.ReserveShare(&third, 100); err != nil {
+		t.Errorf("a connection in place of a request: %v", err)
+	}
+	if err := r.ReserveShare(&request, 1); !errors.Is(err, ErrOverloaded) {
+		t.Errorf("a request when connections hold everything: %v, want %v", err, ErrOverloaded)
+	}
+	r.Release(&connection)
+	r.Release(&third)
+	if err := r.ReserveShare(&request, 100); err != nil {
+		t.Errorf("a request after all: %v", err)
+	}
+	if r.Release(&request); len(r.clients) != 0 {
+		t.Errorf("%v is known of clients at the end", r.clients)
+	}
+}
+
 // Fallen reports a fall once.
 func TestFallen(t *testing.T) {
 	r := &Budget{Max: 1000, Each: 1000}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
@@ -188,5 +189,60 @@ func TestBodies(t *testing.T) {
 		if n := l.Bodies.Used(); n != 0 {
 			t.Errorf("%d bytes still taken at the end", n)
 		}
+	})
+}
+
+// An incomplete head takes a part of its client's share until it is answered, also by the fast
+// path, or until its connection ends. A client whose share is used up is refused.
+func TestHeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, hit := netip.MustParsePrefix("192.0.2.1/32"), "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n"
+		l := limits
+		l.Bodies = &bodies.Budget{Max: 1 << 20, Each: 2*requestOverhead - 1}
+		begin := func(preface string) (net.Conn, chan error) {
+			theirs, ours := net.Pipe()
+			conn, end := NewConn(ours, hits{}, &l), make(chan error, 1)
+			conn.SetClient(client)
+			if preface != "" {
+				conn.TakeOver(preface, func([]byte) {})
+			}
+			go func() {
+				p := make([]byte, 16<<10)
+				n, err := conn.Read(p)
+				if n == 1 {
+					_, err = conn.Read(p)
+				}
+				conn.Close()
+				end <- err
+			}()
+			return theirs, end
+		}
+		holds := func(when string, want int64) {
+			t.Helper()
+			synctest.Wait()
+			if n := l.Bodies.Held(client); n != want {
+				t.Errorf("%s: %d bytes, want %d", when, n, want)
+			}
+		}
+		first, _ := begin("")
+		io.WriteString(first, hit[:10])
+		holds("half a head", requestOverhead)
+		for name, preface := range map[string]string{"half a head": "", "half a preface": hit} {
+			second, end := begin(preface)
+			io.WriteString(second, hit[:10])
+			if err := <-end; !errors.Is(err, bodies.ErrOverloaded) {
+				t.Errorf("a second connection with %s: %v, want %v", name, err, bodies.ErrOverloaded)
+			}
+		}
+		holds("after refusals", requestOverhead)
+		io.WriteString(first, hit[10:])
+		if n, err := first.Read(make([]byte, 4<<10)); n == 0 {
+			t.Errorf("no response: %v", err)
+		}
+		holds("an answered request", 0)
+		io.WriteString(first, hit[:10])
+		holds("half a head after it", requestOverhead)
+		first.Close()
+		holds("the end", 0)
 	})
 }

@@ -79,8 +79,12 @@ func (r *renewal) due(now time.Time) bool {
 // force makes the next call of due return true, because another deadline was set meanwhile.
 func (r *renewal) force() { *r = renewal{} }
 
-// expectRequest sets the deadline for the next request, which has not begun.
+// expectRequest releases the memory of the last request, and sets the deadline for the next one,
+// which has not begun.
 func (c *Conn) expectRequest(now time.Time) error {
+	if !c.in.began.IsZero() {
+		c.limits.Bodies.Release(&c.share)
+	}
 	c.in = incoming{}
 	if !c.reading.due(now) {
 		return nil
@@ -99,7 +103,6 @@ func (c *Conn) finishRequest() error {
 		return nil
 	}
 	c.out = outgoing{}
-	c.limits.Bodies.Release(&c.share)
 	now := time.Now()
 	c.phase.enter(Idle, now)
 	return c.expectRequest(now)

@@ -19,10 +19,13 @@ type fetch struct {
 	ready   atomic.Bool
 }
 
+// fetchCosts is the number of bytes that a fetch takes besides its request.
+const fetchCosts = 6 << 10
+
 // fetch begins the fetch of the declined request with which early begins.
 func (c *Conn) fetch(s *Scratch, early []byte, now time.Time, f *fetch) bool {
 	fetcher, ok := c.answerer.(Fetcher)
-	if !ok || s.request.Sampled {
+	if !ok || s.request.Sampled || c.limits.Bodies.ReserveShare(&c.share, int64(fetchCosts+len(early))) != nil {
 		return false
 	}
 	f.size = s.size
@@ -32,6 +35,7 @@ func (c *Conn) fetch(s *Scratch, early []byte, now time.Time, f *fetch) bool {
 		c.socket.Wake()
 	}
 	if f.pending = fetcher.Fetch(&s.request.Request, c, ready); f.pending == nil {
+		c.limits.Bodies.Release(&c.share)
 		return false
 	}
 	c.backlog = &backlog{early: bytes.Clone(early), fetch: f}
@@ -64,10 +68,12 @@ func (c *Conn) fetched(s *Scratch) Next {
 		c.fresh, c.declined, c.sampled, c.prepared = f.fresh, true, false, f.result
 		return ForServer
 	}
-	s.out = f.append(s.out[:0])
+	c.limits.Bodies.Release(&c.share)
+	s.begin()
+	s.out = f.append(s.out)
 	early = early[f.size:]
 	c.phase.enter(Idle, now)
-	if c.sendTurn(s.out, nil, early, now) != nil {
+	if c.sendTurn(s, early, now) != nil {
 		return c.lost()
 	}
 	if c.backlog != nil {

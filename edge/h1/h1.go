@@ -25,12 +25,14 @@ import (
 
 const (
 	requestOverhead = 24 << 10 // bytes that a request occupies in the server, without its body
+	goroutineCosts  = 20 << 10 // bytes of its goroutine, if the connection has none at rest
 
 	maxFields     = 100         // of an eligible request
 	maxMethod     = 32          // bytes
 	renewInterval = time.Second // between two changes of a deadline, which cost more than a hit
 	maxPooled     = 64 << 10    // bytes of a buffer that goes back to the pool
 	maxBatch      = 128 << 10   // bytes of responses that are written together
+	freeBatch     = 16 << 10    // bytes of them that do not count against the client's share
 )
 
 // A request is a parsed request head.
@@ -221,6 +223,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 		switch {
 		case n == 0:
 		case next.state == partial && n < len(p):
+			if err := c.reserveHead(); err != nil {
+				return c.fail(err)
+			}
 			m, err := c.more(p[n:])
 			if n += m; err != nil {
 				c.current.opaque = true // the server decides how to answer half a request
@@ -247,6 +252,9 @@ func (c *Conn) TakeOver(preface string, f func(already []byte)) { c.takeover = t
 // it hands over the connection.
 func (c *Conn) checkPreface(p []byte, n int) (int, error) {
 	for c.takeover.undecided(p[:n]) {
+		if err := c.reserveHead(); err != nil {
+			return 0, err
+		}
 		m, err := c.more(p[n:])
 		if n += m; err != nil {
 			return n, err
@@ -271,7 +279,7 @@ func (c *Conn) forward(p []byte, next verdict) (int, error) {
 	c.current.begin(p[:n], whole-given)
 	c.buffered.replace(p[given:n])
 	c.in.received, c.in.declared = given, whole
-	costs := int64(requestOverhead) // the server also allocates all of a short body at once
+	costs := c.requestCosts() // the server also allocates all of a short body at once
 	if c.current.left > 0 && c.request.length <= bodies.Free {
 		costs += c.request.length
 	}
@@ -296,9 +304,22 @@ func (c *Conn) forwardOpaque(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// reserveHead reserves memory for a request without its body. An incomplete head takes as much.
+func (c *Conn) reserveHead() error {
+	return c.limits.Bodies.ReserveShare(&c.share, c.requestCosts())
+}
+
+// requestCosts returns the bytes that a request occupies without its body.
+func (c *Conn) requestCosts() int64 {
+	if c.socket == nil {
+		return requestOverhead
+	}
+	return requestOverhead + goroutineCosts
+}
+
 // reserveUnknown reserves memory for a request of unknown length.
 func (c *Conn) reserveUnknown() error {
-	if err := c.limits.Bodies.ReserveShare(&c.share, requestOverhead); err != nil {
+	if err := c.reserveHead(); err != nil {
 		return err
 	}
 	return c.limits.Bodies.Body(&c.share, c.limits.MaxBody)
@@ -400,6 +421,13 @@ func (c *Conn) send(out []byte, now time.Time) error {
 			return err
 		}
 	}
+	if len(out) > freeBatch {
+		waiting := bodies.Share{Client: c.share.Client}
+		if err := c.limits.Bodies.ReserveShare(&waiting, int64(len(out))); err != nil {
+			return err
+		}
+		defer c.limits.Bodies.Release(&waiting)
+	}
 	c.delivery.due = now.Add(c.limits.Answer)
 	c.delivery.add(len(out))
 	if _, err := c.Conn.Write(out); err != nil {
@@ -415,6 +443,7 @@ func (c *Conn) send(out []byte, now time.Time) error {
 func (c *Conn) unlock() {
 	c.mu.Unlock()
 	if c.closing.Load() {
+		c.limits.Bodies.Release(&c.share)
 		c.Conn.Close()
 	}
 }

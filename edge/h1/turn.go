@@ -44,7 +44,8 @@ type secure interface {
 type Scratch struct {
 	in       [turnBuffer]byte
 	out      []byte // responses
-	body     []byte // the rest of the last one, which belongs to the Answerer
+	body     []byte // of the last one, which belongs to the Answerer; nil: out has it
+	joined   int    // bytes of it that out has too
 	request  request
 	declined bool // the Answerer left request to the server
 	size     int  // of that request, in bytes
@@ -56,6 +57,9 @@ func NewScratch() *Scratch {
 	s.request.Fields, s.request.TakesBody = &s.request, true
 	return s
 }
+
+// begin empties s for the responses of a turn.
+func (s *Scratch) begin() { s.out, s.body, s.joined = s.out[:0], nil, 0 }
 
 // A backlog holds bytes until the client takes more of its responses.
 type backlog struct {
@@ -116,8 +120,7 @@ func (c *Conn) Turn(s *Scratch, ending bool) Next {
 		c.inARow = 0
 	}
 	early := s.in[answered:n]
-	err := c.sendTurn(s.out, s.body, early, now)
-	s.body = nil
+	err := c.sendTurn(s, early, now)
 	if err != nil {
 		return c.lost()
 	}
@@ -154,6 +157,7 @@ func (c *Conn) arrived(s *Scratch) (n int, next Next) {
 		}
 		now := time.Now()
 		c.backlog = nil
+		c.limits.Bodies.Release(&c.share)
 		c.phase.enter(Idle, now)
 		c.expectNext(now)
 		if len(b.early) > 0 {
@@ -197,7 +201,8 @@ func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, wh
 	if cap(s.out) > 2*maxBatch {
 		s.out = nil
 	}
-	s.out, s.declined = s.out[:0], false
+	s.begin()
+	s.declined = false
 	r := &s.request
 	c.describe(&r.Request, now)
 	for n := 0; answered < len(b); n++ {
@@ -215,8 +220,8 @@ func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, wh
 		}
 		s.out, answered = out, answered+v.size
 		if r.Body != nil {
-			n := min(len(r.Body), max(0, maxJoined-len(out)))
-			s.out, s.body = append(out, r.Body[:n]...), r.Body[n:]
+			s.body, s.joined = r.Body, min(len(r.Body), max(0, maxJoined-len(out)))
+			s.out = append(out, s.body[:s.joined]...)
 			return answered, forFastPath
 		}
 	}
@@ -240,20 +245,21 @@ func (c *Conn) tryWrite(a, b *[]byte) error {
 	return nil
 }
 
-// sendTurn sends responses, then the rest of the last one's body. What the client does not take at
-// once waits, with the requests that arrived early.
-func (c *Conn) sendTurn(out, body, early []byte, now time.Time) error {
-	if len(out) == 0 {
+// sendTurn sends the responses of s. What the client does not take at once waits, with the requests
+// that arrived early.
+func (c *Conn) sendTurn(s *Scratch, early []byte, now time.Time) error {
+	if len(s.out) == 0 {
 		return nil
 	}
+	out, body := s.out, s.body[s.joined:]
 	c.delivery.due = now.Add(c.limits.Answer)
 	c.delivery.add(len(out) + len(body))
 	err := c.tryWrite(&out, &body)
 	if err == syscall.EAGAIN {
-		c.backlog = &backlog{unsent: bytes.Clone(out), body: body, early: bytes.Clone(early)}
-		c.phase.enter(Writing, now)
-		c.socket.SetTimer(c.delivery.due)
-		return nil
+		if sent := len(s.body) - len(body); len(out) <= sent { // only a part of the body is left
+			out, body = nil, s.body[sent-len(out):]
+		}
+		return c.postpone(&backlog{unsent: bytes.Clone(out), body: body, early: bytes.Clone(early)}, now)
 	}
 	if err == nil && c.reading.due(now) {
 		c.phase.enter(Idle, now)
@@ -265,6 +271,25 @@ func (c *Conn) sendTurn(out, body, early []byte, now time.Time) error {
 	}
 	return err
 }
+
+// postpone keeps b until the client takes more, unless its memory exceeds the client's share.
+func (c *Conn) postpone(b *backlog, now time.Time) error {
+	costs := len(b.unsent) + len(b.early)
+	if c.secure {
+		costs += SecureBatch
+	}
+	if err := c.limits.Bodies.ReserveShare(&c.share, int64(costs)); err != nil {
+		return err
+	}
+	c.backlog = b
+	c.phase.enter(Writing, now)
+	c.socket.SetTimer(c.delivery.due)
+	return nil
+}
+
+// SecureBatch is the number of bytes that a socket of TLS encrypts before it writes them. If the
+// client takes no more, it keeps as many.
+const SecureBatch = 64 << 10
 
 // expectNext sets the timer for the next request.
 func (c *Conn) expectNext(now time.Time) {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/eligible"
 )
 
@@ -265,6 +267,54 @@ func (p *pending) Due() time.Time { return p.due }
 func (p *pending) Expire() {
 	if p.expired++; p.expire != nil {
 		p.expire()
+	}
+}
+
+// The bytes that a client has not taken count against its share, except those of cached bodies. It
+// loses its connection if its share is used up. Without memory for a fetch the server answers.
+func TestBacklogOfClient(t *testing.T) {
+	client := netip.MustParsePrefix("192.0.2.1/32")
+	hit, long, miss := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /hit/longer HTTP/1.1\r\nHost: a\r\n\r\n", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
+	response := len(hitHead) + 3
+	for _, tt := range []struct {
+		name, sent string
+		room       int
+		each       int64
+		next       Next
+		held       int
+	}{
+		{"a taken response", hit, 1000, 1, Wait, 0},
+		{"two responses", hit + hit, 1, 1000, Wait, 2*response - 1},
+		{"a request behind a response", long + hit, 1000, 1000, Wait, len(hit)},
+		{"a long response", long, 1000, 1, Wait, 0},
+		{"too many responses", strings.Repeat(hit, 40), 1, 1000, End, 0},
+		{"a fetch", miss, 1, fetchCosts + 100, Wait, fetchCosts + len(miss)},
+		{"no fetch", miss, 1, fetchCosts, ForServer, 0},
+	} {
+		l := limits
+		l.Bodies = &bodies.Budget{Max: 1 << 20, Each: tt.each}
+		w := &wire{random: rand.New(rand.NewPCG(1, 1)), arrived: []byte(tt.sent), room: tt.room}
+		f := &later{}
+		c := NewLooped(w, w, f, &l, addressOf(w))
+		c.SetClient(client)
+		scratch := NewScratch()
+		if next := c.Turn(scratch, false); next != tt.next || l.Bodies.Held(client) != int64(tt.held) {
+			t.Errorf("%s: next %d, %d bytes held, want %d and %d", tt.name, next, l.Bodies.Held(client), tt.next, tt.held)
+		}
+		if tt.next != Wait {
+			continue
+		}
+		if f.ready != nil {
+			f.ready(func(dst []byte) []byte { return append(dst, hitHead...) }, nil)
+		}
+		for w.room = 1 << 20; c.backlog != nil; {
+			if next := c.Turn(scratch, false); next == End {
+				t.Fatalf("%s: the connection ends", tt.name)
+			}
+		}
+		if n := l.Bodies.Held(client); n != 0 {
+			t.Errorf("%s: %d bytes held after all were taken", tt.name, n)
+		}
 	}
 }
 

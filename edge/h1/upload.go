@@ -90,7 +90,7 @@ func (c *Conn) forwardUpload(p []byte, size int) (int, error) {
 	if err := u.prefetch(); err != nil {
 		return c.fail(err)
 	}
-	if err := c.limits.Bodies.ReserveShare(&c.share, requestOverhead); err != nil {
+	if err := c.reserveHead(); err != nil {
 		return c.fail(err)
 	}
 	if !u.whole.Load() {

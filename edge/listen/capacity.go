@@ -99,7 +99,7 @@ func (c Capacity) Filled() Capacity {
 	c.AnswerTimeout = cmp.Or(c.AnswerTimeout, defaultAnswer)
 	places := shareOf(descriptors())
 	// An operator that allows one client many connections allows it the memory of those connections
-	// too.
+	// too, but not more for requests.
 	c.ClientBytes = cmp.Or(c.ClientBytes, max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts))
 	c.MaxBodies = cmp.Or(c.MaxBodies, maxBodies)
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
@@ -114,7 +114,7 @@ func (c Capacity) Filled() Capacity {
 
 // Memory returns the budget of the memory that clients may hold. c must be filled.
 func (c *Capacity) Memory() *bodies.Budget {
-	return &bodies.Budget{Max: c.MaxBodies, Each: c.ClientBytes}
+	return &bodies.Budget{Max: c.MaxBodies, Each: c.ClientBytes, EachRequests: min(c.ClientBytes, maxEach)}
 }
 
 // shareOf returns the default maximum of connections for a number of descriptors; 0: that number is

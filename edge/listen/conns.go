@@ -40,11 +40,16 @@ const (
 	maxBodies = 256 << 20
 	// maxEach bounds the bytes that one client may hold by default. With the garbage from them they
 	// take two to three times as much memory.
-	maxEach = 48 << 20
+	maxEach = 40 << 20
 	// ConnBytes and secureCosts are the bytes that an open connection takes of its client's share:
-	// buffers, stacks, and the state of crypto/tls and quic-go.
+	// buffers, the stack of its goroutine, and the state of crypto/tls.
 	ConnBytes   = 20 << 10
 	secureCosts = 28 << 10
+	// RestingBytes and secureRestingCosts are those of a connection that rests on an event loop,
+	// before it speaks HTTP/2. One of HTTP/2 takes streamsCosts more.
+	RestingBytes       = 2 << 10
+	secureRestingCosts = 12 << 10
+	streamsCosts       = 10 << 10
 )
 
 // A refusal is the reason for which a connection was closed at once.
@@ -112,7 +117,7 @@ func (s *conns) admit(raw net.Conn, serve *Server, config *tls.Config) *lingerin
 		return nil
 	}
 	c := &lingeringConn{client: client}
-	c.share.Client = client
+	c.share.Client, c.share.Connection = client, true
 	conn := proxied(s.clients, raw)
 	socket, looped := raw.(*netloop.Conn)
 	switch {
@@ -207,11 +212,7 @@ func below(c net.Conn) net.Conn {
 func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	s.mu.Lock()
 	now, held := s.now(), s.of[c.client]
-	costs := int64(ConnBytes)
-	if c.link != nil {
-		costs = secureCosts
-	}
-	if held >= s.perClient || s.limits.Bodies.ReserveShare(&c.share, costs) != nil {
+	if held >= s.perClient || s.limits.Bodies.ReserveShare(&c.share, c.costs()) != nil {
 		s.mu.Unlock()
 		return refusedClient, false
 	}
@@ -229,6 +230,33 @@ func (s *conns) enter(c *lingeringConn) (refusal, bool) {
 	s.mu.Unlock()
 	s.close(spare, now)
 	return 0, true
+}
+
+// costs returns the bytes of memory that c takes at rest.
+func (c *lingeringConn) costs() int64 {
+	switch looped, secure := c.socket != nil, c.link != nil; {
+	case looped && secure:
+		return secureRestingCosts
+	case looped:
+		return RestingBytes
+	case secure:
+		return secureCosts
+	}
+	return ConnBytes
+}
+
+// admitStreams reports whether c may speak HTTP/2, which takes more memory.
+func (s *conns) admitStreams(c *lingeringConn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.open[c]; !ok { // it was closed meanwhile, and holds nothing
+		return false
+	}
+	if c.socket == nil || s.limits.Bodies.ReserveShare(&c.share, c.costs()+streamsCosts) == nil {
+		return true
+	}
+	s.refused[refusedClient].Add(1)
+	return false
 }
 
 // leave removes c from the set.

@@ -105,6 +105,10 @@ func (c *lingeringConn) serveStreams(s *Server, rw net.Conn, link *h2.Link, on h
 		c.end()
 		return
 	}
+	if !s.conns.admitStreams(c) {
+		c.end()
+		return
+	}
 	conn := s.streams.NewConn(rw, link, exchange.Address(rw.RemoteAddr()))
 	conn.SetClient(c.share.Client)
 	if c.tier {

@@ -275,10 +275,6 @@ type secureSocket struct {
 	tls *tls.Conn
 }
 
-// secureBatch is how many bytes are encrypted before they are written. Those that the client does
-// not take wait in the link.
-const secureBatch = 64 << 10
-
 // TryRead reads at most one record, because an error in the next one would keep the responses to
 // this one from the client.
 func (s *secureSocket) TryRead(p []byte) (int, error) {
@@ -305,7 +301,7 @@ func (s *secureSocket) TryWrite(p []byte) (n int, err error) {
 		if err = s.link.Flush(); err != nil || n == len(p) {
 			return n, err
 		}
-		m, err := s.link.WriteOver(s.tls, p[n:min(len(p), n+secureBatch)])
+		m, err := s.link.WriteOver(s.tls, p[n:min(len(p), n+h1.SecureBatch)])
 		if n += m; err != nil {
 			return n, err
 		}

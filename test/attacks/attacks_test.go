@@ -288,6 +288,8 @@ func startOrigin(t *testing.T) string {
 		switch {
 		case r.URL.Path == "/hot":
 			io.WriteString(w, "hot")
+		case r.URL.Path == "/small":
+			io.WriteString(w, large[:2000])
 		case r.URL.Path == "/large":
 			io.WriteString(w, large)
 		case r.URL.Path == "/medium":
@@ -339,7 +341,7 @@ func startEdge(t *testing.T, more ...string) *harness.Server {
 	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
 	e := harness.Start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--icons", "on", "--origin", startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000", "--origin-timeout", "5s"}, more...)...)
-	for _, path := range []string{"/hot", "/medium", "/large"} {
+	for _, path := range []string{"/hot", "/small", "/medium", "/large"} {
 		harness.Eventually(t, path+" is cached", func() bool {
 			resp, _ := harness.Get(t, e.Address("public"), path)
 			return resp.StatusCode == http.StatusOK

@@ -111,6 +111,7 @@ var hoards = []hoard{
 	{"uploads that the origin does not read", "tcp", hoardMany, send("POST /stuck/upload HTTP/1.1\r\n" + home + "Content-Length: 100000000\r\n\r\n" + strings.Repeat("a", 200_000))},
 	{"half a trailer of 15 kB", "tcp", hoardMany, send(trailer + "X: " + strings.Repeat("a", 15_000))},
 	{"answers of 1 MiB, unread", "tcp", hoardMany, send(strings.Repeat("GET /large HTTP/1.1\r\n"+home+"\r\n", 10))},
+	{"hits of 2 kB in a row, unread", "tcp", hoardMany, send(strings.Repeat("GET /small HTTP/1.1\r\n"+home+"\r\n", 60))},
 
 	{"h2: settings, then silence", "tcp", hoardMany, frames(nil)},
 	{"h2: indexed fields, open streams", "tcp", hoardMany, frames(indexedBombs(false))},
@@ -126,16 +127,20 @@ var hoards = []hoard{
 	{"h2: bodies of 60 kB", "tcp", hoardMany, frames(bodies2(60_000))},
 	{"h2: no window, hits of 60 kB", "tcp", hoardMany, frames(noWindow("/medium"))},
 	{"h2: no window, hits of 1 MiB", "tcp", hoardMany, frames(noWindow("/large"))},
+	{"h2: hits of 60 kB, unread", "tcp", hoardMany, frames(openWindow("/medium"))},
 	{"h2: table filled, then silence", "tcp", hoardMany, frames(fillTable)},
 
 	{"tls: a byte", "raw", hoardMany, send("\x16")},
 	{"tls: half a hello of 15 kB", "raw", hoardMany, send("\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03" + strings.Repeat("a", 15000))},
 	{"tls: h1, silence", "tls1", hoardMany, send("")},
 	{"tls: h1, half a head", "tls1", hoardMany, send("GET /hot HTTP/1.1\r\nX: a")},
+	{"tls: h1, answers of 1 MiB, unread", "tls1", hoardMany, send(strings.Repeat("GET /large HTTP/1.1\r\n"+home+"\r\n", 10))},
+	{"tls: h1, hits of 2 kB in a row, unread", "tls1", hoardMany, send(strings.Repeat("GET /small HTTP/1.1\r\n"+home+"\r\n", 60))},
 	{"tls: h2, silence", "tls2", hoardMany, frames(nil)},
 	{"tls: h2, indexed fields, open streams", "tls2", hoardMany, frames(indexedBombs(false))},
 	{"tls: h2, half a block of 16 kB", "tls2", hoardMany, frames(halfBlocks)},
 	{"tls: h2, no window, hits of 60 kB", "tls2", hoardMany, frames(noWindow("/medium"))},
+	{"tls: h2, hits of 60 kB, unread", "tls2", hoardMany, frames(openWindow("/medium"))},
 
 	{"h3: half a handshake", "initial", 4000, nil},
 	{"h3: silence", "quic", 4000, func(context.Context, *hoarder) error { return nil }},
@@ -267,9 +272,16 @@ func bodies2(n int) func(*blockWriter) []byte {
 	}
 }
 
-func noWindow(path string) func(*blockWriter) []byte {
+// noWindow and openWindow request a path a hundred times, with windows of 0 bytes or of 1 GiB.
+func noWindow(path string) func(*blockWriter) []byte   { return withWindow(path, 0) }
+func openWindow(path string) func(*blockWriter) []byte { return withWindow(path, 1<<30) }
+
+func withWindow(path string, size uint32) func(*blockWriter) []byte {
 	return func(w *blockWriter) []byte {
-		all := w.frame(http2.FrameSettings, 0, 0, []byte{0, 4, 0, 0, 0, 0})
+		all := w.frame(http2.FrameSettings, 0, 0, binary.BigEndian.AppendUint32([]byte{0, 4}, size))
+		if size > 0 {
+			all = append(all, w.frame(http2.FrameWindowUpdate, 0, 0, binary.BigEndian.AppendUint32(nil, size))...)
+		}
 		for i := range 100 {
 			all = append(all, w.headers(uint32(2*i+1), http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, pseudo(get2, path))...)
 		}
@@ -430,7 +442,8 @@ func TestHoards(t *testing.T) {
 
 func (h hoard) whole(t *testing.T) string {
 	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
-	e := startEdge(t, "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "16000", "--max-connections-per-client", strconv.Itoa(hoardMany))
+	// By default one client may have half of the connections.
+	e := startEdge(t, "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", strconv.Itoa(2*hoardMany))
 	time.Sleep(time.Second)
 	before := footprint(e.Cmd.Process.Pid).memory
 	ctx, stop := context.WithCancel(t.Context())
