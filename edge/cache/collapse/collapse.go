@@ -150,6 +150,24 @@ type fetchShard struct {
 	inFlight   map[string]*Fetch
 	failed     expiringMap[error]
 	hitForPass expiringMap[struct{}]
+	sweeping   bool // sweep is due
+}
+
+// sweep frees failures and markers soon after they have expired, because an origin that is down for
+// a minute may leave 60,000 of them. now is the time of the caller, which holds mu.
+func (s *fetchShard) sweep(now time.Time) {
+	if s.sweeping {
+		return
+	}
+	s.sweeping = true
+	time.AfterFunc(Failure, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sweeping = false
+		if now := now.Add(Failure); s.failed.sweep(now)+s.hitForPass.sweep(now) > 0 {
+			s.sweep(now)
+		}
+	})
 }
 
 // New returns a table without fetches. The result of a fetch is checked against the
@@ -231,7 +249,9 @@ func (c *Fetches) fetch(s *fetchShard, f *Fetch, call Call) {
 	f.result = run(call.Fetch)
 	if f.result.Err != nil {
 		s.mu.Lock()
-		s.failed.set(call.failures(), f.result.Err, time.Now(), Failure)
+		now := time.Now()
+		s.failed.set(call.failures(), f.result.Err, now, Failure)
+		s.sweep(now)
 		s.mu.Unlock()
 	}
 	if f.result.Stream != nil && f.result.Sharing.Storable {
@@ -317,6 +337,7 @@ func (c *Fetches) MarkHitForPass(key string, pass bool, now time.Time) {
 	defer s.mu.Unlock()
 	if pass {
 		s.hitForPass.set(key, struct{}{}, now, HitForPass)
+		s.sweep(now)
 	} else {
 		s.hitForPass.delete(key)
 	}

@@ -154,6 +154,38 @@ func TestHitForPass(t *testing.T) {
 	}
 }
 
+// Failures and markers are freed after they have expired, also if nobody requests their keys again.
+func TestExpiredAreFreed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestFetches()
+		failing := func() Result { return Result{Err: errors.New("down")} }
+		for i := range 1000 {
+			key := fmt.Sprint(i)
+			c.Join(time.Now(), Call{Key: key, Find: func() *entry.Entry { return nil }, Fetch: failing})
+			if i%2 == 0 {
+				c.MarkHitForPass(key, true, time.Now())
+			}
+		}
+		for _, row := range []struct {
+			after           time.Duration
+			failed, markers int
+		}{{0, 1000, 500}, {2 * Failure, 0, 500}, {HitForPass - Failure, 0, 0}} {
+			time.Sleep(row.after)
+			synctest.Wait()
+			failed, markers := 0, 0
+			for i := range c.shards {
+				s := &c.shards[i]
+				s.mu.Lock()
+				failed, markers = failed+len(s.failed.values), markers+len(s.hitForPass.values)
+				s.mu.Unlock()
+			}
+			if failed != row.failed || markers != row.markers {
+				t.Errorf("after %v more: %d failures, %d markers; want %d, %d", row.after, failed, markers, row.failed, row.markers)
+			}
+		}
+	})
+}
+
 func TestExpiringMapIsBounded(t *testing.T) {
 	t0 := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	m := newExpiringMap[int](10)

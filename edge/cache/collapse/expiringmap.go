@@ -21,15 +21,24 @@ func newExpiringMap[T any](max int) expiringMap[T] {
 // full, it does not store the value.
 func (m *expiringMap[T]) set(key string, value T, now time.Time, during time.Duration) {
 	if len(m.values) >= m.max {
-		for k, old := range m.values {
-			if !now.Before(old.until) {
-				delete(m.values, k)
-			}
-		}
+		m.sweep(now)
 	}
 	if len(m.values) < m.max {
 		m.values[key] = expiringValue[T]{value, now.Add(during)}
 	}
+}
+
+// sweep removes expired values, and returns how many are left.
+func (m *expiringMap[T]) sweep(now time.Time) (left int) {
+	for k, old := range m.values {
+		if !now.Before(old.until) {
+			delete(m.values, k)
+		}
+	}
+	if len(m.values) == 0 {
+		m.values = map[string]expiringValue[T]{} // a map that was large stays large
+	}
+	return len(m.values)
 }
 
 // get returns the value of a key unless it has expired.
