@@ -115,13 +115,10 @@ func classOfPair(path, query string) Route {
 // pattern stand at its end, one in each segment.
 func (e *Endpoint) matches(path string) bool {
 	rest, ok := strings.CutPrefix(path, e.literal)
-	if e.params == 0 {
+	if e.params == 0 || !ok {
 		return ok && rest == ""
 	}
-	if e.owns != nil && !e.owns(path) {
-		return false
-	}
-	return ok && rest != "" && rest[len(rest)-1] != '/' && strings.Count(rest, "/") == e.params-1
+	return rest != "" && rest[len(rest)-1] != '/' && strings.Count(rest, "/") == e.params-1 && e.Owns(path)
 }
 
 // isPair reports what matches does for the pattern of the CDN paths, in half the time.
@@ -152,13 +149,30 @@ func find(path string) *Endpoint {
 	if isPairOfPack(path) {
 		return pairs() // most calls are for icons
 	}
-	for i := range endpoints {
-		if endpoints[i].matches(path) {
-			return &endpoints[i]
+	second := byte(0)
+	if len(path) > 1 {
+		second = path[1]
+	}
+	for _, e := range candidates[second] {
+		if e.matches(path) {
+			return e
 		}
 	}
 	return nil
 }
+
+// candidates holds the endpoints that a path may match, by the byte after its first slash (0: there
+// is none), in the order of the table. The fast path seeks each path twice that it can't answer.
+var candidates = func() (of [256][]*Endpoint) {
+	for i := range endpoints {
+		for second := range of {
+			if literal := endpoints[i].literal; len(literal) < 2 || literal[1] == byte(second) {
+				of[second] = append(of[second], &endpoints[i])
+			}
+		}
+	}
+	return of
+}()
 
 // New returns a router that calls answer with the endpoint of a path, or nothing if there is none.
 // The router sees paths as the client sent them and corrects none. The endpoint checks the method
