@@ -6,10 +6,12 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/iconedge/iconedge/edge/proxy"
+	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/logtest"
 )
 
@@ -110,8 +112,11 @@ func TestPanicWhileFetching(t *testing.T) {
 	}
 }
 
-// brokenFetcher returns a fetcher whose every fetch panics.
-func brokenFetcher() *proxy.Fetcher { return proxy.NewFetcher(proxy.FetcherOptions{MaxWaiting: 1}) }
+// brokenFetcher returns a fetcher whose every fetch panics, because it has no context.
+func brokenFetcher() *proxy.Fetcher {
+	client := upstream.New(upstream.Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "127.0.0.1:1"}}}})
+	return proxy.NewFetcher(proxy.FetcherOptions{MaxWaiting: 1, Client: client})
+}
 
 // exported returns the text of the edge's metrics.
 func exported(t *testing.T, h *proxy.Proxy) string {

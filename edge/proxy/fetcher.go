@@ -63,6 +63,17 @@ func (o *Fetcher) roundTripTo(c *upstream.Client, f *traced, r upstream.Request)
 	return a, err
 }
 
+// refusal returns the problem with which roundTripTo would end at once, because the circuit breaker
+// of each origin is open, and counts it in the same way; nil: it would not.
+func (o *Fetcher) refusal(c *upstream.Client, now time.Time) error {
+	p := c.Refusal(now)
+	if p == nil {
+		return nil
+	}
+	o.options.Metrics.Fetched(0, p)
+	return p
+}
+
 // fetchWhole fetches a whole response from the origin.
 func (o *Fetcher) fetchWhole(f *traced, r upstream.Request) (*upstream.WholeResponse, error) {
 	a, err := o.roundTrip(f, r)

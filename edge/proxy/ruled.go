@@ -210,13 +210,18 @@ func (h *Proxy) maxBody(q *fetchRequest) int64 {
 	return h.Options.Bounds.MaxBody
 }
 
+// clientFor returns the client of the origin of q.
+func (h *Proxy) clientFor(q *fetchRequest) *upstream.Client {
+	if q.ruled == nil {
+		return h.Options.Origin.options.Client
+	}
+	return q.ruled.from.Client
+}
+
 // request sends a request to the origin of q.
 func (h *Proxy) request(q *fetchRequest, u upstream.Request) (*upstream.Response, error) {
-	if q.ruled == nil {
-		return h.Options.Origin.roundTrip(q.traced, u)
-	}
-	a, err := h.Options.Origin.roundTripTo(q.ruled.from.Client, q.traced, u)
-	if err == nil {
+	a, err := h.Options.Origin.roundTripTo(h.clientFor(q), q.traced, u)
+	if err == nil && q.ruled != nil {
 		vhosts.StripResponse(a.Header, &q.ruled.Decision)
 	}
 	return a, err

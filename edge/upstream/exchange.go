@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/iconedge/iconedge/problem"
 )
 
 // Do sends a request to an origin and returns when the header fields of the response have arrived.
@@ -48,6 +50,18 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return a, nil
 }
 
+// Refusal returns the problem of each Do at this time, if the circuit breaker of every origin is
+// open and no probe is due; nil: a request may be sent. It counts and logs as Do does.
+func (c *Client) Refusal(now time.Time) *problem.Problem {
+	for _, o := range c.origins {
+		if !o.closedTo(now) {
+			return nil
+		}
+	}
+	c.stats.requests.Add(1)
+	return c.fail(ErrOpen)
+}
+
 // exchange is the part of an exchange up to the response's header fields, to which FirstByte
 // applies.
 func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request, requestTime time.Time, first *firstTry) (*Response, error) {
@@ -78,7 +92,6 @@ func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r
 // other origin, the same one gets the request again, provided that it accepts connections, on a new
 // connection, because other idle ones may be lost too.
 func (c *Client) send(ctx context.Context, r Request, first *firstTry) (*http.Response, error) {
-	header := c.requestHeader(r)
 	var o *origin
 	var probe bool
 	if first != nil {
@@ -86,6 +99,7 @@ func (c *Client) send(ctx context.Context, r Request, first *firstTry) (*http.Re
 	} else if o, probe = c.chooseOrigin(r.key(), anyOrigin, time.Now()); o == nil {
 		return nil, ErrOpen
 	}
+	header := c.requestHeader(r)
 	w, by := route{safe: safe(r.Method), onward: r.TryNextGroup}, c.transport
 	if r.Upgrade != "" {
 		by = c.retryTransport // a connection of its own

@@ -128,13 +128,16 @@ func (b *breaker) open() bool { return b.pause > 0 }
 // probe.
 func (b *breaker) unprobed(now time.Time) bool { return b.open() && now.Sub(b.until) > maxPause }
 
+// refuses reports whether no request may be sent now.
+func (b *breaker) refuses(now time.Time) bool { return b.open() && now.Before(b.until) }
+
 // admit reports whether a request may be sent now, and whether it is a probe. The caller must
 // record the outcome of each admitted request.
 func (b *breaker) admit(now time.Time) (probe, ok bool) {
 	if !b.open() {
 		return false, true
 	}
-	if now.Before(b.until) {
+	if b.refuses(now) {
 		return false, false
 	}
 	b.until, b.pause = now.Add(b.pause), min(2*b.pause, maxPause)

@@ -151,6 +151,13 @@ func (o *origin) admit(now time.Time) (probe, ok bool) {
 	return o.breaker.admit(now)
 }
 
+// closedTo reports whether admit would refuse a request.
+func (o *origin) closedTo(now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.breaker.refuses(now)
+}
+
 // record records the outcome of an admitted try.
 func (o *origin) record(probe bool, v outcome, err error, now time.Time) {
 	o.mu.Lock()

@@ -202,15 +202,18 @@ type Call struct {
 	// that it may.
 	Usable func(*Result) bool
 	Fetch  func() Result // sends the request; runs in a goroutine of its own
+	// Refuse returns why Fetch would fail at once; nil: it would not. It saves a goroutine. A nil
+	// Refuse refuses nothing.
+	Refuse func() error
 
 	Failures   string // key under which a failure is recorded; empty: Key
 	SendAnyway bool   // ignore a recorded failure
 }
 
 // Join returns the collapsed fetch for a key, and whether this call began it. It sends no request
-// if the key has failed within the last second, or if Find returns another entry than Stale, which
-// was stored since the caller looked. The returned fetch then has that result already, so one
-// request is sent for a key whenever its callers arrive.
+// if the key has failed within the last second, if Find returns another entry than Stale, which was
+// stored since the caller looked, or if Refuse returns an error. The returned fetch then has that
+// result already, so one request is sent for a key whenever its callers arrive.
 //
 // A fetch whose result is a stream stays joinable until the stream ends, as long as its beginning
 // is held and the caller may use it.
@@ -229,6 +232,11 @@ func (c *Fetches) Join(now time.Time, call Call) (f *Fetch, began bool) {
 	}
 	if e := call.Find(); e != nil && !e.SameStored(call.Stale) {
 		return c.ended(Result{Entry: e, Stored: true, Found: true}), false
+	}
+	if call.Refuse != nil {
+		if err := call.Refuse(); err != nil {
+			return c.ended(Result{Err: err}), false
+		}
 	}
 	f = &Fetch{callers: 1, began: now, generation: c.invalidations.Current(), done: make(chan struct{})}
 	s.inFlight[call.Key] = f

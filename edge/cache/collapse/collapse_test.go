@@ -154,6 +154,30 @@ func TestHitForPass(t *testing.T) {
 	}
 }
 
+// Refuse is called only for a fetch that would begin, and its error is not recorded.
+func TestRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, none := newTestFetches(), func() *entry.Entry { return nil }
+		down, arrived := errors.New("down"), make(chan struct{})
+		var refusal error
+		call := Call{Key: "/a", Find: none, Refuse: func() error { return refusal }, Fetch: func() Result { <-arrived; return Result{Entry: &entry.Entry{}} }}
+		if _, began := c.Join(time.Now(), call); !began {
+			t.Error("the first call does not begin a fetch")
+		}
+		refusal = down
+		joined, _ := c.Join(time.Now(), call)
+		other := call
+		other.Key = "/b"
+		if f, began := c.Join(time.Now(), other); began || !errors.Is(f.Wait(time.Second, nil).Err, down) || c.Failed("/b", time.Now()) != nil {
+			t.Error("a fetch that would fail begins, or its refusal is recorded")
+		}
+		close(arrived)
+		if r := joined.Wait(time.Second, nil); r.Err != nil {
+			t.Errorf("a fetch in flight is not joined: %v", r.Err)
+		}
+	})
+}
+
 // Failures and markers are freed after they have expired, also if nobody requests their keys again.
 func TestExpiredAreFreed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
