@@ -324,8 +324,10 @@ func (c *Conn) await(s *side) {
 	}
 }
 
+// failed returns the error of an operation. It lacks the address of this end, which takes a system
+// call: a deadline passes each time that a goroutine waits in vain for the next request.
 func (c *Conn) failed(op string, err error) error {
-	return &net.OpError{Op: op, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+	return &net.OpError{Op: op, Net: "tcp", Addr: c.RemoteAddr(), Err: err}
 }
 
 // SetDeadline implements net.Conn for a detached connection.
