@@ -121,6 +121,7 @@ func (c *Conn) Turn(s *Scratch, ending bool) Next {
 	}
 	early := s.in[answered:n]
 	err := c.sendTurn(s, early, now)
+	s.body, s.joined = nil, 0 // the entry may be evicted before the next turn
 	if err != nil {
 		return c.lost()
 	}
