@@ -62,16 +62,25 @@ func TestArrived(t *testing.T) {
 
 var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2001:db8::/64")
 
+// A step is a call, with its error and the one that it should have.
+type step struct{ got, want error }
+
+func check(t *testing.T, steps []step) {
+	t.Helper()
+	for i, s := range steps {
+		if !errors.Is(s.got, s.want) {
+			t.Errorf("step %d: %v, want %v", i, s.got, s.want)
+		}
+	}
+}
+
 // A client that has used up its share is refused by Take and by Keep. Another client still gets the
 // rest of the room, and a share without a client has no bound of its own.
 func TestShareOfClient(t *testing.T) {
 	r := &Budget{Max: 1000, Each: 400}
 	body, connection, third := Share{Client: hog}, Share{Client: hog}, Share{Client: hog}
 	another, nobody := Share{Client: other}, Share{}
-	for i, row := range []struct {
-		err  error
-		want error
-	}{
+	check(t, []step{
 		{r.Reserve(&body, 300), nil},
 		{r.ReserveShare(&connection, 100), nil},
 		{r.Reserve(&body, 301), ErrOverloaded},
@@ -80,11 +89,7 @@ func TestShareOfClient(t *testing.T) {
 		{r.Reserve(&nobody, 700), nil},
 		{r.Reserve(&nobody, 701), ErrOverloaded}, // Max
 		{r.ReserveShare(&nobody, 1<<40), nil},
-	} {
-		if !errors.Is(row.err, row.want) {
-			t.Errorf("step %d: %v, want %v", i, row.err, row.want)
-		}
-	}
+	})
 	if r.Used() != 1000 || r.Held(hog) != 400 || r.Held(other) != 400 {
 		t.Errorf("%d bytes are used, %d by the one client, %d by the other; want 1000, 400, 400", r.Used(), r.Held(hog), r.Held(other))
 	}
@@ -104,21 +109,14 @@ func TestShareOfClient(t *testing.T) {
 func TestConnectionsOfClient(t *testing.T) {
 	r := &Budget{Max: 1000, Each: 400, EachRequests: 100}
 	request, connection, third := Share{Client: hog}, Share{Client: hog, Connection: true}, Share{Client: hog, Connection: true}
-	for i, row := range []struct {
-		err  error
-		want error
-	}{
+	check(t, []step{
 		{r.ReserveShare(&request, 101), ErrOverloaded},
 		{r.ReserveShare(&request, 60), nil},
 		{r.Reserve(&request, 41), ErrOverloaded},
 		{r.Reserve(&request, 40), nil},
 		{r.ReserveShare(&connection, 300), nil},
 		{r.ReserveShare(&third, 1), ErrOverloaded},
-	} {
-		if !errors.Is(row.err, row.want) {
-			t.Errorf("step %d: %v, want %v", i, row.err, row.want)
-		}
-	}
+	})
 	r.Release(&request)
 	if err := r.ReserveShare(&third, 100); err != nil {
 		t.Errorf("a connection in place of a request: %v", err)
