@@ -348,7 +348,7 @@ func (c *Conn) setDeadline(of func(*waiter) *side, t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed || c.waiter == nil {
-		return &net.OpError{Op: "set", Net: "tcp", Addr: c.RemoteAddr(), Err: net.ErrClosed}
+		return c.failed("set", net.ErrClosed)
 	}
 	s := of(c.waiter)
 	s.deadline, s.expired = t, false

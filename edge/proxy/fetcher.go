@@ -65,8 +65,8 @@ func (o *Fetcher) roundTripTo(c *upstream.Client, f *traced, r upstream.Request)
 
 // refusal returns the problem with which roundTripTo would end at once, because the circuit breaker
 // of each origin is open, and counts it in the same way; nil: it would not.
-func (o *Fetcher) refusal(c *upstream.Client, now time.Time) error {
-	p := c.Refusal(now)
+func (o *Fetcher) refusal(c *upstream.Client) error {
+	p := c.Refusal(time.Now())
 	if p == nil {
 		return nil
 	}

@@ -199,7 +199,7 @@ func (h *Proxy) join(q *fetchRequest, stale *cache.Entry, key string, came cache
 		},
 		Usable: func(l *collapse.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.policy, now) },
 		Fetch:  func() collapse.Result { return h.fetchOnce(q, key, stale, ask) },
-		Refuse: func() error { return h.Options.Origin.refusal(h.clientFor(q), time.Now()) },
+		Refuse: func() error { return h.Options.Origin.refusal(h.clientFor(q)) },
 	})
 }
 
@@ -380,7 +380,7 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 		Key: key, Stored: key, Failures: m.q.passKey(key), Came: m.came,
 		Find:   func() *cache.Entry { return h.lookup(m.q).entry }, // the pipeline decides about it
 		Fetch:  func() collapse.Result { return h.fetchOnce(m.q, key, nil, h.fetchAndStore) },
-		Refuse: func() error { return h.Options.Origin.refusal(h.clientFor(m.q), time.Now()) },
+		Refuse: func() error { return h.Options.Origin.refusal(h.clientFor(m.q)) },
 	})
 	m.top = h.Options.Reports.CountLater(q)
 	h.Options.Cache.Then(m.fetch, key, m.end)
