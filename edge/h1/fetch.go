@@ -35,8 +35,7 @@ func (c *Conn) fetch(s *Scratch, early []byte, now time.Time, f *fetch) bool {
 		c.socket.Wake()
 	}
 	if f.pending = fetcher.Fetch(&s.request.Request, c, ready); f.pending == nil {
-		c.limits.Bodies.Release(&c.share)
-		return false
+		return false // the server reserves more for the same request
 	}
 	c.backlog = &backlog{early: bytes.Clone(early), fetch: f}
 	c.phase.enter(Busy, now)
@@ -69,8 +68,7 @@ func (c *Conn) fetched(s *Scratch) Next {
 		return ForServer
 	}
 	c.limits.Bodies.Release(&c.share)
-	s.begin()
-	s.out = f.append(s.out)
+	s.out = f.append(s.out[:0])
 	early = early[f.size:]
 	c.phase.enter(Idle, now)
 	if c.sendTurn(s, early, now) != nil {

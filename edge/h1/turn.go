@@ -58,9 +58,6 @@ func NewScratch() *Scratch {
 	return s
 }
 
-// begin empties s for the responses of a turn.
-func (s *Scratch) begin() { s.out, s.body, s.joined = s.out[:0], nil, 0 }
-
 // A backlog holds bytes until the client takes more of its responses.
 type backlog struct {
 	unsent []byte // responses
@@ -202,8 +199,7 @@ func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, wh
 	if cap(s.out) > 2*maxBatch {
 		s.out = nil
 	}
-	s.begin()
-	s.declined = false
+	s.out, s.declined = s.out[:0], false
 	r := &s.request
 	c.describe(&r.Request, now)
 	for n := 0; answered < len(b); n++ {
