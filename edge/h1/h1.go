@@ -51,7 +51,7 @@ func (r *request) Line(name string, nth int) []byte {
 		var line []byte
 		line, head, _ = bytes.Cut(head, endOfHead[:2])
 		field, value, _ := bytes.Cut(line, []byte(":"))
-		if !eligible.Is(field, name) {
+		if !eligible.SameName(field, name) {
 			continue
 		}
 		if nth == 0 {

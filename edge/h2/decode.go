@@ -107,7 +107,7 @@ func (d *decoder) decode(b []byte, most int) error {
 // Line implements eligible.Fields for the last block.
 func (d *decoder) Line(name string, nth int) []byte {
 	for i := range d.fields {
-		if string(d.fields[i].Name) != name {
+		if !eligible.SameName(d.fields[i].Name, name) {
 			continue
 		}
 		if nth == 0 {

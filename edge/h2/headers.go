@@ -190,7 +190,7 @@ func (c *Conn) parseHeaders(stream uint32) (q parsedHeaders, err error) {
 	} else if connect := string(q.method) == "CONNECT"; len(q.method) == 0 || !connect && (len(q.scheme) == 0 || len(q.path) == 0) || connect && (q.scheme != nil || q.path != nil) {
 		return q, reset(stream, http2.ErrCodeProtocol)
 	}
-	if string(q.method) != "GET" {
+	if c.request.Head = string(q.method) == "HEAD"; !c.request.Head && string(q.method) != "GET" {
 		q.plain = eligible.Ineligible
 	}
 	q.plain = max(q.plain, c.request.SetTarget(q.path))

@@ -226,23 +226,21 @@ func (m *Metrics) SiteAnswered(site string, o exchange.Outcome, status int) {
 var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
 // SiteHits counts hits of one site on the fast path. The zero value counts nothing.
-type SiteHits struct{ whole, unchanged prometheus.Counter }
-
-// SiteHits returns the counters of a site of the configuration file.
-func (m *Metrics) SiteHits(site string) SiteHits {
-	of := func(class string) prometheus.Counter {
-		return m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], class)
-	}
-	return SiteHits{of("2xx"), of("3xx")}
+type SiteHits struct {
+	by [statusClasses]prometheus.Counter
 }
 
-// Count counts a hit with a status of 200 or 304.
+// SiteHits returns the counters of a site of the configuration file.
+func (m *Metrics) SiteHits(site string) (s SiteHits) {
+	for class := 2; class < statusClasses; class++ { // no hit has another class
+		s.by[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], classes[class])
+	}
+	return s
+}
+
+// Count counts a hit with a status.
 func (s SiteHits) Count(status int) {
-	switch {
-	case s.whole == nil:
-	case status == http.StatusNotModified:
-		s.unchanged.Inc()
-	default:
-		s.whole.Inc()
+	if c := s.by[status/100%statusClasses]; c != nil {
+		c.Inc()
 	}
 }

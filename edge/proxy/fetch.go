@@ -12,7 +12,9 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/hit"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -37,7 +39,7 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	// These are read before the request, so that a purge from here on applies to the response.
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
 	u := q.upstream(stale)
-	u.TakesKnown = q.own && stale == nil && q.ruled == nil && isPlainIcon(q.key)
+	u.TakesKnown = q.own && stale == nil && q.ruled == nil && hit.IsPlainIcon(q.key)
 	a, err := h.request(q, u)
 	if err == nil && a.Known != nil {
 		if l, ok := h.storeKnown(q, a, asked); ok {
@@ -302,7 +304,7 @@ func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Shari
 		if isSite(e.Key) || isIconifyList(e.Key) { // people wait for each kB
 			e.AddCoding(entry.Brotli)
 		}
-		serialise(e)
+		respond.Prebuild(e)
 	}
 	l := collapse.Result{Entry: e, Sharing: sharing}
 	if !sharing.Storable {
@@ -438,7 +440,7 @@ func (h *Proxy) fetchRelease(q *fetchRequest, _ *cache.Entry) collapse.Result {
 		asked = h.Options.Cache.Generation() // the response is newer than the invalidation by look
 	}
 	e := newOwn(q.key, a.Response, a.Content, nil)
-	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // in the response
+	e.Fields = []cache.Field{respond.NewField("Cache-Control", "no-store")} // in the response
 	e.Tags = []string{library.ReleaseTag}
 	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: library.ReleaseLifetime}
 	return collapse.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}, Stored: h.Options.Cache.Put(e, asked)}

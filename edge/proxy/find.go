@@ -20,7 +20,9 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/hit"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
@@ -347,11 +349,11 @@ type fastMiss struct {
 // pipeline has to answer.
 func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) eligible.Pending {
 	sites := h.current.Load()
-	if h.draining.Load() || h.Options.Redirect != "" && !q.Secure || q.Tier || q.IfNoneMatch != nil || sites.Icons == nil || sites.Icons.Name != "" || h.Options.Reports.Tracer != nil || h.Options.Reports.Lines != nil {
+	if h.hits.Draining() || h.Options.Redirect != "" && !q.Secure || q.Tier || q.Head || q.Authorization || q.Conditions.Any() || sites.Icons == nil || sites.Icons.Name != "" || h.Options.Reports.Tracer != nil || h.Options.Reports.Lines != nil {
 		return nil
 	}
 	key := string(q.Target)
-	if !isPlainIcon(key) || !sites.seenHosts.has(q.Host) || h.Options.Library.Known() == "" ||
+	if !hit.IsPlainIcon(key) || !h.hits.Knows(q.Host) || h.Options.Library.Known() == "" ||
 		q.Fields.Line("cache-control", 0) != nil || q.Fields.Line("traceparent", 0) != nil || h.Options.Admission.Counts(routes.ClassCDN) {
 		return nil
 	}
@@ -424,7 +426,7 @@ func (m *fastMiss) waited(h *Proxy) waited {
 func (h *Proxy) appendMiss(m *fastMiss) func([]byte) []byte {
 	l, now := &m.result, time.Now()
 	e := l.Entry
-	if l.Err != nil || l.Found || l.Stream != nil || !l.Stored || e.Status != http.StatusOK || e.Head == nil || h.draining.Load() {
+	if l.Err != nil || l.Found || l.Stream != nil || !l.Stored || e.Status != http.StatusOK || e.Head == nil || h.hits.Draining() {
 		return nil
 	}
 	switch afterJoin(nil, m.waited(h), m.q, m.arrived, now) {
@@ -435,25 +437,25 @@ func (h *Proxy) appendMiss(m *fastMiss) func([]byte) []byte {
 		return nil
 	}
 	v, coding := e.Choose(m.accept)
-	if len(v.Body) > maxPrebuilt {
+	if len(v.Body) > hit.MaxPrebuilt {
 		return nil
 	}
-	t := head{coding: coding, length: len(v.Body), etag: []byte(v.ETag), ranges: coding == entry.Identity, count: &access.Count{}}
-	t.status = cachepolicy.CacheStatus{Forward: cachepolicy.ForwardURIMiss, Collapsed: !m.began}
+	t := respond.Head{Coding: coding, Length: len(v.Body), ETag: []byte(v.ETag), Ranges: coding == entry.Identity, Count: &access.Count{}}
+	t.Status = cachepolicy.CacheStatus{Forward: cachepolicy.ForwardURIMiss, Collapsed: !m.began}
 	outcome := exchange.Collapsed
 	if m.began {
 		outcome = exchange.Miss
-		t.status.Stored, t.status.HasTTL, t.status.TTL = true, true, e.Freshness().TTL(now)
+		t.Status.Stored, t.Status.HasTTL, t.Status.TTL = true, true, e.Freshness().TTL(now)
 	}
-	if t.aged = !m.began || e.Policy.AgeAt(now) >= time.Second || e.Freshness().SoftPurged; t.aged {
-		t.age = ageToSend(e, now)
+	if t.Aged = !m.began || e.Policy.AgeAt(now) >= time.Second || e.Freshness().SoftPurged; t.Aged {
+		t.Age = ageToSend(e, now)
 	}
 	if m.secure {
-		t.altSvc = h.Options.AltSvc
+		t.AltSvc = h.Options.AltSvc
 	}
 	return func(dst []byte) []byte {
-		w := headWriter{head: e.Head}
-		dst = append(w.append(append(dst, "HTTP/1.1 200 OK\r\n"...), &t), "\r\n"...)
+		w := respond.Writer{Prebuilt: e.Head}
+		dst = append(w.Append(append(dst, "HTTP/1.1 200 OK\r\n"...), &t), "\r\n"...)
 		h.Options.Metrics.Answered(exchange.H1, routes.CDN, outcome, http.StatusOK, time.Since(m.arrived)).Send(len(v.Body))
 		if m.top != nil {
 			m.top(now, http.StatusOK, len(v.Body))

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
 )
@@ -100,13 +101,13 @@ func (h *Proxy) serveVerify(r *request) (exchange.Outcome, error) {
 	if media := a.Header.Get(fasthttp.HeaderContentType); media != "" {
 		out.Add(fasthttp.HeaderContentType, media)
 	}
-	addFields(out, everyAnswer)
+	addFields(out, respond.EveryAnswer)
 	h.writeDate(r)
 	if accept := a.Header.Get(fasthttp.HeaderAccept); accept != "" { // RFC 9110, section 12.5.1
 		out.Add(fasthttp.HeaderAccept, accept)
 	}
 	out.Add(fasthttp.HeaderCacheControl, "no-store")
-	writeLimit(r)
+	respond.SetLimit(&r.Response, &r.count)
 	send(r, a.Content)
 	return exchange.Passed, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/problem"
@@ -127,20 +128,10 @@ func (r *request) editResponse() {
 	switch {
 	case r.ruled != nil:
 		edits = r.ruled.ResponseEdits
-	case r.site.Rules != nil:
-		edits = r.site.Rules.ResponseEdits()
+	default:
+		edits = r.site.ResponseEdits()
 	}
-	for _, e := range edits {
-		for _, name := range e.Remove {
-			r.Response.Remove(name)
-		}
-		for name, value := range e.Set {
-			r.Response.Set(name, value)
-		}
-		for name, value := range e.Add {
-			r.Response.Add(name, value)
-		}
-	}
+	respond.Edit(&r.Response, edits)
 }
 
 // prepare returns the fields of a request without the parts that the rules remove before its key is

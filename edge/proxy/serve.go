@@ -18,7 +18,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
@@ -27,7 +26,10 @@ import (
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/hit"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe"
@@ -70,11 +72,8 @@ type Proxy struct {
 	doors   doorkeeper
 	clock   clock
 
-	// for the fast path
-	targets parsedTargets
+	hits    *hit.Path
 	current atomic.Pointer[current]
-	codings codings
-	blocks  blocks
 	dates   recentDates // of origins' responses
 
 	objects    *objects.Store       // large objects in transfer
@@ -82,39 +81,36 @@ type Proxy struct {
 	pieces     *pieces.Table        // of icon data
 	compressor *compress.Compressor // of stored responses of forwarded paths
 
-	loopLogged sync.Once   // a request loop
-	draining   atomic.Bool // the edge ends: the next response of a connection is its last
+	loopLogged sync.Once // a request loop
 }
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
 	h := &Proxy{Options: o, objects: objects.New(o.Cache), joined: cache.NewShare(o.Cache, o.CacheBytes/joinedPart), pieces: pieces.NewTable(o.CacheBytes / recentPart), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
+	h.hits = hit.New(hit.Options{Redirects: o.Redirect != "", AltSvc: o.AltSvc, Clients: o.Clients, Admission: o.Admission, Cache: o.Cache, Library: o.Library,
+		Compressor: h.compressor, Pieces: h.pieces, Doors: &h.doors, Metrics: o.Metrics, Reports: o.Reports})
 	h.Use(o.Sites)
 	return h
 }
 
-// current is the sites in use, with recent hosts of their requests for the fast path.
+// current is the sites in use.
 type current struct {
 	*vhosts.Set
-	seenHosts  knownHosts
-	seenMounts knownHosts // which are mounts of Iconify's API
-	hit        observe.SiteHits
-	table      *router.Router // of the edge's own paths
+	table *router.Router // of the edge's own paths
 }
 
 // Use makes the sites of set those of all requests from now on.
 func (h *Proxy) Use(set *vhosts.Set) {
-	next := &current{Set: set, table: routes.New(h.answer, h.serveUnknown, set.Icons != nil && set.Icons.Iconify)}
-	if set.Icons != nil && set.Icons.Name != "" {
-		next.hit = h.Options.Metrics.SiteHits(set.Icons.Name)
-	}
-	h.current.Store(next)
+	h.current.Store(&current{set, routes.New(h.answer, h.serveUnknown, set.Icons != nil && set.Icons.Iconify)})
+	h.hits.Use(set)
 }
 
-// spares reports whether no rule of the site with icons can match the path of a target.
-func (c *current) spares(target []byte) bool {
-	path := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the call only
-	return c.Icons.Spares(path)
+// Answer answers a hit over HTTP/1.1; see h1.Answerer.
+func (h *Proxy) Answer(dst []byte, q *eligible.Request) ([]byte, bool) { return h.hits.Answer(dst, q) }
+
+// AnswerH2 answers a hit over HTTP/2; see h2.Answerer.
+func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
+	return h.hits.AnswerH2(dst, q, known)
 }
 
 // Sites returns the sites in use.
@@ -127,13 +123,13 @@ const joinedPart = 16
 const recentPart = 16
 
 // Drain makes every response from now on the last one of its connection.
-func (h *Proxy) Drain() { h.draining.Store(true) }
+func (h *Proxy) Drain() { h.hits.Drain() }
 
 // Compression returns the counts of the content codings made of stored responses.
 func (h *Proxy) Compression() compress.Stats { return h.compressor.Stats() }
 
 // Draining reports whether Drain was called.
-func (h *Proxy) Draining() bool { return h.draining.Load() }
+func (h *Proxy) Draining() bool { return h.hits.Draining() }
 
 // Objects returns the counts of large objects.
 func (h *Proxy) Objects() objects.Stats { return h.objects.Stats() }
@@ -242,14 +238,9 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		return
 	}
 	r.mounted = r.site.Icons && r.site.IsMount(string(ctx.Host()))
-	// The fast path must not answer where paths have another meaning.
 	// HTTP/1.1 forbids an empty host, HTTP/1.0 does not.
-	switch host := ctx.Host(); {
-	case len(host) == 0, sites.Only() == nil && (r.site != sites.Icons || own != r.site || !r.site.Plain()):
-	case r.mounted:
-		sites.seenMounts.add(host)
-	default:
-		sites.seenHosts.add(host)
+	if host := ctx.Host(); len(host) > 0 && own == r.site {
+		h.hits.RememberHost(sites.Set, host, strings.ToLower(string(host)), own, r.mounted)
 	}
 	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:
@@ -400,7 +391,7 @@ func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
 		r.Response.Set("Alt-Svc", h.Options.AltSvc)
 	}
 	r.editResponse()
-	if h.draining.Load() {
+	if h.hits.Draining() {
 		closeAfter(r)
 	}
 	took := time.Since(r.Arrived)
@@ -455,6 +446,13 @@ func (h *Proxy) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome, 
 	}
 	h.finish(r, f)
 	return f.outcome, nil
+}
+
+// rememberTarget stores the parsed form of a target for the hit path.
+func (h *Proxy) rememberTarget(r *request) {
+	if r.ctx.IsGet() {
+		h.hits.RememberTarget(r.ctx.RequestURI(), r.target.Key, r.target.Color, r.route)
+	}
 }
 
 // serveRelease answers other edges that ask for the release. It names a new release only after this

@@ -48,20 +48,27 @@ func (s *Site) IsHealthPath(path string) bool { return path != "" && path == s.H
 // Key returns the path and query under which the response to a forwarded target is stored: the
 // target without the ignored parameters. The others keep their order and their spelling.
 func (s *Site) Key(target string) string {
-	path, query, has := strings.Cut(target, "?")
-	if len(s.ignored) == 0 || !has {
+	if len(s.ignored) == 0 || !strings.Contains(target, "?") {
 		return target
 	}
-	var kept []string
+	return string(s.AppendKey(nil, target))
+}
+
+// AppendKey appends Key.
+func (s *Site) AppendKey(dst []byte, target string) []byte {
+	path, query, has := strings.Cut(target, "?")
+	if len(s.ignored) == 0 || !has {
+		return append(dst, target...)
+	}
+	dst = append(dst, path...)
+	separator := byte('?')
 	for parameter := range strings.SplitSeq(query, "&") {
 		if !s.ignores(parameter) {
-			kept = append(kept, parameter)
+			dst = append(append(dst, separator), parameter...)
+			separator = '&'
 		}
 	}
-	if len(kept) == 0 {
-		return path
-	}
-	return path + "?" + strings.Join(kept, "&")
+	return dst
 }
 
 // ignores reports whether a parameter is no part of the key. One with a semicolon always is,

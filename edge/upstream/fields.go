@@ -168,6 +168,20 @@ func (r Request) dropped(field string, reading bool) bool {
 	return Passable(name) && !r.PassedFields[field]
 }
 
+// SentAsReceived reports whether an origin gets a request field, in the form of
+// http.CanonicalHeaderKey, as the client has sent it, whatever else the request has. The edge drops,
+// writes or evaluates the other fields.
+func SentAsReceived(name string) bool {
+	return !written[name] && !neverPassed[name] && !earlyConditions[name] && !Passable(name) && !slices.Contains(hopByHop, name) &&
+		strings.Map(dashed, name) == name
+}
+
+// written lists the fields that the edge adds to, or writes by itself.
+var written = fieldSet("Via", "Cdn-Loop", "Surrogate-Capability", "Traceparent", "Tracestate")
+
+// earlyConditions lists the fields that a cache evaluates and takes from a request.
+var earlyConditions = fieldSet("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range")
+
 func dashed(c rune) rune {
 	if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
 		return c

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/ratelimit"
@@ -36,6 +37,14 @@ func (s *Site) Plain() bool { return s.Client.Own == nil && (s.Rules == nil || s
 
 // Spares reports whether no rule of a plain site can match the path of a target.
 func (s *Site) Spares(target string) bool { return s.Rules == nil || s.Rules.Spares(target) }
+
+// ResponseEdits returns the edits of responses by the site itself.
+func (s *Site) ResponseEdits() []*config.Edits {
+	if s.Rules == nil {
+		return nil
+	}
+	return s.Rules.ResponseEdits()
+}
 
 // ClientHost reports whether the origin of a site without rules gets the client's Host.
 func (s *Site) ClientHost() bool { return s.Origins[""] != nil && s.Origins[""].ClientHost }
@@ -94,6 +103,17 @@ func (s *Set) Find(host string) (site *Site, ok bool) {
 
 // Only returns the one site of flags; nil: the sites are those of a file.
 func (s *Set) Only() *Site { return s.one }
+
+// All returns every site.
+func (s *Set) All() (all []*Site) {
+	if s.one != nil {
+		return []*Site{s.one}
+	}
+	for _, r := range s.table.Sites {
+		all = append(all, s.by[r])
+	}
+	return all
+}
 
 // SHA256 returns the hash of the file; empty: there is none.
 func (s *Set) SHA256() string { return s.hash }
