@@ -126,15 +126,15 @@ func (p *Path) chooseForwarded(m *hit, q *eligible.Request) bool {
 		m.status = Conditional(e, &a, texts(m.etag), q.Now)
 		m.bodyless = m.status == http.StatusNotModified
 	}
-	if m.status == http.StatusOK && !whole && coding == entry.Identity && a.Range != "" && !m.cut(&a, q.Now) {
+	if m.status == http.StatusOK && !whole && coding == entry.Identity && a.Range != "" && !m.cut(e, &a, q.Now) {
 		return false // 416
 	}
 	return m.fits(q, true)
 }
 
 // cut makes the body the part that the client wants. It reports false if there is no such part.
-func (m *hit) cut(a *Asked, now time.Time) bool {
-	if !Joins(m.entry, a.IfRange, texts(m.etag), now) {
+func (m *hit) cut(e *cache.Entry, a *Asked, now time.Time) bool {
+	if !Joins(e, a.IfRange, texts(m.etag), now) {
 		return true
 	}
 	size := int64(len(m.body))
