@@ -99,7 +99,10 @@ func (p *Path) chooseForwarded(m *hit, q *eligible.Request) bool {
 	var a Asked
 	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: q.Cookie, Authorized: q.Authorization, Policy: m.site.Policy}
 	a.read(q, &asked)
-	if cachepolicy.Decide(f, asked, q.Now) != cachepolicy.Fresh {
+	if cachepolicy.Decide(f, asked, q.Now) == cachepolicy.Fresh {
+		m.stale = false
+	} else if !m.mayServeStale(f, asked, q) {
+		m.variant = strings.Clone(e.Secondary)
 		return false
 	}
 	m.age, m.ttl = f.AgeAt(q.Now), f.TTL(q.Now)

@@ -30,6 +30,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/pieces"
 	"github.com/iconedge/iconedge/edge/respond"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/trace"
@@ -159,6 +160,10 @@ type found struct {
 	representation
 	// lacksBrotli: the client would get brotli, if the entry had it.
 	lacksBrotli bool
+	// stale: the entry is stale, and may be served while it is revalidated. Its variant is the
+	// secondary key of its fetches.
+	stale   bool
+	variant string
 }
 
 const (
@@ -189,13 +194,7 @@ func (p *Path) find(m *hit, q *eligible.Request) (ok bool) {
 		return false
 	}
 	m.site = h.site
-	switch {
-	case !h.site.Icons:
-		ok = p.findForwarded(m, q, h)
-	default:
-		ok = p.findOwn(m, q, current.set)
-	}
-	if !ok {
+	if !p.findEntry(m, q, current.set, h) && !(m.stale && p.isRevalidated(m, q) && p.findEntry(m, q, current.set, h)) {
 		return false
 	}
 	if p.Reports.Tracer == nil || !p.sampleTrace(q) {
@@ -207,6 +206,31 @@ func (p *Path) find(m *hit, q *eligible.Request) (ok bool) {
 	m.view.Release()
 	return false
 }
+
+// findEntry finds the response to a request for a site.
+func (p *Path) findEntry(m *hit, q *eligible.Request, set *vhosts.Set, h *host) bool {
+	if h.site.Icons {
+		return p.findOwn(m, q, set)
+	}
+	return p.findForwarded(m, q, h)
+}
+
+// isRevalidated reports whether a fetch revalidates the stale response of m, or has just failed, so
+// that the response may be served without another fetch. The pipeline begins the fetch.
+func (p *Path) isRevalidated(m *hit, q *eligible.Request) bool {
+	key, failures := m.target.key, m.target.key
+	if m.variant != "" {
+		key += "\x00" + m.variant
+		failures = key
+	}
+	if m.target.route == routes.Forwarded && (q.Authorization || q.Cookie) {
+		failures += WithCredentials
+	}
+	return p.Cache.Fetching(key, failures, q.Now)
+}
+
+// WithCredentials ends the key of the failures and hit-for-pass markers of requests with credentials.
+const WithCredentials = "\x00credentials"
 
 // spares reports whether no rule of a site and no limit besides that of a class can concern a
 // target.
@@ -330,9 +354,13 @@ func (p *Path) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) 
 
 // note counts and logs a response.
 func (p *Path) note(m *hit, by exchange.Protocol, q *eligible.Request, body int) {
-	p.Metrics.Hit(by, m.target.route, m.status, q.Now, body)
-	m.site.hits.Count(m.status)
-	p.Reports.LogHit(m.site.Name, by, m.target.route, m.status, q, body)
+	outcome := exchange.Hit
+	if m.stale {
+		outcome = exchange.Stale
+	}
+	p.Metrics.Hit(by, m.target.route, outcome, m.status, q.Now, body)
+	m.site.hits.Count(outcome, m.status)
+	p.Reports.LogHit(m.site.Name, by, m.target.route, outcome, m.status, q, body)
 }
 
 // sends reports whether the response has a body.

@@ -165,9 +165,9 @@ func (p *Path) answerJoined(dst []byte, q *eligible.Request, parsed bool) ([]byt
 	dst = append(p.appendJoinedHead(append(dst, status...), &w, &j, q), "\r\n"...)
 	start := len(dst)
 	dst = j.appendJoinedBody(dst)
-	p.Metrics.Hit(exchange.H1, routes.Iconify, j.status, q.Now, len(dst)-start)
-	j.site.hits.Count(j.status)
-	p.Reports.LogHit(j.site.Name, exchange.H1, routes.Iconify, j.status, q, len(dst)-start)
+	p.Metrics.Hit(exchange.H1, routes.Iconify, exchange.Hit, j.status, q.Now, len(dst)-start)
+	j.site.hits.Count(exchange.Hit, j.status)
+	p.Reports.LogHit(j.site.Name, exchange.H1, routes.Iconify, exchange.Hit, j.status, q, len(dst)-start)
 	return dst, true
 }
 
@@ -186,8 +186,8 @@ func (p *Path) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientT
 	}
 	body := len(dst)
 	dst = j.appendJoinedBody(dst)
-	p.Metrics.Hit(exchange.H2, routes.Iconify, j.status, q.Now, len(dst)-body)
-	j.site.hits.Count(j.status)
-	p.Reports.LogHit(j.site.Name, exchange.H2, routes.Iconify, j.status, q, len(dst)-body)
+	p.Metrics.Hit(exchange.H2, routes.Iconify, exchange.Hit, j.status, q.Now, len(dst)-body)
+	j.site.hits.Count(exchange.Hit, j.status)
+	p.Reports.LogHit(j.site.Name, exchange.H2, routes.Iconify, exchange.Hit, j.status, q, len(dst)-body)
 	return dst, block, true
 }

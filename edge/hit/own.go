@@ -2,6 +2,7 @@ package hit
 
 import (
 	"bytes"
+	"net/http"
 	"sync/atomic"
 	"unsafe"
 
@@ -40,7 +41,9 @@ func (p *Path) findOwn(m *hit, q *eligible.Request, set *vhosts.Set) (ok bool) {
 func (p *Path) chooseOwn(m *hit, q *eligible.Request) bool {
 	v, color := &m.view, m.color()
 	var fresh bool
-	if m.age, m.ttl, fresh = v.Fresh(q.Now); !fresh {
+	if m.age, m.ttl, fresh = v.Fresh(q.Now); fresh {
+		m.stale = false
+	} else if !m.mayServeStale(v.Entry().Freshness(), cachepolicy.Request{Method: http.MethodGet}, q) {
 		return false
 	}
 	m.coding = entry.Identity
@@ -84,6 +87,17 @@ func (m *hit) chooseLess(q *eligible.Request) bool {
 		return true
 	}
 	return m.color() == "" && m.cut(e, &a, q.Now)
+}
+
+// mayServeStale reports whether a stale response may be served, because a fetch revalidates it. The
+// first call for a request only records that the response would be such.
+func (m *hit) mayServeStale(e cachepolicy.Entry, r cachepolicy.Request, q *eligible.Request) bool {
+	if e.SoftPurged || cachepolicy.Decide(e, r, q.Now) != cachepolicy.StaleWhileRevalidate {
+		return false
+	}
+	known := m.stale
+	m.stale = true
+	return known
 }
 
 // fits reports whether the event loop can send the body. separable means that the body may follow

@@ -180,9 +180,10 @@ func (m *Metrics) Traced(r routes.Route, took time.Duration, traceID string) {
 	m.answers.traced[r].add(took, traceID, time.Now())
 }
 
-// Hit counts a request that was received at now and answered on the fast path.
-func (m *Metrics) Hit(p exchange.Protocol, r routes.Route, status int, now time.Time, bytes int) {
-	m.answers.of(p, r, exchange.Hit, status).hit(now, bytes)
+// Hit counts a request that was received at now and answered on the fast path, by a fresh or a
+// stale response.
+func (m *Metrics) Hit(p exchange.Protocol, r routes.Route, o exchange.Outcome, status int, now time.Time, bytes int) {
+	m.answers.of(p, r, o, status).hit(now, bytes)
 }
 
 // Counted counts a decision of a rate limit.
@@ -225,22 +226,28 @@ func (m *Metrics) SiteAnswered(site string, o exchange.Outcome, status int) {
 // classes are the classes of statuses.
 var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// SiteHits counts hits of one site on the fast path. The zero value counts nothing.
+// SiteHits counts hits of one site on the fast path, by the class of their status. The zero value
+// counts nothing.
 type SiteHits struct {
-	by [statusClasses]prometheus.Counter
+	fresh, stale [statusClasses]prometheus.Counter
 }
 
 // SiteHits returns the counters of a site of the configuration file.
 func (m *Metrics) SiteHits(site string) (s SiteHits) {
 	for class := 2; class < statusClasses; class++ { // no hit has another class
-		s.by[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], classes[class])
+		s.fresh[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], classes[class])
+		s.stale[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Stale], classes[class])
 	}
 	return s
 }
 
-// Count counts a hit with a status.
-func (s SiteHits) Count(status int) {
-	if c := s.by[status/100%statusClasses]; c != nil {
+// Count counts a response.
+func (s *SiteHits) Count(o exchange.Outcome, status int) {
+	counters := &s.fresh
+	if o == exchange.Stale {
+		counters = &s.stale
+	}
+	if c := counters[status/100%statusClasses]; c != nil {
 		c.Inc()
 	}
 }

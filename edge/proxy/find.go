@@ -254,7 +254,7 @@ func (q *fetchRequest) passKey(key string) string {
 	if cachepolicy.MayShareError(q.policy) {
 		return key
 	}
-	return key + "\x00credentials"
+	return key + hit.WithCredentials
 }
 
 // onlyIfCached reports whether a request has only-if-cached, the one directive of clients that

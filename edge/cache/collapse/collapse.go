@@ -337,6 +337,16 @@ func (c *Fetches) Failed(key string, now time.Time) error {
 	return err
 }
 
+// Fetching reports whether a fetch of a key is in flight, or has failed within the last second, so
+// that no other fetch begins. failures is the key of its failures.
+func (c *Fetches) Fetching(key, failures string, now time.Time) bool {
+	s := c.shard(key)
+	s.mu.Lock()
+	f := s.inFlight[key]
+	s.mu.Unlock()
+	return f != nil || c.Failed(failures, now) != nil
+}
+
 // MarkHitForPass sets or removes the hit-for-pass marker of a key. A key has a marker if its last
 // response was for one client only.
 func (c *Fetches) MarkHitForPass(key string, pass bool, now time.Time) {
