@@ -386,8 +386,8 @@ func TestCollapseConditional(t *testing.T) {
 				app := &application{shared: shared}
 				e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
 				mine := e.get(t, "/", withCookies(0)...)
-				e.cache.MarkHitForPass("http://edge.test/\x00credentials", false, time.Now())
-				e.cache.Purge(cache.Purge{All: true}, time.Now())
+				e.cache.MarkHitForPass("http://edge.test/\x00credentials", false, e.ages.now())
+				e.cache.Purge(cache.Purge{All: true}, e.ages.now())
 				if expired {
 					expire(t, e, app, "/")
 				}
@@ -541,7 +541,7 @@ func TestCollapseBehindAuthorization(t *testing.T) {
 	if n := app.asked.Load(); n != 2 || right != clients-1 || collapsed != clients-2 {
 		t.Errorf("the origin was asked %d times, want 2; %d are right, %d collapsed", n, right, collapsed)
 	}
-	if e.cache.IsHitForPass("http://edge.test/", time.Now()) {
+	if e.cache.IsHitForPass("http://edge.test/", e.ages.now()) {
 		t.Error("one client with Authorization keeps those without from collapsing")
 	}
 }
@@ -713,7 +713,7 @@ func TestCollapseHitForPass(t *testing.T) {
 	}
 	app.change(func() { app.each, app.shared, app.fields = nil, true, []string{"Cache-Control", "max-age=60"} })
 	e.get(t, "/")
-	e.cache.Purge(cache.Purge{All: true}, time.Now())
+	e.cache.Purge(cache.Purge{All: true}, e.ages.now())
 	app.asked.Store(0)
 	app.change(func() { app.each = allWaiting(t, e, clients, clients) })
 	if right, collapsed, _ := c.shared(c.ask(e)); right != clients || collapsed != clients-1 || app.asked.Load() != 1 {
@@ -733,7 +733,7 @@ func TestCollapsePurged(t *testing.T) {
 		app.each = func(n int64, _ *http.Request) {
 			switch n {
 			case 1:
-				e.cache.Purge(cache.Purge{All: true}, time.Now())
+				e.cache.Purge(cache.Purge{All: true}, e.ages.now())
 				close(purged)
 				<-shared
 			case 2:
@@ -780,7 +780,7 @@ func TestCollapsePurgedStream(t *testing.T) {
 			must(t, err)
 			old, err := e.RoundTrip(r)
 			must(t, err)
-			e.cache.Purge(purge, time.Now())
+			e.cache.Purge(purge, e.ages.now())
 			c := crowd{t, clients, "/page", nameless}
 			for i, a := range c.ask(e) {
 				if a.StatusCode != http.StatusOK || a.body != "response 2" {

@@ -96,6 +96,29 @@ func (c *testClock) now() time.Time {
 	return time.Now().Add(time.Duration(c.ahead.Load()))
 }
 
+// A stoppedClock stands still until the test moves it on, so that nothing ages while a slow machine
+// runs the test. It begins with a whole second, as the Date of an origin does.
+type stoppedClock struct {
+	began time.Time
+	ahead atomic.Int64 // in nanoseconds
+}
+
+func newStoppedClock() *stoppedClock {
+	now := time.Now()
+	return &stoppedClock{began: now.Add(-time.Duration(now.Nanosecond()))}
+}
+
+func (c *stoppedClock) now() time.Time { return c.began.Add(time.Duration(c.ahead.Load())) }
+
+func (c *stoppedClock) move(by time.Duration) { c.ahead.Add(int64(by)) }
+
+// stop gives an edge a clock of ages that stands still.
+func stop(c *Config) *stoppedClock {
+	ages := newStoppedClock()
+	c.Clock = ages.now
+	return ages
+}
+
 // later moves the clock of the connections on.
 func (e *edgeTest) later(by time.Duration) { e.clock.ahead.Store(int64(by)) }
 

@@ -281,10 +281,10 @@ func TestPrivateInParallel(t *testing.T) {
 		io.WriteString(w, r.Header.Get("X-Who"))
 	}})
 	e.get(t, "/mine", "X-First", "1") // makes a hit-for-pass marker
-	if !e.cache.IsHitForPass("http://edge.test/mine", time.Now()) {
+	if !e.cache.IsHitForPass("http://edge.test/mine", e.ages.now()) {
 		t.Fatal("the edge has no hit-for-pass marker for /mine")
 	}
-	e.cache.MarkHitForPass("http://edge.test/mine", true, time.Now().Add(time.Hour)) // longer than the test takes
+	e.cache.MarkHitForPass("http://edge.test/mine", true, e.ages.now().Add(time.Hour)) // longer than the test takes
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {

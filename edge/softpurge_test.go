@@ -139,7 +139,7 @@ func TestStaleShield(t *testing.T) {
 				if status := strings.Join(a.Header["Cache-Status"], ", "); !strings.Contains(status[strings.LastIndex(status, "iconedge"):], "iconedge; hit; ttl=-") {
 					t.Errorf("request %d: Cache-Status: %s", i, status)
 				}
-				settled(t, "the shield has confirmed the entry", func() bool { return e.stored(target).Policy.AgeAt(time.Now()) >= 24*time.Hour })
+				settled(t, "the shield has confirmed the entry", func() bool { return e.stored(target).Policy.AgeAt(e.ages.now()) >= 24*time.Hour })
 				if got := requests.Load() - before; got > i+1 {
 					t.Errorf("the shield received %d requests after %d requests to the edge", got, i+1)
 				}
