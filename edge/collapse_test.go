@@ -144,18 +144,15 @@ func allWaiting(t *testing.T, e *edgeTest, waiting, parallel int) func(int64, *h
 		}
 		select {
 		case <-all:
-		case <-time.After(atMost):
+		case <-time.After(longEnough):
 			t.Errorf("%d requests are at the origin at once, want %d", here.Load(), parallel)
 		}
 	}
 }
 
-// atMost is how long a handler of an origin waits for an expected event, so that it always ends.
-const atMost = 30 * time.Second
-
 // reached waits until the count has the given value.
 func reached(t *testing.T, what string, want int, count func() int) {
-	for end := time.Now().Add(atMost); count() < want; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(longEnough); count() < want; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%d %s, want %d", count(), what, want)
 			return
@@ -253,7 +250,7 @@ func TestCollapseByEveryProtocol(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %d clients, expired %v", way, clients, expired), func(t *testing.T) {
 					app := &application{}
 					// A thousand clients may keep the origin longer than the default timeout.
-					s := newSecured(t, app, func(c *Config) { c.ProxyAll, c.OriginTimeout = true, 4*atMost })
+					s := newSecured(t, app, func(c *Config) { c.ProxyAll, c.OriginTimeout = true, 2*longEnough })
 					if expired {
 						expire(t, s.by(t, way).edgeTest, app, "/")
 					}
@@ -702,7 +699,7 @@ func TestCollapseHitForPass(t *testing.T) {
 			}
 			select {
 			case <-all: // no request waits for another
-			case <-time.After(atMost):
+			case <-time.After(longEnough):
 				t.Errorf("%d requests are at the origin at once", here.Load())
 			}
 		}

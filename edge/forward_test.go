@@ -201,6 +201,7 @@ func TestForwardedRequestDirectives(t *testing.T) {
 				row.asked, row.code = 1, 200
 			}
 			e.get(t, "/page")
+			e.ages.move(time.Second)
 			if a := e.get(t, "/page", row.fields...); a.StatusCode != row.code || len(s.requests("/page")) != row.asked {
 				t.Errorf("%s, obeyed %v: %d after %d requests to the origin, want %d after %d", row.name, obeyed, a.StatusCode, len(s.requests("/page")), row.code, row.asked)
 			}

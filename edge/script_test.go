@@ -189,8 +189,8 @@ func (pipelineOnly) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable)
 func patient(c *Config) {
 	c.Loop = testLoop
 	stop(c)
-	c.OriginTimeout, c.Drain = time.Minute, 2*time.Minute
-	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 5*time.Minute, 5*time.Minute, 5*time.Minute
+	c.OriginTimeout, c.Drain = 2*longEnough, 2*longEnough
+	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 2*longEnough, 2*longEnough, 2*longEnough
 }
 
 // RoundTrip sends a request through the edge and checks that the API description documents the

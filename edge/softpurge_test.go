@@ -132,6 +132,8 @@ func TestStaleShield(t *testing.T) {
 			}
 			before := requests.Load()
 			for i := range int64(5) {
+				shield.ages.move(time.Second)
+				e.ages.move(time.Second)
 				a := e.get(t, target)
 				if age, _ := strconv.Atoi(a.Header.Get("Age")); a.body != "picture 0" || age < 86400 || freshBelow(a) {
 					t.Fatalf("request %d: %s, Age: %s", i, a.body, a.Header.Get("Age"))
