@@ -99,13 +99,13 @@ func (p *Path) chooseForwarded(m *hit, q *eligible.Request) bool {
 	var a Asked
 	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: q.Cookie, Authorized: q.Authorization, Policy: m.site.Policy}
 	a.read(q, &asked)
-	if cachepolicy.Decide(f, asked, q.Now) == cachepolicy.Fresh {
+	if cachepolicy.Decide(f, asked, m.now) == cachepolicy.Fresh {
 		m.stale = false
 	} else if !m.mayServeStale(f, asked, q) {
 		m.variant = strings.Clone(e.Secondary)
 		return false
 	}
-	m.age, m.ttl = f.AgeAt(q.Now), f.TTL(q.Now)
+	m.age, m.ttl = f.AgeAt(m.now), f.TTL(m.now)
 	got, wanted := entry.Identity, entry.Identity
 	if a.Codable(e, m.site.Compress) {
 		choice := p.codings.of(q.AcceptEncoding)
@@ -126,10 +126,10 @@ func (p *Path) chooseForwarded(m *hit, q *eligible.Request) bool {
 	}
 	m.status = e.Status
 	if m.status == http.StatusOK {
-		m.status = Conditional(e, &a, texts(m.etag), q.Now)
+		m.status = Conditional(e, &a, texts(m.etag), m.now)
 		m.bodyless = m.status == http.StatusNotModified
 	}
-	if m.status == http.StatusOK && !whole && coding == entry.Identity && a.Range != "" && !m.cut(e, &a, q.Now) {
+	if m.status == http.StatusOK && !whole && coding == entry.Identity && a.Range != "" && !m.cut(e, &a, m.now) {
 		return false // 416
 	}
 	return m.fits(q, true)

@@ -22,6 +22,7 @@ import (
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
@@ -49,6 +50,8 @@ type Options struct {
 	Redirects bool   // requests without TLS are redirected
 	AltSvc    string // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 
+	// Clock measures ages, freshness lifetimes and the windows of limits.
+	Clock      clock.Clock
 	Clients    access.Clients
 	Admission  *access.Admission
 	Cache      *cache.Cache
@@ -152,6 +155,7 @@ type found struct {
 	view   cache.View
 	entry  *cache.Entry // of a forwarded path; nil: the head of the view is prebuilt
 	site   *site
+	now    time.Time // by the Clock
 	target parsedTarget
 	hex    [len("#rrggbb")]byte // the colour, if parsedTarget has read it; 0: that of target
 	age    time.Duration
@@ -193,12 +197,12 @@ func (p *Path) find(m *hit, q *eligible.Request) (ok bool) {
 	if h == nil || h.mounted || !h.site.spares(q.Target) {
 		return false
 	}
-	m.site = h.site
+	m.site, m.now = h.site, p.Clock.At(q.Now)
 	if !p.findEntry(m, q, current.set, h) && !(m.stale && p.isRevalidated(m, q) && p.findEntry(m, q, current.set, h)) {
 		return false
 	}
 	if p.Reports.Tracer == nil || !p.sampleTrace(q) {
-		if m.count, ok = p.Admission.AdmitFast(q, m.target.route.Class()); ok {
+		if m.count, ok = p.Admission.AdmitFast(q, m.now, m.target.route.Class()); ok {
 			m.lacksBrotli = mayGetBrotli(m.view.Hit()) && m.lacksBrotli
 			return true
 		}
@@ -226,7 +230,7 @@ func (p *Path) isRevalidated(m *hit, q *eligible.Request) bool {
 	if m.target.route == routes.Forwarded && (q.Authorization || q.Cookie) {
 		failures += WithCredentials
 	}
-	return p.Cache.Fetching(key, failures, q.Now)
+	return p.Cache.Fetching(key, failures, m.now)
 }
 
 // WithCredentials ends the key of the failures and hit-for-pass markers of requests with credentials.

@@ -41,7 +41,7 @@ func (p *Path) findOwn(m *hit, q *eligible.Request, set *vhosts.Set) (ok bool) {
 func (p *Path) chooseOwn(m *hit, q *eligible.Request) bool {
 	v, color := &m.view, m.color()
 	var fresh bool
-	if m.age, m.ttl, fresh = v.Fresh(q.Now); fresh {
+	if m.age, m.ttl, fresh = v.Fresh(m.now); fresh {
 		m.stale = false
 	} else if !m.mayServeStale(v.Entry().Freshness(), cachepolicy.Request{Method: http.MethodGet}, q) {
 		return false
@@ -86,13 +86,13 @@ func (m *hit) chooseLess(q *eligible.Request) bool {
 	if a.Range == "" || m.bodyless || m.coding != entry.Identity {
 		return true
 	}
-	return m.color() == "" && m.cut(e, &a, q.Now)
+	return m.color() == "" && m.cut(e, &a, m.now)
 }
 
 // mayServeStale reports whether a stale response may be served, because a fetch revalidates it. The
 // first call for a request only records that the response would be such.
 func (m *hit) mayServeStale(e cachepolicy.Entry, r cachepolicy.Request, q *eligible.Request) bool {
-	if e.SoftPurged || cachepolicy.Decide(e, r, q.Now) != cachepolicy.StaleWhileRevalidate {
+	if e.SoftPurged || cachepolicy.Decide(e, r, m.now) != cachepolicy.StaleWhileRevalidate {
 		return false
 	}
 	known := m.stale
