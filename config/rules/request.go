@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // A Request is a request as rules match it. The caller fills the exported fields; a Request is used
@@ -29,13 +31,20 @@ type Request struct {
 	query, cookies          []pair // nil: not read yet
 	// The first value of each name, for expressions; nil: not made yet.
 	firstParameters, firstCookies, headers map[string]string
+	strict                                 url.Values // of strictParameters
+	malformed                              error
+	joined                                 map[string][]string // fields of several lines
 	country                                *string
 	geo                                    *Countries
+
+	left     glob.Budget       // for the rules that are not decided yet
+	runes    runes             // of the regular expression that is being matched
+	patterns map[string]*regex // of the expression that is being evaluated
 }
 
 // SetHeader replaces the fields of the request, for its key.
 func (q *Request) SetHeader(h http.Header) {
-	q.Header, q.headers, q.cookies, q.firstCookies = h, nil, nil, nil
+	q.Header, q.headers, q.cookies, q.firstCookies, q.joined = h, nil, nil, nil, nil
 }
 
 // prepare cuts the target, and normalises the path. Every spelling of a host and of an address is
@@ -46,6 +55,7 @@ func (q *Request) prepare(geo *Countries) {
 	q.rawPath, q.rawQuery, _ = strings.Cut(q.Target, "?")
 	q.path = Normalise(q.rawPath)
 	q.geo = geo
+	q.left = stepsPerRequest - glob.Budget(len(q.Target))
 }
 
 // Normalise returns a path in the form that rules match: percent-decoded once, without empty
@@ -121,6 +131,27 @@ func firsts(pairs []pair, made *map[string]string) map[string]string {
 	return *made
 }
 
+// firsts is the function of this name, with its steps.
+func (q *Request) firsts(pairs []pair, made *map[string]string) map[string]string {
+	if *made == nil {
+		q.pay(madeSteps * len(pairs))
+	}
+	return firsts(pairs, made)
+}
+
+// joinedLines returns the lines of a field joined, and each line.
+func (q *Request) joinedLines(name string) []string {
+	if q.joined[name] == nil {
+		if q.joined == nil {
+			q.joined = map[string][]string{}
+		}
+		whole := strings.Join(q.Header[name], ", ")
+		q.pay(len(whole))
+		q.joined[name] = append([]string{whole}, q.Header[name]...)
+	}
+	return q.joined[name]
+}
+
 // parameters returns the parameters of the query.
 func (q *Request) parameters() []pair {
 	if q.query == nil {
@@ -132,8 +163,18 @@ func (q *Request) parameters() []pair {
 			name, value, _ := strings.Cut(part, "=")
 			q.query = append(q.query, pair{unescape(name), unescape(value)})
 		}
+		q.pay(madeSteps*len(q.query) + hashSteps*len(q.rawQuery))
 	}
 	return q.query
+}
+
+// strictParameters returns the parameters if the whole query is well-formed.
+func (q *Request) strictParameters() (url.Values, error) {
+	if q.strict == nil {
+		q.strict, q.malformed = url.ParseQuery(q.rawQuery)
+		q.pay(madeSteps*(1+strings.Count(q.rawQuery, "&")) + hashSteps*len(q.rawQuery))
+	}
+	return q.strict, q.malformed
 }
 
 func unescape(s string) string {
@@ -148,7 +189,9 @@ func (q *Request) headerMap() map[string]string {
 	if q.headers == nil {
 		q.headers = make(map[string]string, len(q.Header))
 		for name, lines := range q.Header {
-			q.headers[strings.ToLower(name)] = strings.Join(lines, ", ")
+			value := strings.Join(lines, ", ")
+			q.pay(madeSteps + len(value))
+			q.headers[strings.ToLower(name)] = value
 		}
 	}
 	return q.headers
@@ -166,7 +209,9 @@ func (q *Request) cookiePairs() []pair {
 					q.cookies = append(q.cookies, pair{name, strings.Trim(value, " \t\"")})
 				}
 			}
+			q.pay(hashSteps * len(line))
 		}
+		q.pay(madeSteps * len(q.cookies))
 	}
 	return q.cookies
 }
@@ -191,17 +236,19 @@ func (q *Request) ResolveName(name string) (any, bool) {
 	case "request.path":
 		return strings.ToValidUTF8(q.path, "\uFFFD"), true
 	case "request.query":
-		return firsts(q.parameters(), &q.firstParameters), true
+		return q.firsts(q.parameters(), &q.firstParameters), true
 	case "request.headers":
 		return q.headerMap(), true
 	case "request.cookies":
-		return firsts(q.cookiePairs(), &q.firstCookies), true
+		return q.firsts(q.cookiePairs(), &q.firstCookies), true
 	case "request.client":
 		return q.Client.String(), true
 	case "request.country":
 		return q.countryOf(), true
 	case "request.tls":
 		return q.TLS, true
+	case budgetName:
+		return &payer{q, q.patterns}, true
 	}
 	return nil, false
 }

@@ -64,9 +64,13 @@ func New(s string, anySlash bool) *Glob {
 }
 
 func (g *Glob) add(text string) {
-	probe := max(0, strings.IndexFunc(text, func(r rune) bool { return r != '/' }))
-	g.literals = append(g.literals, literal{text, strings.IndexByte(text, '/'), probe})
+	g.literals = append(g.literals, newLiteral(text))
 	g.least += len(text)
+}
+
+func newLiteral(text string) literal {
+	probe := max(0, strings.IndexFunc(text, func(r rune) bool { return r != '/' }))
+	return literal{text, strings.IndexByte(text, '/'), probe}
 }
 
 // String returns the glob as it was written.
@@ -93,6 +97,13 @@ func (g *Glob) Captures(s string, left *Budget) (captures []string, ok bool) {
 		captures[i] = s[starts[i]+len(g.literals[i].text) : starts[i+1]]
 	}
 	return captures, true
+}
+
+// Contains is strings.Contains within a budget.
+func Contains(s, text string, left *Budget) bool {
+	*left -= placeSteps
+	l := newLiteral(text)
+	return text == "" || index(s, &l, 0, len(s), left) >= 0
 }
 
 // A search is one look for a glob in a text.
@@ -166,18 +177,18 @@ func (m *search) nextSlash(at int) int {
 	return m.slash
 }
 
-// index returns the first place of a literal between two places; -1: none. It counts the places
+// index returns the first place of a literal in s between two places; -1: none. It counts the places
 // where the probe is, on which the time of strings.Index depends as well.
-func (m *search) index(l *literal, from, to int) int {
+func index(s string, l *literal, from, to int, left *Budget) int {
 	probe := l.text[l.probe]
-	for to -= len(l.text) - 1; from < to && m.left >= 0; from++ {
-		k := strings.IndexByte(m.s[from+l.probe:to+l.probe], probe)
+	for to -= len(l.text) - 1; from < to && *left >= 0; from++ {
+		k := strings.IndexByte(s[from+l.probe:to+l.probe], probe)
 		if k < 0 {
-			m.left -= Budget(to-from) / bytesPerStep
+			*left -= Budget(to-from) / bytesPerStep
 			break
 		}
-		m.left -= placeSteps/2 + Budget(k+len(l.text))/bytesPerStep
-		if from += k; m.s[from:from+len(l.text)] == l.text {
+		*left -= placeSteps/2 + Budget(k+len(l.text))/bytesPerStep
+		if from += k; s[from:from+len(l.text)] == l.text {
 			return from
 		}
 	}
@@ -202,7 +213,7 @@ func (m *search) fit(lo, hi, at int) (end int, ok bool) {
 				return 0, false // find has compared the text
 			}
 		default:
-			if at = m.index(l, end, slash); at < 0 {
+			if at = index(m.s, l, end, slash, &m.left); at < 0 {
 				return 0, false
 			}
 		}
@@ -220,7 +231,7 @@ func (m *search) fit(lo, hi, at int) (end int, ok bool) {
 func (m *search) run(lo, hi, from int) (end int, ok bool) {
 	first := &m.g.literals[lo]
 	for {
-		at := m.index(first, from, len(m.s))
+		at := index(m.s, first, from, len(m.s), &m.left)
 		if at < 0 {
 			return 0, false
 		}
@@ -250,7 +261,7 @@ func (m *search) end(lo, from int) bool {
 	}
 	at := slash - first.slash
 	if first.slash < 0 {
-		at = m.index(first, segment, slash)
+		at = index(m.s, first, segment, slash, &m.left)
 	}
 	if at < from || !strings.HasPrefix(m.s[at:], first.text) {
 		return false
