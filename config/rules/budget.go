@@ -21,7 +21,7 @@ import (
 const stepsPerRequest glob.Budget = 5_000_000
 
 // stepsPerUnit are the steps for a unit of CEL's cost.
-const stepsPerUnit = 50
+const stepsPerUnit = 100
 
 // costLimit bounds the cost of one expression, in CEL's units: the whole budget of a request.
 const costLimit = uint64(stepsPerRequest / stepsPerUnit)
@@ -30,9 +30,9 @@ const costLimit = uint64(stepsPerRequest / stepsPerUnit)
 const (
 	ruleSteps    = 40  // a rule that may match
 	pairSteps    = 4   // a parameter or cookie whose name is compared
-	madeSteps    = 100 // a parameter or cookie that is cut out, or put into a map
+	madeSteps    = 150 // a parameter or cookie that is cut out, or put into a map
 	runeSteps    = 20  // a character before a regular expression
-	instSteps    = 6   // an instruction of the expression for each character
+	instSteps    = 10  // an instruction of the expression for each character
 	hashSteps    = 3   // a byte that is hashed, or encoded again
 	dynamicSteps = 500 // an instruction of an expression that is compiled for one request
 )

@@ -40,7 +40,8 @@ type Site struct {
 	rules     []*rule
 	index     index
 	countries *Countries
-	whole     Decision // by the settings of the site, before any rule
+	whole     Decision                     // by the settings of the site, before any rule
+	queries   map[*config.Query]queryNames // of all keys
 }
 
 // A rule is a compiled rule.
@@ -151,6 +152,8 @@ func (c *compiler) site(s *config.Site) *Site {
 	if ignored := firstOf(s.IgnoreQuery, c.file.Defaults.IgnoreQuery); ignored != nil && out.whole.Key.Query == nil {
 		out.whole.Key.Query = &config.Query{Exclude: ignored}
 	}
+	out.queries = map[*config.Query]queryNames{}
+	out.readNames(out.whole.Key.Query)
 	used := map[string]bool{"icons": s.Icons != nil && *s.Icons}
 	for _, name := range s.Origin.Names() {
 		used[name] = true
@@ -172,6 +175,9 @@ func (c *compiler) site(s *config.Site) *Site {
 			stopped = r.Line
 		}
 		out.rules = append(out.rules, r)
+		if r.Key != nil {
+			out.readNames(r.Key.Query)
+		}
 	}
 	nameLimits(out.rules)
 	for _, name := range slices.Sorted(maps.Keys(s.Origins)) {
@@ -182,6 +188,15 @@ func (c *compiler) site(s *config.Site) *Site {
 	out.index = newIndex(out.rules)
 	out.KeyRules = keyRules(out)
 	return out
+}
+
+// queryNames are the compiled names of a key.query.
+type queryNames struct{ include, exclude *glob.Names }
+
+func (s *Site) readNames(q *config.Query) {
+	if q != nil {
+		s.queries[q] = queryNames{glob.NewNames(q.Include), glob.NewNames(q.Exclude)}
+	}
 }
 
 func firstOf(a, b config.Strings) config.Strings {

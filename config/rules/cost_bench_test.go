@@ -23,10 +23,12 @@ func BenchmarkCost(b *testing.B) {
 		b.Run(row.name, func(b *testing.B) {
 			s := compile(b, "  - {match: "+row.match+", ttl: 1m}\n")
 			b.ReportAllocs()
+			began := cpuTime(b)
 			for b.Loop() {
 				q := *row.q
 				s.Decide(&q)
 			}
+			b.ReportMetric(float64((cpuTime(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
 		})
 	}
 }

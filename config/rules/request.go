@@ -123,7 +123,7 @@ type pair struct{ name, value string }
 // firsts returns the first value of each name, which it keeps in made.
 func firsts(pairs []pair, made *map[string]string) map[string]string {
 	if *made == nil {
-		*made = make(map[string]string, len(pairs))
+		*made = map[string]string{} // many may have one name, and CEL would look at all the room
 		for _, p := range slices.Backward(pairs) {
 			(*made)[p.name] = p.value
 		}
@@ -155,7 +155,7 @@ func (q *Request) joinedLines(name string) []string {
 // parameters returns the parameters of the query.
 func (q *Request) parameters() []pair {
 	if q.query == nil {
-		q.query = []pair{}
+		q.query = make([]pair, 0, 1+strings.Count(q.rawQuery, "&"))
 		for part := range strings.SplitSeq(q.rawQuery, "&") {
 			if part == "" {
 				continue
@@ -203,13 +203,20 @@ func (q *Request) cookiePairs() []pair {
 	if q.cookies == nil {
 		q.cookies = []pair{}
 		for _, line := range q.Header["Cookie"] {
-			for part := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ';' || r == ',' }) {
+			q.pay(hashSteps * len(line))
+			q.cookies = slices.Grow(q.cookies, 1+strings.Count(line, ";"))
+			for more := true; more; {
+				part, rest := line, ""
+				at := strings.IndexAny(line, ";,")
+				if more = at >= 0; more {
+					part, rest = line[:at], line[at+1:]
+				}
+				line = rest
 				name, value, _ := strings.Cut(part, "=")
 				if name = strings.Trim(name, " \t"); name != "" {
 					q.cookies = append(q.cookies, pair{name, strings.Trim(value, " \t\"")})
 				}
 			}
-			q.pay(hashSteps * len(line))
 		}
 		q.pay(madeSteps * len(q.cookies))
 	}

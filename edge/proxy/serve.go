@@ -82,8 +82,9 @@ type Proxy struct {
 	pieces     *pieces.Table        // of icon data
 	compressor *compress.Compressor // of stored responses of forwarded paths
 
-	loopLogged sync.Once   // a request loop
-	draining   atomic.Bool // the edge ends: the next response of a connection is its last
+	loopLogged sync.Once    // a request loop
+	stopLogged atomic.Int64 // the second in which stopped rules were logged last
+	draining   atomic.Bool  // the edge ends: the next response of a connection is its last
 }
 
 // New returns a handler that answers requests by the components of o.

@@ -119,7 +119,7 @@ type search struct {
 // placeSteps are the steps for a literal at one place; bytesPerStep are passed over in a step, while
 // a byte is looked for.
 const (
-	placeSteps   = 40
+	placeSteps   = 20
 	bytesPerStep = 8
 )
 
