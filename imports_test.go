@@ -22,6 +22,7 @@ var rooms = map[string]string{
 	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
 	"internal/inflate":  "",                  // short deflate streams, for edge and origin
 	"internal/units":    "",                  // sizes in bytes, for flags and files
+	"internal/glob":     "",                  // globs and lists of names, for rules and sites
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
@@ -29,7 +30,7 @@ var rooms = map[string]string{
 	// The configuration file of an edge: its form, its rules, and the places of flags in it. It
 	// knows nothing of caches or origins, but reads limits as the edge does.
 	"config":              "hostport edge/ratelimit internal/units go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
-	"config/rules":        "config hostport cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
+	"config/rules":        "config hostport internal/glob cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
 	"cmd/iconedge-client": "client/commands internal/cli",
 	"icon":                "",
@@ -96,7 +97,7 @@ var rooms = map[string]string{
 	"edge/recent": "",
 	"edge/clock":  "",
 	// What an operator decides about the requests of a site.
-	"edge/sites": "cachepolicy edge/repeated edge/routes",
+	"edge/sites": "cachepolicy edge/repeated edge/routes internal/glob",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request

@@ -127,12 +127,14 @@ func (s *Site) CacheTarget(d *Decision, q *Request) string {
 	case k.None:
 		return path
 	}
+	names := s.queries[k]
 	var kept []string
 	for part := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(part, "=")
+		name = unescape(name)
 		// Some applications find a second parameter behind a semicolon.
-		if k.Include != nil && (matchesName(k.Include, unescape(name)) || strings.Contains(part, ";")) ||
-			k.Exclude != nil && (!matchesName(k.Exclude, unescape(name)) || strings.Contains(part, ";")) {
+		if k.Include != nil && (names.include.Match(name) || strings.Contains(part, ";")) ||
+			k.Exclude != nil && (!names.exclude.Match(name) || strings.Contains(part, ";")) {
 			kept = append(kept, part)
 		}
 	}

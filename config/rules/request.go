@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // A Request is a request as rules match it. The caller fills the exported fields; a Request is used
@@ -29,13 +31,20 @@ type Request struct {
 	query, cookies          []pair // nil: not read yet
 	// The first value of each name, for expressions; nil: not made yet.
 	firstParameters, firstCookies, headers map[string]string
+	strict                                 url.Values // of strictParameters
+	malformed                              error
+	joined                                 map[string][]string // fields of several lines
 	country                                *string
 	geo                                    *Countries
+
+	left     glob.Budget       // for the rules that are not decided yet
+	runes    runes             // of the regular expression that is being matched
+	patterns map[string]*regex // of the expression that is being evaluated
 }
 
 // SetHeader replaces the fields of the request, for its key.
 func (q *Request) SetHeader(h http.Header) {
-	q.Header, q.headers, q.cookies, q.firstCookies = h, nil, nil, nil
+	q.Header, q.headers, q.cookies, q.firstCookies, q.joined = h, nil, nil, nil, nil
 }
 
 // prepare cuts the target, and normalises the path. Every spelling of a host and of an address is
@@ -46,6 +55,7 @@ func (q *Request) prepare(geo *Countries) {
 	q.rawPath, q.rawQuery, _ = strings.Cut(q.Target, "?")
 	q.path = Normalise(q.rawPath)
 	q.geo = geo
+	q.left = stepsPerRequest - glob.Budget(len(q.Target))
 }
 
 // Normalise returns a path in the form that rules match: percent-decoded once, without empty
@@ -113,7 +123,7 @@ type pair struct{ name, value string }
 // firsts returns the first value of each name, which it keeps in made.
 func firsts(pairs []pair, made *map[string]string) map[string]string {
 	if *made == nil {
-		*made = make(map[string]string, len(pairs))
+		*made = map[string]string{} // many may have one name, and CEL would look at all the room
 		for _, p := range slices.Backward(pairs) {
 			(*made)[p.name] = p.value
 		}
@@ -121,10 +131,31 @@ func firsts(pairs []pair, made *map[string]string) map[string]string {
 	return *made
 }
 
+// firsts is the function of this name, with its steps.
+func (q *Request) firsts(pairs []pair, made *map[string]string) map[string]string {
+	if *made == nil {
+		q.pay(madeSteps * len(pairs))
+	}
+	return firsts(pairs, made)
+}
+
+// joinedLines returns the lines of a field joined, and each line.
+func (q *Request) joinedLines(name string) []string {
+	if q.joined[name] == nil {
+		if q.joined == nil {
+			q.joined = map[string][]string{}
+		}
+		whole := strings.Join(q.Header[name], ", ")
+		q.pay(len(whole))
+		q.joined[name] = append([]string{whole}, q.Header[name]...)
+	}
+	return q.joined[name]
+}
+
 // parameters returns the parameters of the query.
 func (q *Request) parameters() []pair {
 	if q.query == nil {
-		q.query = []pair{}
+		q.query = make([]pair, 0, 1+strings.Count(q.rawQuery, "&"))
 		for part := range strings.SplitSeq(q.rawQuery, "&") {
 			if part == "" {
 				continue
@@ -132,8 +163,18 @@ func (q *Request) parameters() []pair {
 			name, value, _ := strings.Cut(part, "=")
 			q.query = append(q.query, pair{unescape(name), unescape(value)})
 		}
+		q.pay(madeSteps*len(q.query) + hashSteps*len(q.rawQuery))
 	}
 	return q.query
+}
+
+// strictParameters returns the parameters if the whole query is well-formed.
+func (q *Request) strictParameters() (url.Values, error) {
+	if q.strict == nil {
+		q.strict, q.malformed = url.ParseQuery(q.rawQuery)
+		q.pay(madeSteps*(1+strings.Count(q.rawQuery, "&")) + hashSteps*len(q.rawQuery))
+	}
+	return q.strict, q.malformed
 }
 
 func unescape(s string) string {
@@ -148,7 +189,9 @@ func (q *Request) headerMap() map[string]string {
 	if q.headers == nil {
 		q.headers = make(map[string]string, len(q.Header))
 		for name, lines := range q.Header {
-			q.headers[strings.ToLower(name)] = strings.Join(lines, ", ")
+			value := strings.Join(lines, ", ")
+			q.pay(madeSteps + len(value))
+			q.headers[strings.ToLower(name)] = value
 		}
 	}
 	return q.headers
@@ -160,13 +203,22 @@ func (q *Request) cookiePairs() []pair {
 	if q.cookies == nil {
 		q.cookies = []pair{}
 		for _, line := range q.Header["Cookie"] {
-			for part := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ';' || r == ',' }) {
+			q.pay(hashSteps * len(line))
+			q.cookies = slices.Grow(q.cookies, 1+strings.Count(line, ";"))
+			for more := true; more; {
+				part, rest := line, ""
+				at := strings.IndexAny(line, ";,")
+				if more = at >= 0; more {
+					part, rest = line[:at], line[at+1:]
+				}
+				line = rest
 				name, value, _ := strings.Cut(part, "=")
 				if name = strings.Trim(name, " \t"); name != "" {
 					q.cookies = append(q.cookies, pair{name, strings.Trim(value, " \t\"")})
 				}
 			}
 		}
+		q.pay(madeSteps * len(q.cookies))
 	}
 	return q.cookies
 }
@@ -191,17 +243,19 @@ func (q *Request) ResolveName(name string) (any, bool) {
 	case "request.path":
 		return strings.ToValidUTF8(q.path, "\uFFFD"), true
 	case "request.query":
-		return firsts(q.parameters(), &q.firstParameters), true
+		return q.firsts(q.parameters(), &q.firstParameters), true
 	case "request.headers":
 		return q.headerMap(), true
 	case "request.cookies":
-		return firsts(q.cookiePairs(), &q.firstCookies), true
+		return q.firsts(q.cookiePairs(), &q.firstCookies), true
 	case "request.client":
 		return q.Client.String(), true
 	case "request.country":
 		return q.countryOf(), true
 	case "request.tls":
 		return q.TLS, true
+	case budgetName:
+		return &payer{q, q.patterns}, true
 	}
 	return nil, false
 }

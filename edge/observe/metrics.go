@@ -18,24 +18,25 @@ import (
 // origins' URLs, which the operator sets, and the origin's release, of which only the last has a
 // series. answers counts requests, because client_golang is too slow for hits.
 type Metrics struct {
-	config     sync.Once // of configOK
-	configOK   *prometheus.GaugeVec
-	bySite     *prometheus.CounterVec
-	Registry   *prometheus.Registry
-	answers    *tallies
-	decisions  [routes.Classes][2]prometheus.Counter // refused, accepted
-	upstream   [2]prometheus.Counter                 // error, ok
-	took       prometheus.Observer                   // time to the origin's response
-	switches   prometheus.Counter
-	absent     prometheus.Counter
-	names      prometheus.Gauge
-	release    releases
-	checks     [tokenResults]prometheus.Counter
-	Handshakes [2]prometheus.Counter // TLS handshakes: failed, ok
-	CertsRead  prometheus.Gauge      // 1 if the last reading of the certificates succeeded
-	certs      certificates
-	listsRead  map[string]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
-	ranges     map[string]prometheus.Gauge // by list
+	config       sync.Once // of configOK
+	configOK     *prometheus.GaugeVec
+	rulesStopped *prometheus.CounterVec // by site and result; nil without a configuration file
+	bySite       *prometheus.CounterVec
+	Registry     *prometheus.Registry
+	answers      *tallies
+	decisions    [routes.Classes][2]prometheus.Counter // refused, accepted
+	upstream     [2]prometheus.Counter                 // error, ok
+	took         prometheus.Observer                   // time to the origin's response
+	switches     prometheus.Counter
+	absent       prometheus.Counter
+	names        prometheus.Gauge
+	release      releases
+	checks       [tokenResults]prometheus.Counter
+	Handshakes   [2]prometheus.Counter // TLS handshakes: failed, ok
+	CertsRead    prometheus.Gauge      // 1 if the last reading of the certificates succeeded
+	certs        certificates
+	listsRead    map[string]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
+	ranges       map[string]prometheus.Gauge // by list
 }
 
 // A tokenResult is the result of checking the licence token of a request.
@@ -207,7 +208,9 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 	m.config.Do(func() {
 		m.bySite = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_responses_total",
 			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status."}, []string{"site", "cache", "status"})
-		m.Registry.MustRegister(m.bySite)
+		m.rulesStopped = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_rules_stopped_total",
+			Help: "Requests whose rules cost too much and were stopped, for each site of the configuration file: refused with 503, because a rule that keeps requests from the origin was not decided, or passed on uncached."}, []string{"site", "result"})
+		m.Registry.MustRegister(m.bySite, m.rulesStopped)
 		m.configOK = m.gauges("config_last_reload_successful", "Whether the configuration file could be used when it was last read, at the start or by a reload.")
 	})
 	value := 0.0
@@ -215,6 +218,11 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 		value = 1
 	}
 	m.configOK.WithLabelValues().Set(value)
+}
+
+// RulesStopped counts a request of a site of the configuration file whose rules cost too much.
+func (m *Metrics) RulesStopped(site string, refused bool) {
+	m.rulesStopped.WithLabelValues(site, [...]string{"passed", "refused"}[index(refused)]).Inc()
 }
 
 // SiteAnswered counts a response of the pipeline for a site of the configuration file, whose name

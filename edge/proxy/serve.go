@@ -84,7 +84,8 @@ type Proxy struct {
 	pieces     *pieces.Table        // of icon data
 	compressor *compress.Compressor // of stored responses of forwarded paths
 
-	loopLogged sync.Once // a request loop
+	loopLogged sync.Once    // a request loop
+	stopLogged atomic.Int64 // the second in which stopped rules were logged last
 }
 
 // New returns a handler that answers requests by the components of o.
