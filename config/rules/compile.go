@@ -42,6 +42,7 @@ type Site struct {
 	countries *Countries
 	whole     Decision                     // by the settings of the site, before any rule
 	queries   map[*config.Query]queryNames // of all keys
+	outcomes  outcomes
 }
 
 // A rule is a compiled rule.
@@ -500,9 +501,9 @@ func (c *compiler) entries(m *config.Match) (matcher, int, []*glob.Glob) {
 		}
 		all = append(all, prefixes(e.Client))
 	}
-	all = append(all, c.conditions(m.At+".query", e.Query, "parameter", pairValues((*Request).parameters))...)
-	all = append(all, c.conditions(m.At+".header", e.Header, "field", fieldValues)...)
-	all = append(all, c.conditions(m.At+".cookie", e.Cookie, "cookie", pairValues((*Request).cookiePairs))...)
+	all = append(all, c.conditions(m.At+".query", e.Query, "parameter", (*Request).parameters)...)
+	all = append(all, c.conditions(m.At+".header", e.Header, "field", nil)...)
+	all = append(all, c.conditions(m.At+".cookie", e.Cookie, "cookie", (*Request).cookiePairs)...)
 	if m.Not != nil {
 		c.negated++
 		inner, _, _ := c.match(m.Not)
@@ -570,9 +571,9 @@ func (c *compiler) regex(at, text string, whole bool) *regex {
 	return re
 }
 
-func (c *compiler) conditions(path string, all config.Conditions, what string, get func(*Request, *named) iter.Seq[string]) (out []matcher) {
+func (c *compiler) conditions(path string, all config.Conditions, what string, pairs func(*Request) []pair) (out []matcher) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		n := &named{what: what, name: name, get: get}
+		n := &named{what: what, name: name, pairs: pairs}
 		if what == "field" {
 			if !config.IsToken(name) {
 				c.wrong(path+"."+name, "%q is no name of a field; must be one, such as X-Debug", name)

@@ -214,10 +214,10 @@ func (r *rule) answer(d *Decision, q *Request, captures []string) *Answer {
 		}
 	}
 	if r.auth != nil {
-		for _, line := range q.Header["Authorization"] {
+		for _, line := range q.linesOf("Authorization") {
 			q.pay(hashSteps * len(line))
 		}
-		if !r.auth.check(q.Header["Authorization"]) {
+		if !r.auth.check(q.linesOf("Authorization")) {
 			return &Answer{Status: http.StatusUnauthorized, Text: "this address requires a user and a password", Denied: true,
 				Header: http.Header{"Www-Authenticate": {`Basic realm="` + "restricted" + `", charset="UTF-8"`}}}
 		}
@@ -234,7 +234,7 @@ func (r *rule) limitKey(q *Request) string {
 	field, isField := strings.CutPrefix(r.Rule.Limit.Key, "header ")
 	switch {
 	case isField:
-		return strings.Join(q.Header[canonical(field)], ", ")
+		return strings.Join(q.linesOf(canonical(field)), ", ")
 	case r.Rule.Limit.Key == "path":
 		return q.path
 	}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"iter"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -186,22 +185,19 @@ func (v value) match(q *Request, s string) bool {
 
 // named matches the values of a name. Without values the name must be present.
 type named struct {
-	what, name string
-	names      *glob.Glob // if the name has an asterisk
-	values     []value
-	get        func(q *Request, n *named) iter.Seq[string]
+	what   string // field, or that of pairs
+	name   string
+	names  *glob.Glob // if the name has an asterisk; it then stands for every name that matches
+	values []value
+	pairs  func(*Request) []pair // of parameters or cookies; nil: it is a field
 }
 
 func (n *named) match(q *Request, why *string) ([]string, bool) {
 	present, ok := false, false
-	for s := range n.get(q, n) {
-		if q.left < 0 {
-			break
-		}
-		present = true
-		if ok = n.values == nil || slices.ContainsFunc(n.values, func(v value) bool { return v.match(q, s) }); ok {
-			break
-		}
+	if n.pairs == nil {
+		present, ok = n.matchLines(q)
+	} else {
+		present, ok = n.matchPairs(q)
 	}
 	if why != nil {
 		state := "is absent"
@@ -216,33 +212,47 @@ func (n *named) match(q *Request, why *string) ([]string, bool) {
 	return nil, ok
 }
 
-// fieldValues yields the values of a field: its lines joined, and each line.
-func fieldValues(q *Request, n *named) iter.Seq[string] {
+// matchLines matches a field: its lines joined, and each line.
+func (n *named) matchLines(q *Request) (present, ok bool) {
 	if n.name == "Host" {
-		return slices.Values([]string{q.Host})
+		return true, n.holds(q, q.Host)
 	}
-	lines := q.Header[n.name]
+	lines := q.linesOf(n.name)
 	if len(lines) > 1 {
+		q.unsure = q.unsure || n.name == "Cookie" && q.Header == nil // a client of HTTP/2 may split it
 		lines = q.joinedLines(n.name)
 	}
-	return slices.Values(lines)
-}
-
-// pairValues returns the function that yields the values of a parameter or cookie: all of them,
-// because the origin may take any. A name with an asterisk stands for every name that matches.
-func pairValues(of func(*Request) []pair) func(*Request, *named) iter.Seq[string] {
-	return func(q *Request, n *named) iter.Seq[string] {
-		return func(yield func(string) bool) {
-			for _, p := range of(q) {
-				if !q.pay(pairSteps) {
-					return
-				}
-				if (p.name == n.name || n.names != nil && n.names.Match(p.name, &q.left)) && !yield(p.value) {
-					return
-				}
-			}
+	for _, line := range lines {
+		if q.left < 0 {
+			break
+		}
+		if n.holds(q, line) {
+			return true, true
 		}
 	}
+	return len(lines) > 0, false
+}
+
+// matchPairs matches a parameter or a cookie: all that have the name, because the origin may take
+// any.
+func (n *named) matchPairs(q *Request) (present, ok bool) {
+	for _, p := range n.pairs(q) {
+		if !q.pay(pairSteps) {
+			break
+		}
+		if p.name != n.name && (n.names == nil || !n.names.Match(p.name, &q.left)) {
+			continue
+		}
+		if present = true; n.holds(q, p.value) {
+			return true, true
+		}
+	}
+	return present, false
+}
+
+// holds reports whether a value is one of those that match.
+func (n *named) holds(q *Request, s string) bool {
+	return n.values == nil || slices.ContainsFunc(n.values, func(v value) bool { return v.match(q, s) })
 }
 
 // networks matches the address of the client.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/iconedge/iconedge/internal/glob"
 )
@@ -19,7 +20,8 @@ type Request struct {
 	Target string // path and query, as sent
 	TLS    bool
 	Client netip.Addr
-	Header http.Header // in canonical spelling
+	Header http.Header // in canonical spelling; nil: Fields has the fields
+	Fields Fields
 	Now    time.Time
 	Random uint64 // chooses among weighted origins
 	// Unanswered leaves out the answers of rules, so that all their other actions count.
@@ -28,7 +30,11 @@ type Request struct {
 	Allow func(l *Limit, key string) (ok bool, retryAfter time.Duration)
 
 	path, rawQuery, rawPath string
-	query, cookies          []pair // nil: not read yet
+	query, cookies          []pair
+	queryRead, cookiesRead  bool
+	lines                   []string // of the field that was read last
+	fieldMap                fieldMap
+	unsure                  bool     // Fields can't tell what a rule needs
 	// The first value of each name, for expressions; nil: not made yet.
 	firstParameters, firstCookies, headers map[string]string
 	strict                                 url.Values // of strictParameters
@@ -42,9 +48,37 @@ type Request struct {
 	patterns map[string]*regex // of the expression that is being evaluated
 }
 
+// Fields gives access to the fields of a request as they came, without a copy of them.
+type Fields interface {
+	// Line returns the value of the nth line of a field, counted from 0, or nil if there are not so
+	// many. The name may be in either case.
+	Line(name string, nth int) []byte
+}
+
+// Reset makes q a new request, which reuses the memory of the last one.
+func (q *Request) Reset() {
+	*q = Request{query: q.query[:0], cookies: q.cookies[:0], lines: q.lines[:0]}
+}
+
+// linesOf returns the lines of a field, whose name is in canonical spelling. They are valid until
+// the next call.
+func (q *Request) linesOf(name string) []string {
+	if q.Header != nil || q.Fields == nil {
+		return q.Header[name]
+	}
+	q.lines = q.lines[:0]
+	for i := 0; ; i++ {
+		line := q.Fields.Line(name, i)
+		if line == nil {
+			return q.lines
+		}
+		q.lines = append(q.lines, unsafe.String(unsafe.SliceData(line), len(line)))
+	}
+}
+
 // SetHeader replaces the fields of the request, for its key.
 func (q *Request) SetHeader(h http.Header) {
-	q.Header, q.headers, q.cookies, q.firstCookies, q.joined = h, nil, nil, nil, nil
+	q.Header, q.headers, q.cookiesRead, q.firstCookies, q.joined = h, nil, false, nil, nil
 }
 
 // prepare cuts the target, and normalises the path. Every spelling of a host and of an address is
@@ -145,17 +179,18 @@ func (q *Request) joinedLines(name string) []string {
 		if q.joined == nil {
 			q.joined = map[string][]string{}
 		}
-		whole := strings.Join(q.Header[name], ", ")
+		lines := q.linesOf(name)
+		whole := strings.Join(lines, ", ")
 		q.pay(len(whole))
-		q.joined[name] = append([]string{whole}, q.Header[name]...)
+		q.joined[name] = append([]string{whole}, lines...)
 	}
 	return q.joined[name]
 }
 
 // parameters returns the parameters of the query.
 func (q *Request) parameters() []pair {
-	if q.query == nil {
-		q.query = make([]pair, 0, 1+strings.Count(q.rawQuery, "&"))
+	if !q.queryRead {
+		q.queryRead, q.query = true, slices.Grow(q.query[:0], 1+strings.Count(q.rawQuery, "&"))
 		for part := range strings.SplitSeq(q.rawQuery, "&") {
 			if part == "" {
 				continue
@@ -187,6 +222,7 @@ func unescape(s string) string {
 // headerMap returns the lines of each field, joined, by its name in lower case.
 func (q *Request) headerMap() map[string]string {
 	if q.headers == nil {
+		q.unsure = q.unsure || q.Header == nil
 		q.headers = make(map[string]string, len(q.Header))
 		for name, lines := range q.Header {
 			value := strings.Join(lines, ", ")
@@ -200,9 +236,9 @@ func (q *Request) headerMap() map[string]string {
 // cookiePairs returns the cookies. Some applications separate cookies by commas too, so it does as
 // well.
 func (q *Request) cookiePairs() []pair {
-	if q.cookies == nil {
-		q.cookies = []pair{}
-		for _, line := range q.Header["Cookie"] {
+	if !q.cookiesRead {
+		q.cookiesRead, q.cookies = true, q.cookies[:0]
+		for _, line := range q.linesOf("Cookie") {
 			q.pay(hashSteps * len(line))
 			q.cookies = slices.Grow(q.cookies, 1+strings.Count(line, ";"))
 			for more := true; more; {
@@ -245,7 +281,8 @@ func (q *Request) ResolveName(name string) (any, bool) {
 	case "request.query":
 		return q.firsts(q.parameters(), &q.firstParameters), true
 	case "request.headers":
-		return q.headerMap(), true
+		q.fieldMap.q = q
+		return &q.fieldMap, true
 	case "request.cookies":
 		return q.firsts(q.cookiePairs(), &q.firstCookies), true
 	case "request.client":

@@ -205,6 +205,24 @@ func (a *Admission) AdmitFast(q *eligible.Request, now time.Time, class routes.C
 	return c, c.Decision.OK
 }
 
+// AdmitFastSite is AdmitFast for the limit of a name that a site has.
+func (a *Admission) AdmitFastSite(q *eligible.Request, now time.Time, name string, l *ratelimit.Limiter) bool {
+	if q.Forwarded && len(a.clients.Trusted) > 0 {
+		return false // the forwarding fields name the client
+	}
+	switch a.Lists.Of(q.Client) {
+	case Denied:
+		return false
+	case Allowed:
+		return true
+	}
+	ok := l.Allow(q.Client, now).OK
+	if class := routes.ClassNamed(name); ok && class != routes.ClassNone {
+		a.Observer.Counted(class, true)
+	}
+	return ok
+}
+
 // licensed returns the licence of the request's token, or nil if the request has no valid one. If
 // its class requires a token and the request has no valid one, it also returns the outcome and the
 // error to answer with.

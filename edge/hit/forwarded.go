@@ -19,19 +19,22 @@ import (
 // findForwarded finds the response to a request for a path of another application.
 func (p *Path) findForwarded(m *hit, q *eligible.Request, h *host) bool {
 	s := h.site
-	if (q.Forwarded || q.ForwardedHost || q.ForwardedProto) && p.Clients.Trusts(q.Client) {
-		return false // these fields name the client, or another address
-	}
 	path, _, _ := strings.Cut(texts(q.Target), "?")
-	if s.IsHealthPath(path) || s.Forwarded.Own != nil || q.Cookie && p.bypasses(s, q) {
+	if p.mayBeNamed(q) || s.IsHealthPath(path) || q.Cookie && p.bypasses(s, q) {
 		return false
 	}
-	key := append(m.key[:0], "http"...)
+	scheme := "http"
 	if q.Secure {
-		key = append(key, 's')
+		scheme = "https"
 	}
-	key = append(append(key, "://"...), h.name...)
-	m.target = parsedTarget{key: texts(s.AppendKey(key, texts(q.Target))), route: routes.Forwarded}
+	var key []byte
+	if m.outcome != nil {
+		key = s.Rules.AppendKey(m.key[:0], &m.outcome.Decision, &m.rules, scheme, h.name)
+	} else {
+		key = append(append(append(m.key[:0], scheme...), "://"...), h.name...)
+		key = s.AppendKey(key, texts(q.Target))
+	}
+	m.target = parsedTarget{key: texts(key), route: routes.Forwarded}
 	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m.vary[:0], vary, q) }) {
 		return false
 	}
@@ -98,6 +101,16 @@ func (p *Path) chooseForwarded(m *hit, q *eligible.Request) bool {
 	}
 	var a Asked
 	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: q.Cookie, Authorized: q.Authorization, Policy: m.site.Policy}
+	compresses := m.site.Compress
+	if o := m.outcome; o != nil {
+		if len(e.Vary) > 0 && len(o.RequestEdits) > 0 {
+			return false // the edits may concern fields by which the response varies
+		}
+		asked.Policy.SafeCookies = asked.Policy.SafeCookies && o.Cache != "force"
+		if o.Compress != nil {
+			compresses = compresses && *o.Compress
+		}
+	}
 	a.read(q, &asked)
 	if cachepolicy.Decide(f, asked, m.now) == cachepolicy.Fresh {
 		m.stale = false
@@ -107,7 +120,7 @@ func (p *Path) chooseForwarded(m *hit, q *eligible.Request) bool {
 	}
 	m.age, m.ttl = f.AgeAt(m.now), f.TTL(m.now)
 	got, wanted := entry.Identity, entry.Identity
-	if a.Codable(e, m.site.Compress) {
+	if a.Codable(e, compresses) {
 		choice := p.codings.of(q.AcceptEncoding)
 		got, wanted = choice.of[setOf(&m.view)], choice.Of(compress.Made(e)...)
 	}
