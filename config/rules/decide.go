@@ -303,7 +303,7 @@ func (d *Decision) Choose(q *Request) string {
 	case d.Origin.Sticky == "client":
 		draw = hash(q.Client.String())
 	case byCookie:
-		if v, ok := firsts(q.cookiePairs(), &q.firstCookies)[cookie]; ok {
+		if v, ok := q.firsts(q.cookiePairs(), &q.firstCookies)[cookie]; ok {
 			draw = hash(v)
 		} else {
 			draw = hash(q.Client.String())

@@ -33,6 +33,7 @@ type Request struct {
 	firstParameters, firstCookies, headers map[string]string
 	strict                                 url.Values // of strictParameters
 	malformed                              error
+	text                                   string              // the path for expressions
 	joined                                 map[string][]string // fields of several lines
 	country                                *string
 	geo                                    *Countries
@@ -121,22 +122,15 @@ func unhex(c byte) byte {
 type pair struct{ name, value string }
 
 // firsts returns the first value of each name, which it keeps in made.
-func firsts(pairs []pair, made *map[string]string) map[string]string {
+func (q *Request) firsts(pairs []pair, made *map[string]string) map[string]string {
 	if *made == nil {
+		q.pay(madeSteps * len(pairs))
 		*made = map[string]string{} // many may have one name, and CEL would look at all the room
 		for _, p := range slices.Backward(pairs) {
 			(*made)[p.name] = p.value
 		}
 	}
 	return *made
-}
-
-// firsts is the function of this name, with its steps.
-func (q *Request) firsts(pairs []pair, made *map[string]string) map[string]string {
-	if *made == nil {
-		q.pay(madeSteps * len(pairs))
-	}
-	return firsts(pairs, made)
 }
 
 // joinedLines returns the lines of a field joined, and each line.
@@ -241,7 +235,10 @@ func (q *Request) ResolveName(name string) (any, bool) {
 	case "request.host":
 		return q.Host, true
 	case "request.path":
-		return strings.ToValidUTF8(q.path, "\uFFFD"), true
+		if q.text == "" { // once, because an expression may need it in a loop
+			q.text = strings.ToValidUTF8(q.path, "\uFFFD")
+		}
+		return q.text, true
 	case "request.query":
 		return q.firsts(q.parameters(), &q.firstParameters), true
 	case "request.headers":

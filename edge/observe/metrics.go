@@ -221,8 +221,18 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 
 // RulesStopped counts a request of a site of the configuration file whose rules cost too much.
 func (m *Metrics) RulesStopped(site string, refused bool) {
-	m.rulesStopped.WithLabelValues(site, [...]string{"passed", "refused"}[index(refused)]).Inc()
+	m.rulesStopped.WithLabelValues(site, stopResults[index(refused)]).Inc()
 }
+
+// SiteUsed makes the counters of a site of the configuration file begin with zero.
+func (m *Metrics) SiteUsed(site string) {
+	for _, result := range stopResults {
+		m.rulesStopped.WithLabelValues(site, result)
+	}
+}
+
+// stopResults are what happens with a request whose rules were stopped.
+var stopResults = [...]string{"passed", "refused"}
 
 // SiteAnswered counts a response of the pipeline for a site of the configuration file, whose name
 // bounds the label.

@@ -109,6 +109,9 @@ func (h *Proxy) Use(set *vhosts.Set) {
 	if set.Icons != nil && set.Icons.Name != "" {
 		next.hit = h.Options.Metrics.SiteHits(set.Icons.Name)
 	}
+	for _, name := range set.Names() {
+		h.Options.Metrics.SiteUsed(name)
+	}
 	h.current.Store(next)
 }
 

@@ -95,6 +95,16 @@ func (s *Set) Find(host string) (site *Site, ok bool) {
 // Only returns the one site of flags; nil: the sites are those of a file.
 func (s *Set) Only() *Site { return s.one }
 
+// Names returns the names of the sites of a file.
+func (s *Set) Names() (names []string) {
+	if s.table != nil {
+		for _, r := range s.table.Sites {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // SHA256 returns the hash of the file; empty: there is none.
 func (s *Set) SHA256() string { return s.hash }
 
