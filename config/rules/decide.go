@@ -39,13 +39,14 @@ type Decision struct {
 
 // An Answer is a response that the edge makes itself.
 type Answer struct {
-	Status int
-	Type   string
-	Body   []byte
-	Header http.Header
-	Text   string // of a problem; empty: Body is the body
-	Denied bool   // by allow, deny, auth or signed
-	Over   bool   // a limit
+	Status  int
+	Type    string
+	Body    []byte
+	Header  http.Header
+	Text    string // of a problem; empty: Body is the body
+	Problem error  // of Request.Guess, which is the whole answer; nil: none
+	Denied  bool   // by allow, deny, auth or signed
+	Over    bool   // a limit
 }
 
 // A Limit bounds the requests that match a rule. State belongs to the caller.
@@ -178,9 +179,8 @@ func (r *rule) answer(d *Decision, q *Request, captures []string) *Answer {
 		}
 	}
 	if r.auth != nil {
-		if !r.auth.check(q.Header["Authorization"]) {
-			return &Answer{Status: http.StatusUnauthorized, Text: "this address requires a user and a password", Denied: true,
-				Header: http.Header{"Www-Authenticate": {`Basic realm="` + "restricted" + `", charset="UTF-8"`}}}
+		if refusal := r.auth.check(q); refusal != nil {
+			return refusal
 		}
 		d.Authorized = true
 	}
