@@ -39,14 +39,14 @@ type Decision struct {
 
 // An Answer is a response that the edge makes itself.
 type Answer struct {
-	Status  int
-	Type    string
-	Body    []byte
-	Header  http.Header
-	Text    string // of a problem; empty: Body is the body
-	Problem error  // of Request.Guess, which is the whole answer; nil: none
-	Denied  bool   // by allow, deny, auth or signed
-	Over    bool   // a limit
+	Status int
+	Type   string
+	Body   []byte
+	Header http.Header
+	Text   string // of a problem; empty: Body is the body
+	Err    error  // of Request.Guess, which is the whole answer; nil: none
+	Denied bool   // by allow, deny, auth or signed
+	Over   bool   // a limit
 }
 
 // A Limit bounds the requests that match a rule. State belongs to the caller.

@@ -79,7 +79,7 @@ func (p *passwords) check(q *Request) *Answer {
 		} else {
 			var err error
 			if right, err = q.Guess(p.account(user), password, compare); err != nil {
-				return &Answer{Problem: err, Over: true}
+				return &Answer{Err: err, Over: true}
 			}
 		}
 	}

@@ -369,7 +369,7 @@ func TestPasswords(t *testing.T) {
 	allowed, work = errors.New("too many"), 0
 	q := get("/", "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("ann:secret")))
 	q.Guess = limited
-	if a := p.check(q); a == nil || a.Problem != allowed || a.Denied || work != 0 {
+	if a := p.check(q); a == nil || a.Err != allowed || a.Denied || work != 0 {
 		t.Errorf("a guess that the caller refuses: %+v after %d rounds, want its error", a, work)
 	}
 }

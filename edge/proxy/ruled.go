@@ -58,8 +58,8 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	case a.Denied:
 		o = exchange.Denied
 	}
-	if a.Problem != nil {
-		h.end(r, o, a.Problem)
+	if a.Err != nil {
+		h.end(r, o, a.Err)
 		return true
 	}
 	if a.Text != "" {

@@ -32,9 +32,3 @@ func (m *Memory[K, V]) Put(k K, v V) {
 	}
 	m.young[k] = v
 }
-
-// Delete forgets a key.
-func (m *Memory[K, V]) Delete(k K) {
-	delete(m.young, k)
-	delete(m.old, k)
-}
