@@ -131,7 +131,7 @@ differ: build test/apps/node_modules ## send DIFFER (20000) generated requests t
 	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_DIFFER=$(or $(DIFFER),20000) ICONEDGE_SEED=$(SEED) go test -count=1 -v -timeout 30m -run TestDiffer ./test/apps
 
 security: tools/node_modules chromium ## run every attack of the tests; writes the table of docs/reference/security.md
-	go test -json -timeout 30m ./admin ./config/rules ./edge/... ./internal/glob ./origin/svg ./cmd/iconedge ./test/attacks ./test/faults | go run -C tools ./security ../docs/reference/security.md
+	go test -json -timeout 30m ./admin ./config/rules ./edge/... ./internal/glob ./internal/guesses ./origin/svg ./origin/token ./cmd/iconedge ./test/attacks ./test/faults | go run -C tools ./security ../docs/reference/security.md
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 IMAGE   ?= iconedge:latest

@@ -21,6 +21,7 @@ var rooms = map[string]string{
 	"internal/cli":      "",                  // the command line, for cmd/iconedge and loadtest
 	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
 	"internal/inflate":  "",                  // short deflate streams, for edge and origin
+	"internal/guesses":  "",                  // checks of passwords and tokens, for edge and origin
 	"internal/units":    "",                  // sizes in bytes, for flags and files
 	"internal/glob":     "",                  // globs and lists of names, for rules and sites
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
@@ -73,7 +74,7 @@ var rooms = map[string]string{
 	"edge/cache/entrytest":    "cachepolicy edge/cache/entry",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
-	"edge/observe": "icon trace edge/cache edge/compress edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
+	"edge/observe": "icon internal/guesses trace edge/cache edge/compress edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
 	"edge/observe/top":       "problem",
@@ -83,7 +84,7 @@ var rooms = map[string]string{
 	// The event loop for connections: it knows no protocol, and origins could use it.
 	"netloop": "golang.org/x/sys",
 	// Who the client of a request is, and whether the request may proceed.
-	"edge/access": "certs files hostport icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
+	"edge/access": "certs files hostport icon internal/guesses problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
 	"edge/listen": "certs files hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated netloop " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
@@ -143,7 +144,7 @@ var rooms = map[string]string{
 	// What icons look like, for the search; its input is the output of origin/svg.
 	"origin/shape":      "",
 	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync golang.org/x/sys",
-	"origin/token":      "icon objectstore",
+	"origin/token":      "icon internal/guesses objectstore",
 	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",

@@ -44,6 +44,7 @@ type Answer struct {
 	Body   []byte
 	Header http.Header
 	Text   string // of a problem; empty: Body is the body
+	Err    error  // of Request.Guess, which is the whole answer; nil: none
 	Denied bool   // by allow, deny, auth or signed
 	Over   bool   // a limit
 }
@@ -217,9 +218,8 @@ func (r *rule) answer(d *Decision, q *Request, captures []string) *Answer {
 		for _, line := range q.Header["Authorization"] {
 			q.pay(hashSteps * len(line))
 		}
-		if !r.auth.check(q.Header["Authorization"]) {
-			return &Answer{Status: http.StatusUnauthorized, Text: "this address requires a user and a password", Denied: true,
-				Header: http.Header{"Www-Authenticate": {`Basic realm="` + "restricted" + `", charset="UTF-8"`}}}
+		if refusal := r.auth.check(q); refusal != nil {
+			return refusal
 		}
 		d.Authorized = true
 	}

@@ -26,6 +26,10 @@ type Request struct {
 	Unanswered bool
 	// Allow counts a request against a limit; nil: no limit is reached.
 	Allow func(l *Limit, key string) (ok bool, retryAfter time.Duration)
+	// Guess reports whether a password is that of an account, which compare finds out slowly. It
+	// may remember that, because an account whose hash changes is another one. Its error is the
+	// answer to a password that is not compared. nil: every password is compared at once.
+	Guess func(account, password string, compare func() bool) (right bool, err error)
 
 	path, rawQuery, rawPath string
 	query, cookies          []pair // nil: not read yet

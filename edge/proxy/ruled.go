@@ -9,7 +9,6 @@ import (
 
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/rules"
-	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
@@ -39,6 +38,12 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	d := &ruled{request: rules.Request{Method: methodOf(r), Host: hostName([]byte(r.public.Host)), Target: rawTarget(r.ctx), TLS: r.public.Scheme == "https", Client: r.Client,
 		Header: fieldsOf(r), Now: r.now, Random: rand.Uint64()}}
 	d.request.Allow = func(l *rules.Limit, key string) (bool, time.Duration) { return h.allow(r, l, key) }
+	d.request.Guess = func(account, password string, compare func() bool) (bool, error) {
+		right, err := h.Options.Admission.CheckPassword(r.Request, account, password, compare)
+		r.now = time.Now() // it may have waited
+		d.request.Now = r.now
+		return right, err
+	}
 	d.site = r.site.Rules
 	d.Decision = d.site.Decide(&d.request)
 	r.ruled = d
@@ -57,6 +62,10 @@ func (h *Proxy) decide(r *request) (answered bool) {
 		o = exchange.Denied
 	case d.Stopped != nil:
 		o = exchange.Refused
+	}
+	if a.Err != nil {
+		h.end(r, o, a.Err)
+		return true
 	}
 	if a.Text != "" {
 		p := problem.New(a.Status, a.Text).With("Cache-Control", "no-store")
@@ -104,15 +113,10 @@ func (h *Proxy) countSite(r *request, name string, l vhosts.Limit) error {
 	return err
 }
 
-// exempt reports whether limits do not count a request.
-func (h *Proxy) exempt(r *request) bool {
-	return r.Tier || h.Options.Admission.Lists.Of(r.Client) == access.Allowed
-}
-
 // allow counts a request against the limit of a rule.
 func (h *Proxy) allow(r *request, l *rules.Limit, key string) (bool, time.Duration) {
 	limiter, _ := l.State.(*ratelimit.Limiter)
-	if limiter == nil || h.exempt(r) {
+	if limiter == nil || h.Options.Admission.Exempt(r.Request) {
 		return true, 0
 	}
 	var d ratelimit.Decision
