@@ -27,9 +27,9 @@ var rooms = map[string]string{
 	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	// The configuration file of an edge: its form, its rules, and the places of flags in it. It
-	// knows nothing of caches or origins, but reads limits as the edge does.
+	// knows nothing of caches or origins, but reads limits as the edge does and explains lifetimes.
 	"config":              "hostport edge/ratelimit internal/units go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
-	"config/rules":        "config hostport cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
+	"config/rules":        "cachepolicy config hostport cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
 	"cmd/iconedge-client": "client/commands internal/cli",
 	"icon":                "",

@@ -9,7 +9,9 @@ type Request struct {
 	Directives Directives // of ParseRequest; zero on routes that ignore the client's directives
 	Authorized bool       // the request has Authorization
 	Cookie     bool       // the request has Cookie
-	Policy     Policy     // the policy of the request's route
+	// CookieKeyed: all of its cookies are in the cache key.
+	CookieKeyed bool
+	Policy      Policy // the policy of the request's route
 }
 
 // ParseRequest returns the cache directives of a request: those of Cache-Control, or no-cache from

@@ -10,6 +10,7 @@ import (
 // it (RFC 9111, section 3). A response without Date is taken to be generated now (RFC 9110, section
 // 6.6.1).
 func Storable(r Request, status int, h http.Header, now time.Time) bool {
+	r.Policy = r.lasting(status, h, now)
 	d, targeted := r.Policy.directives(status, h)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {

@@ -380,6 +380,9 @@ func clean(s string) bool {
 // caches are the values of cache.
 var caches = []string{"on", "bypass", "never", "force"}
 
+// cookies are the values of cookies.
+var cookies = []string{"respect", "ignore"}
+
 // redirects are the statuses of redirects.
 var redirects = []int{301, 302, 303, 307, 308}
 
@@ -410,6 +413,9 @@ func (d *decoder) rule(s *Site, r *Rule) {
 		if !slices.Contains(caches, r.Cache) {
 			d.wrong(r.At+".cache", fmt.Sprintf("%q is unknown%s", clip(r.Cache), nearest(r.Cache, caches)))
 		}
+	}
+	if r.Cookies != "" && !slices.Contains(cookies, r.Cookies) {
+		d.wrong(r.At+".cookies", fmt.Sprintf("%q is unknown%s", clip(r.Cookies), nearest(r.Cookies, cookies)))
 	}
 	if r.Auth != nil && r.Auth.Basic == "" {
 		d.wrong(r.At+".auth.basic", "missing; must be a file of htpasswd with bcrypt")

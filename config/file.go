@@ -127,6 +127,7 @@ type Rule struct {
 	Deny     Strings       `json:"deny,omitempty"`
 	Limit    *RequestLimit `json:"limit,omitempty"`
 	Signed   *Signed       `json:"signed,omitempty"`
+	Cookies  string        `json:"cookies,omitempty"` // respect or ignore
 	Changes
 
 	Line int    `json:"-"`

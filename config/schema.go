@@ -45,6 +45,7 @@ func limitValues(site *schema) {
 	origin, rule := site.Properties["origins"].AdditionalProperties, site.Properties["rules"].Items
 	origin.Properties["policy"] = text(strings.Join(policies, "|"), "")
 	rule.Properties["cache"] = text(strings.Join(caches, "|"), "")
+	rule.Properties["cookies"] = text(strings.Join(cookies, "|"), "")
 	rule.Properties["limit"].Properties["key"] = text("client|path|header .+", "")
 	status := rule.Properties["redirect"].Properties["status"]
 	for _, one := range redirects {

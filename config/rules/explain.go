@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
 )
 
 // An Explanation says what happens with one request and why.
@@ -16,7 +18,8 @@ type Explanation struct {
 	Origin string `json:"origin"` // empty: the edge answers itself
 	URL    string `json:"url"`    // towards the origin
 	Key    string `json:"key"`
-	TTL    string `json:"ttl"` // of a 200; empty: the response's own
+	TTL    string `json:"ttl"`               // of a 200; empty: the response's own
+	TTLFor string `json:"ttl_for,omitempty"` // which responses get it, and why
 	Status int    `json:"status,omitempty"`
 	To     string `json:"location,omitempty"`
 	Cache  string `json:"cache,omitempty"`
@@ -51,9 +54,44 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, strings.ToLower(u.Host)), "\x00", " ")
 	}
 	if ttl, ok := d.TTL.Of(200); ok {
-		e.TTL = durationText(ttl)
+		e.TTL, e.TTLFor = durationText(ttl), d.ttlFor(&q)
 	}
 	return e, nil
+}
+
+// ttlFor says which responses get the ttl of a decision, and why. cachepolicy.Request decides so
+// about the responses themselves.
+func (d *Decision) ttlFor(q *Request) string {
+	const all, some = "every response, because ", "responses with public, a lifetime of their own or Vary: Cookie"
+	path, _, _ := strings.Cut(q.Target, "?")
+	types := cachepolicy.StaticTypes(path)
+	switch {
+	case d.Cache == "force":
+		return all + "cache is force"
+	case len(q.Header["Authorization"]) > 0 && !d.Authorized:
+		return "responses with public, because the request has Authorization"
+	case !d.leavesCookies(q):
+		return all + "the request has neither Cookie nor Authorization"
+	case d.AnyUser:
+		return all + "cookies is ignore"
+	case d.KeysCookies(q):
+		return all + "the key has every cookie of the request"
+	case types == nil:
+		return some + ", because the request has Cookie, and no media type belongs to the end of its path"
+	}
+	return some + ", or of a type that belongs to the end of the path (" + strings.Join(types, ", ") + "), because the request has Cookie"
+}
+
+// leavesCookies reports whether the request has a cookie that the decision does not strip.
+func (d *Decision) leavesCookies(q *Request) bool {
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if strings.Trim(pair, " \t") != "" && !d.Strips(pair) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Text returns the explanation for people.
@@ -82,6 +120,7 @@ func (e Explanation) Text() string {
 	line("cache", e.Cache)
 	line("key", e.Key)
 	line("ttl", cmp.Or(e.TTL, "as the response says"))
+	line("for", e.TTLFor)
 	return b.String()
 }
 
@@ -153,6 +192,21 @@ func (q *Request) sentCookies(pattern string) (pairs []string) {
 		}
 	}
 	return pairs
+}
+
+// KeysCookies reports whether all cookies of a request are in its key.
+func (d *Decision) KeysCookies(q *Request) bool {
+	if slices.ContainsFunc(d.Key.Headers, func(name string) bool { return canonical(name) == "Cookie" }) {
+		return true
+	}
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if !mayName(pair, d.Key.Cookies) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // mayName reports whether a cookie has one of the names, or has one behind a comma, which some

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/config"
@@ -176,7 +177,9 @@ func (h *Proxy) rule(r *request, q *fetchRequest) {
 	q.key = s.Rules.Key(&d.Decision, &d.request, r.public.Scheme, r.public.Host)
 	q.bypasses = q.bypasses || d.Cache == "bypass"
 	q.policy.Directives.NoStore = q.policy.Directives.NoStore || d.Cache == "never"
-	q.policy.Policy.Override = vhosts.Override(&d.Decision, s)
+	path, _, _ := strings.Cut(d.request.Target, "?")
+	q.policy.Policy.Override = vhosts.Override(&d.Decision, s, path)
+	q.policy.CookieKeyed = d.KeysCookies(&d.request)
 	q.policy.Policy.SafeCookies = q.policy.Policy.SafeCookies && d.Cache != "force"
 	q.host = ""
 	if d.from.ClientHost {
