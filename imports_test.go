@@ -111,13 +111,14 @@ var rooms = map[string]string{
 	// The form of pieces of icon data, which are joined without being parsed.
 	"edge/icondata": "icon github.com/klauspost/compress",
 	// Those that were used lately, and the responses that consist of them.
-	"edge/pieces":   "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
-	"edge/slicing":  "cachepolicy",
-	"edge/objects":  "edge/slicing", // knows nothing of HTTP
-	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP
-	"edge/upstream": "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
-	"origin":        "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"edge/pieces":     "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
+	"edge/slicing":    "cachepolicy",
+	"edge/objects":    "edge/slicing", // knows nothing of HTTP
+	"edge/tunnel":     "",             // copies bytes, and knows nothing of HTTP
+	"edge/frameworks": "",
+	"edge/upstream":   "problem tier edge/exchange edge/frameworks golang.org/x/net/http/httpguts golang.org/x/net/http2",
+	"origin":          "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin/api":      "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	// The files of chosen icons.
 	"origin/bag": "icon origin/svg",
 	// Images of icons and packs for previews of pages.

@@ -218,3 +218,24 @@ func TestBelongs(t *testing.T) {
 		}
 	}
 }
+
+// A response to a request with fields of scripts is stored only if its Vary names them all.
+func TestScriptedFields(t *testing.T) {
+	for _, row := range []struct {
+		scripted []string
+		vary     string
+		want     bool
+	}{
+		{nil, "", true}, {[]string{"Hx-Request"}, "", false}, {[]string{"Hx-Request"}, "HX-request", true}, {[]string{"Hx-Request"}, "HX-Target", false},
+		{[]string{"Hx-Request", "Hx-Target"}, "hx-target", false}, {[]string{"Hx-Request", "Hx-Target"}, "Accept, hx-target,HX-REQUEST", true}, {[]string{"Hx_request"}, "HX-Request", false}, {[]string{"Rsc"}, "*", false},
+	} {
+		h := fields("Cache-Control: public, max-age=60", "Vary: "+row.vary)
+		r := Request{Method: "GET", Scripted: row.scripted, Policy: Policy{Override: &Override{Force: true}}}
+		if got := Storable(r, 200, h, t0); got != row.want {
+			t.Errorf("%q, Vary: %s: storable %v", row.scripted, row.vary, got)
+		}
+		if Supersedes(r, 200, fields("Cache-Control: no-store"), t0) != (row.scripted == nil) {
+			t.Errorf("%q: Supersedes", row.scripted)
+		}
+	}
+}

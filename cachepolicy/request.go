@@ -11,6 +11,10 @@ type Request struct {
 	Cookie     bool       // the request has Cookie
 	// CookieKeyed: all of its cookies are in the cache key.
 	CookieKeyed bool
+	// Scripted lists the fields of the request by which frameworks change responses although their
+	// Vary may not say so, in the form of http.CanonicalHeaderKey. A response is only stored if its
+	// Vary names them all. Fields that are in the cache key are not listed.
+	Scripted []string
 	Policy      Policy // the policy of the request's route
 }
 

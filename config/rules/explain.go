@@ -194,9 +194,14 @@ func (q *Request) sentCookies(pattern string) (pairs []string) {
 	return pairs
 }
 
+// KeysHeader reports whether a field is in the key.
+func (d *Decision) KeysHeader(name string) bool {
+	return slices.ContainsFunc(d.Key.Headers, func(key string) bool { return canonical(key) == name })
+}
+
 // KeysCookies reports whether all cookies of a request are in its key.
 func (d *Decision) KeysCookies(q *Request) bool {
-	if slices.ContainsFunc(d.Key.Headers, func(name string) bool { return canonical(name) == "Cookie" }) {
+	if d.KeysHeader("Cookie") {
 		return true
 	}
 	for _, line := range q.Header["Cookie"] {

@@ -177,6 +177,7 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 		q.host = r.public.Host
 	}
 	h.rule(r, q)
+	q.policy.Scripted = scripted(r, q, head)
 	if r.Interims.Send != nil {
 		q.interim = r.passInterim
 	}
@@ -198,6 +199,14 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	q.takesTrailer = acceptsTrailer(head)
 	return q
+}
+
+// scripted returns the fields of scripts that the origin gets as the client sent them, in head,
+// and that are not in the key.
+func scripted(r *request, q *fetchRequest, head http.Header) []string {
+	return slices.DeleteFunc(upstream.Scripted(q.header), func(name string) bool {
+		return !slices.Equal(q.header[name], head[name]) || r.ruled != nil && r.ruled.KeysHeader(name)
+	})
 }
 
 // converses reports whether a body is messages of a call of gRPC. Its client may wait for messages
@@ -364,7 +373,7 @@ func (h *Proxy) passHead(r *request, q *fetchRequest) (exchange.Outcome, error) 
 		h.finish(r, f)
 		return f.outcome, nil
 	}
-	if e != nil {
+	if e != nil && q.policy.VariesBy(a.Header) {
 		h.applyHead(q, e, a, asked)
 	}
 	return h.relay(r, q, a, why, asked)
