@@ -15,7 +15,7 @@ type Request struct {
 	// Vary may not say so, in the form of http.CanonicalHeaderKey. A response is only stored if its
 	// Vary names them all. Fields that are in the cache key are not listed.
 	Scripted []string
-	Policy      Policy // the policy of the request's route
+	Policy   Policy // the policy of the request's route
 }
 
 // ParseRequest returns the cache directives of a request: those of Cache-Control, or no-cache from

@@ -37,8 +37,9 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 
 // Supersedes reports whether the response to r, which may not be stored, shows that a response
 // stored before is not to be used any more (RFC 9111, section 4.3.3): its origin has taken the
-// permission to store away, or the resource. A response for one client does not show that: one to a
-// request with credentials or with fields of scripts, or with Set-Cookie. Nor does an error that may be over soon.
+// permission to store away, or the resource. A response for one client does not show that: one to
+// a request with credentials or with fields of scripts, or with Set-Cookie. Nor does an error that
+// may be over soon.
 func Supersedes(r Request, status int, h http.Header, now time.Time) bool {
 	switch {
 	case status == http.StatusPartialContent || setsCookie(h) || r.credentials() || !r.VariesBy(h):

@@ -262,6 +262,9 @@ func (d *decoder) settings(path string, s *Settings) {
 	if s.HealthPath != "" && (!isPath(s.HealthPath) || strings.Contains(s.HealthPath, "?")) {
 		d.wrong(path+".health_path", fmt.Sprintf("%q is no path; must be one without a query, such as /up", clip(s.HealthPath)))
 	}
+	if e := s.ClientEncoding; e != "" && !slices.Contains(encodings, e) {
+		d.wrong(path+".client_encoding", fmt.Sprintf("%q is unknown%s", clip(e), nearest(e, encodings)))
+	}
 	d.patterns(path+".ignore_query", s.IgnoreQuery)
 	d.patterns(path+".bypass_cookie", s.BypassCookie)
 	for i, name := range s.PassField {
@@ -281,6 +284,9 @@ func (d *decoder) settings(path string, s *Settings) {
 	}
 	d.changes(path, &s.Changes)
 }
+
+// encodings are the values of client_encoding.
+var encodings = []string{"normal", "as-sent"}
 
 // classes are the classes of requests that limits can name.
 var classes = []string{"client", "search", "suggest", "icon", "packs", "verify", "cdn", "pages", "forwarded"}

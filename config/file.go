@@ -58,7 +58,8 @@ type Settings struct {
 	StoreCookies       *bool               `json:"store_cookies,omitempty"`
 	ClientRevalidation *bool               `json:"client_revalidation,omitempty"`
 	PassField          Strings             `json:"pass_field,omitempty"`
-	Limits             map[string]Limit    `json:"limits,omitempty"` // by class
+	ClientEncoding     string              `json:"client_encoding,omitempty"` // normal or as-sent
+	Limits             map[string]Limit    `json:"limits,omitempty"`          // by class
 	Changes
 }
 

@@ -246,8 +246,8 @@ func TestHostileErrorsReplaceNothing(t *testing.T) {
 }
 
 // A response that a field of scripts caused is stored only if its Vary names the field, whatever
-// the spelling and the protocol. The origin gets the field. Nothing that such a request does takes
-// the page from other clients.
+// the spelling. The origin gets the field. Nothing that such a request does takes the page from
+// other clients.
 func TestHostileFieldsOfScripts(t *testing.T) {
 	e, _ := newPassTest(t, map[string]http.HandlerFunc{"/page": func(w http.ResponseWriter, r *http.Request) {
 		h, body := w.Header(), "page"

@@ -75,8 +75,9 @@ var plainFields = spellings("Accept", "Accept-Encoding", "Accept-Language", "Coo
 	"Save-Data", "Sec-Ch-Ua", "Sec-Ch-Ua-Mobile", "Sec-Ch-Ua-Platform", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User", "Sec-Gpc",
 	"Upgrade-Insecure-Requests", "User-Agent", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Requested-With")
 
-// unedited are those of plainFields that an origin gets as the client sent them, so that a stored
-// response may be selected by them (RFC 9111, section 4.1).
+// unedited are those of plainFields that an origin gets as the client sent them, or that
+// normalise gives their form, so that a stored response may be selected by them (RFC 9111, section
+// 4.1).
 var unedited = spellings("Accept", "Accept-Encoding", "Accept-Language", "Origin", "User-Agent")
 
 // spellings returns a set of fields as HTTP/1.1 and HTTP/2 spell them.
@@ -113,6 +114,7 @@ func (h *Proxy) plainHit(r *request) *cache.Entry {
 			return nil
 		}
 		q.header = fieldsOf(r)
+		r.normalise(q.header)
 		return q.secondary(vary)
 	})
 	if e == nil || e.IsObject() || !cachepolicy.Selectable(e.Freshness(), q.policy) || afterLookup(e, false, q.policy, r.now) != stateDeliver {
@@ -165,6 +167,7 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	if head == nil {
 		head = fieldsOf(r)
 	}
+	r.normalise(head)
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
 	q := keyed(r, head["Cookie"])
@@ -199,6 +202,22 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	}
 	q.takesTrailer = acceptsTrailer(head)
 	return q
+}
+
+// normalise gives the Accept-Encoding in the fields of a request its normal form, for the key and the
+// origin. A signature may cover the field.
+func (r *request) normalise(head http.Header) {
+	if lines := head["Accept-Encoding"]; len(lines) > 0 && !r.site.EncodingAsSent && !signsEncoding(head) {
+		head["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(head["Available-Dictionary"]) > 0)}
+	}
+}
+
+// signsEncoding reports whether the Authorization of a request lists Accept-Encoding among the
+// fields that its signature covers, as some S3 clients do.
+func signsEncoding(head http.Header) bool {
+	return signed(head) && slices.ContainsFunc(head["Authorization"], func(line string) bool {
+		return strings.Contains(strings.ToLower(line), "accept-encoding")
+	})
 }
 
 // scripted returns the fields of scripts that the origin gets as the client sent them, in head,

@@ -18,13 +18,15 @@ type Site struct {
 	// Icons means that the edge has paths of its own: icon routes, the API, and a
 	// health check. Responses of the edge itself then have the fields that pages of other sites
 	// need to read them.
-	Icons        bool
-	Pages        bool               // the edge serves the pages of the site
-	Iconify      bool               // the edge answers the addresses of Iconify's API
-	HealthPath   string             // the path of the public health check; empty: none
-	Compress     bool               // clients get stored text of forwarded paths in content codings
-	Policy       cachepolicy.Policy // the cache policy of forwarded requests
-	PassedFields map[string]bool    // request fields that the edge lets through to the origin
+	Icons      bool
+	Pages      bool   // the edge serves the pages of the site
+	Iconify    bool   // the edge answers the addresses of Iconify's API
+	HealthPath string // the path of the public health check; empty: none
+	Compress   bool   // clients get stored text of forwarded paths in content codings
+	// EncodingAsSent: origins and cache keys get Accept-Encoding as clients send it.
+	EncodingAsSent bool
+	Policy         cachepolicy.Policy // the cache policy of forwarded requests
+	PassedFields   map[string]bool    // request fields that the edge lets through to the origin
 
 	mounts    []string // hosts whose root is the mount of Iconify's API, in lower case
 	ignored   patterns // query parameters that are no part of the cache key
