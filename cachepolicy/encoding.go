@@ -58,13 +58,13 @@ const (
 	dictionaryZstd   = "dcz"
 )
 
-// NormalEncoding returns the normal form of Accept-Encoding: the codings that the client accepts, of
-// gzip, br and zstd, without weights and in this order. It has no coding that the client likes less
-// than identity, and is identity if there is no other. For a request without the field it is
+// NormalEncoding returns the normal form of Accept-Encoding: the codings that the client accepts,
+// of gzip, br and zstd, without weights and in this order. It has no coding that the client likes
+// less than identity, and is identity if there is no other. For a request without the field it is
 // empty.
 //
-// Responses with Vary: Accept-Encoding are stored for each form, so there are few: clients spell the
-// field in any number of ways. br and zstd without gzip, which no client is known to send, are
+// Responses with Vary: Accept-Encoding are stored for each form, so there are few: clients spell
+// the field in any number of ways. br and zstd without gzip, which no client is known to send, are
 // br. A dictionary serves only a client that names one in Available-Dictionary (section 2.1), and
 // all such clients accept every coding: otherwise dcb and dcz do not count.
 func NormalEncoding(lines []string, dictionary bool) string {

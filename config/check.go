@@ -69,27 +69,28 @@ func isLabel(s string) bool {
 	})
 }
 
-// CanonicalHost returns a host of a file in the spelling in which hosts of requests are compared
-// with it: in lower case, without a dot at its end.
-func CanonicalHost(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
-
 // hosts checks the hosts of a site; known has those of the sites before, in lower case.
 func (d *decoder) hosts(s *Site, known map[string]string) {
 	if len(s.Hosts) == 0 {
 		d.wrong(s.At+".hosts", `missing; must name at least one host, such as shop.example.org, "*.example.org" or "*"`)
 	}
+	given := map[string]bool{}
 	for i, host := range s.Hosts {
 		at := fmt.Sprintf("%s.hosts[%d]", s.At, i)
-		host = CanonicalHost(host)
-		s.Hosts[i] = host
+		whole := hostport.CanonicalHost(host, "")
+		host, port := hostport.SplitHost(whole)
 		other, taken := known[host]
+		taken = taken && (other != s.Name || given[whole] || host == "*") // a host may have several ports
+		given[whole] = true
 		switch name, wildcard := strings.CutPrefix(host, "*."); {
+		case port != "" && (host == "*" || !hostport.Valid("a:"+port) || strings.ContainsFunc(port, func(r rune) bool { return r < '0' || r > '9' })):
+			d.wrong(at, fmt.Sprintf("%q has no port; must be NAME:PORT, such as shop.example.org:8443; the host * takes any port", clip(whole)))
 		case taken && host == "*":
 			d.wrong(at, fmt.Sprintf("the site %s is the last resort already; only one site may have the host *", other))
 		case taken:
 			d.wrong(at, fmt.Sprintf("the site %s has the host %s already; each host must belong to one site", other, clip(host)))
 		case host != "*" && !ValidName(name):
-			must := "must be a name without a port, such as shop.example.org"
+			must := "must be a name such as shop.example.org, with a port only if that is none of the listeners'"
 			if wildcard || strings.Contains(host, "*") {
 				must = "a wildcard must be *. before a name, such as *.example.org"
 			}
@@ -97,6 +98,7 @@ func (d *decoder) hosts(s *Site, known map[string]string) {
 		}
 		known[host] = s.Name
 	}
+	s.SetHosts(s.Hosts)
 }
 
 // ValidName reports whether s is a host name or an IP address, without a port.

@@ -40,8 +40,8 @@ func Schema(flags map[string]Flag) ([]byte, error) {
 	return json.MarshalIndent(s, "", "  ")
 }
 
-// limitValues limits the values of the fields of sites and defaults that have a type of Go with more
-// of them.
+// limitValues limits the values of the fields of sites and defaults that have a type of Go with
+// more of them.
 func limitValues(site, defaults *schema) {
 	origin, rule := site.Properties["origins"].AdditionalProperties, site.Properties["rules"].Items
 	origin.Properties["policy"] = text(strings.Join(policies, "|"), "")

@@ -70,12 +70,13 @@ func TestHostileUnkeyedFields(t *testing.T) {
 
 // The path of an icon is one cache entry, whatever Host a client names in whatever way. The origin
 // receives one request, under its own host name. A forwarded path is an entry for each Host, and
-// the origin receives that Host in lower case.
+// the origin receives that Host in its canonical form.
 func TestHostileHosts(t *testing.T) {
 	w := newRawEdge(t, true)
 	for _, target := range []string{"/page", "/mdi/home.svg"} {
 		for _, request := range []string{
 			"GET %s HTTP/1.1\r\nHost: edge.test\r\n", "GET %s HTTP/1.1\r\nHost: evil.test\r\n", "GET %s HTTP/1.1\r\nHost: EDGE.test:8080\r\n", "GET %s HTTP/1.1\r\nHost: edge.test.\r\n",
+			"GET %s HTTP/1.1\r\nHost: edge.test:80\r\n", "GET %s HTTP/1.1\r\nHost: edge.test:00080\r\n", "GET %s HTTP/1.1\r\nHost: Edge.test.:\r\n", "GET %s HTTP/1.1\r\nHost: edge.test.:08080\r\n", "GET http://edge.test:080%s HTTP/1.1\r\nHost: edge.test:080\r\n",
 			"GET http://evil.test%s HTTP/1.1\r\nHost: evil.test\r\n", "GET %s HTTP/1.0\r\n",
 		} {
 			if m := w.tell(t, fmt.Sprintf(request, target)+"Connection: close\r\n\r\n"); m.body != echoed("GET", target, "") {
@@ -89,7 +90,7 @@ func TestHostileHosts(t *testing.T) {
 	for _, m := range seen {
 		hosts = append(hosts, m.fields["host"][0]+" "+strings.Fields(m.line)[1])
 	}
-	if want := []string{"edge.test /page", "evil.test /page", "edge.test:8080 /page", "edge.test. /page", own + " /page", own + " /mdi/home.svg"}; !slices.Equal(hosts, want) {
+	if want := []string{"edge.test /page", "evil.test /page", "edge.test:8080 /page", own + " /page", own + " /mdi/home.svg"}; !slices.Equal(hosts, want) {
 		t.Errorf("the origin received %q, want %q", hosts, want)
 	}
 }
@@ -97,9 +98,21 @@ func TestHostileHosts(t *testing.T) {
 // If the operator names hosts, the edge serves no others, in the Host field or in the request
 // target.
 func TestHostileConfiguredHosts(t *testing.T) {
-	w := newRawEdge(t, true, func(c *Config) { c.Hosts = []string{"edge.test"} })
+	w := newRawEdge(t, true, func(c *Config) { c.Hosts = []string{"edge.test", "listed.test:9000"} })
 	for request, status := range map[string]int{
-		"GET /mdi/home.svg HTTP/1.1\r\nHost: Edge.Test:81\r\n":                             200,
+		"GET /mdi/home.svg HTTP/1.1\r\nHost: Edge.Test:81\r\n":                             200, // no part of the key
+		"GET /page HTTP/1.1\r\nHost: edge.test:81\r\n":                                     400,
+		"GET /page HTTP/1.1\r\nHost: edge.test:0\r\n":                                      400,
+		"GET /page HTTP/1.1\r\nHost: edge.test:65535\r\n":                                  400,
+		"GET http://edge.test:81/page HTTP/1.1\r\nHost: edge.test:81\r\n":                  400,
+		"GET /page HTTP/1.1\r\nHost: Edge.Test:080\r\n":                                    200,
+		"GET /page HTTP/1.1\r\nHost: edge.test.:443\r\n":                                   200,
+		"GET /page HTTP/1.1\r\nHost: edge.test.\r\n":                                       200,
+		"GET /page HTTP/1.1\r\nHost: listed.test:9000\r\n":                                 200,
+		"GET /page HTTP/1.1\r\nHost: listed.test.:09000\r\n":                               200,
+		"GET /page HTTP/1.1\r\nHost: listed.test:9001\r\n":                                 400,
+		"GET /page HTTP/1.1\r\nHost: edge.test:9000\r\n":                                   400,
+		"GET /mdi/home.svg HTTP/1.1\r\nHost: evil.test:9000\r\n":                           421,
 		"GET /mdi/home.svg HTTP/1.1\r\nHost: evil.test\r\n":                                421,
 		"GET /page HTTP/1.1\r\nHost: evil.test\r\n":                                        421,
 		"GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test.evil.test\r\n":                      421,
@@ -281,7 +294,8 @@ func TestHostileFieldsOfScripts(t *testing.T) {
 		if a := e.get(t, page); hit(a) || a.body != "page" {
 			t.Errorf("%s after the fragment: %s %q", page, a.Header.Get("Cache-Status"), a.body)
 		}
-		if a := e.get(t, page, name, "1"); !hit(a) || a.body != "page" { // by its Vary it is the same
+		// By the Vary of the page the request is the same.
+		if a := e.get(t, page, name, "1"); !hit(a) || a.body != "page" {
 			t.Errorf("%s with the field: %s %q, want the page", page, a.Header.Get("Cache-Status"), a.body)
 		}
 		for _, age := range []time.Duration{700 * time.Second, 1300 * time.Second} {

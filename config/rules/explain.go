@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // An Explanation says what happens with one request and why.
@@ -27,7 +28,8 @@ type Explanation struct {
 
 // Explain explains the decision about the request for a URL. It counts against no limit.
 func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
-	host := strings.ToLower(u.Hostname())
+	authority := hostport.CanonicalHost(u.Host, u.Scheme)
+	host, _ := hostport.SplitHost(authority)
 	s := t.Find(host)
 	if s == nil {
 		return Explanation{}, fmt.Errorf("no site has the host %s; the edge answers 421", host)
@@ -55,7 +57,7 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 		q.Header["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(q.Header["Available-Dictionary"]) > 0)}
 	}
 	if d.Cache != "bypass" {
-		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, strings.ToLower(u.Host)), "\x00", " ")
+		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, authority), "\x00", " ")
 	}
 	if ttl, ok := d.TTL.Of(200); ok {
 		e.TTL, e.TTLFor = durationText(ttl), d.ttlFor(&q)

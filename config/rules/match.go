@@ -12,6 +12,7 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // A matcher reports whether a request matches, the captures of its path, and the reason in words if
@@ -295,7 +296,7 @@ func (q *Request) Parent() cel.Activation { return nil }
 func hostOf(names config.Strings) func(string) bool {
 	patterns := make([]string, len(names))
 	for i, name := range names {
-		patterns[i] = config.CanonicalHost(name)
+		patterns[i] = hostport.CanonicalHost(name, "")
 	}
 	return func(host string) bool {
 		return slices.ContainsFunc(patterns, func(name string) bool {

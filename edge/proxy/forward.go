@@ -27,8 +27,12 @@ import (
 func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
 	r.route, r.forwarded = routes.Forwarded, true
-	if !serves(h.Sites(), hostName([]byte(r.public.Host))) {
+	if !serves(h.Sites(), hostName(r.public.Host)) {
 		h.end(r, exchange.Refused, misdirected())
+		return
+	}
+	if p := h.refusePort(r); p != nil {
+		h.end(r, exchange.Refused, p)
 		return
 	}
 	if e := h.plainHit(r); e != nil {
@@ -204,8 +208,8 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	return q
 }
 
-// normalise gives the Accept-Encoding in the fields of a request its normal form, for the key and the
-// origin. A signature may cover the field.
+// normalise gives the Accept-Encoding in the fields of a request its normal form, for the key and
+// the origin. A signature may cover the field.
 func (r *request) normalise(head http.Header) {
 	if lines := head["Accept-Encoding"]; len(lines) > 0 && !r.site.EncodingAsSent && !signsEncoding(head) {
 		head["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(head["Available-Dictionary"]) > 0)}
@@ -507,7 +511,7 @@ func (h *Proxy) invalidate(r *request, q *fetchRequest, a *upstream.Response) {
 	}
 	for _, target := range targets {
 		if q.ruled != nil {
-			stored, site := h.Sites().CacheTargets(hostName([]byte(q.policy.Host)), target)
+			stored, site := h.Sites().CacheTargets(hostName(q.policy.Host), target)
 			for _, target := range stored {
 				p.Tags = append(p.Tags, cache.AddressTag(q.policy.Host, target), cache.SharedTag(site, target))
 			}

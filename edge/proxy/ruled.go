@@ -37,7 +37,7 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	if r.site.Rules == nil {
 		return false
 	}
-	d := &ruled{request: rules.Request{Method: methodOf(r), Host: hostName([]byte(r.public.Host)), Target: rawTarget(r.ctx), TLS: r.public.Scheme == "https", Client: r.Client,
+	d := &ruled{request: rules.Request{Method: methodOf(r), Host: hostName(r.public.Host), Target: rawTarget(r.ctx), TLS: r.public.Scheme == "https", Client: r.Client,
 		Header: fieldsOf(r), Now: r.now, Random: rand.Uint64()}}
 	d.request.Allow = func(l *rules.Limit, key string) (bool, time.Duration) { return h.allow(r, l, key) }
 	d.site = r.site.Rules

@@ -33,15 +33,9 @@ type Site struct {
 	bypassing patterns // cookies whose requests bypass the cache
 }
 
-// IsMount reports whether the root of a host is the mount of Iconify's API. host may have a port.
+// IsMount reports whether the root of a host is the mount of Iconify's API. The host has no port.
 func (s *Site) IsMount(host string) bool {
-	if len(s.mounts) == 0 {
-		return false
-	}
-	if name, _, ok := strings.Cut(host, ":"); ok {
-		host = name
-	}
-	return slices.Contains(s.mounts, strings.ToLower(host))
+	return len(s.mounts) > 0 && slices.Contains(s.mounts, strings.ToLower(host))
 }
 
 // IsHealthPath reports whether a path is that of the public health check.
