@@ -80,10 +80,11 @@ func (d *decoder) hosts(s *Site, known map[string]string) {
 		whole := hostport.CanonicalHost(host, "")
 		host, port := hostport.SplitHost(whole)
 		other, taken := known[host]
-		taken = taken && (other != s.Name || given[whole] || host == "*") // a host may have several ports
+		// A site may have a host several times, with several ports.
+		taken = taken && (other != s.Name || given[whole] || host == "*")
 		given[whole] = true
 		switch name, wildcard := strings.CutPrefix(host, "*."); {
-		case port != "" && (host == "*" || !hostport.Valid("a:"+port) || strings.ContainsFunc(port, func(r rune) bool { return r < '0' || r > '9' })):
+		case port != "" && (host == "*" || !hostport.ValidHost("a:"+port)):
 			d.wrong(at, fmt.Sprintf("%q has no port; must be NAME:PORT, such as shop.example.org:8443; the host * takes any port", clip(whole)))
 		case taken && host == "*":
 			d.wrong(at, fmt.Sprintf("the site %s is the last resort already; only one site may have the host *", other))

@@ -96,11 +96,11 @@ func TestHostileHosts(t *testing.T) {
 }
 
 // If the operator names hosts, the edge serves no others, in the Host field or in the request
-// target.
+// target. On its own paths the port is no part of the key.
 func TestHostileConfiguredHosts(t *testing.T) {
 	w := newRawEdge(t, true, func(c *Config) { c.Hosts = []string{"edge.test", "listed.test:9000"} })
 	for request, status := range map[string]int{
-		"GET /mdi/home.svg HTTP/1.1\r\nHost: Edge.Test:81\r\n":                             200, // no part of the key
+		"GET /mdi/home.svg HTTP/1.1\r\nHost: Edge.Test:81\r\n":                             200,
 		"GET /page HTTP/1.1\r\nHost: edge.test:81\r\n":                                     400,
 		"GET /page HTTP/1.1\r\nHost: edge.test:0\r\n":                                      400,
 		"GET /page HTTP/1.1\r\nHost: edge.test:65535\r\n":                                  400,

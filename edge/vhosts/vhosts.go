@@ -66,7 +66,7 @@ type Set struct {
 	table  *rules.Table
 	by     map[*rules.Site]*Site
 	one    *Site               // of flags; nil: the sites are those of table
-	hosts  map[string][]string // names of one, each with the ports that it has beside the edge's own; none: any
+	hosts  map[string][]string // names of one, with the ports listed for each; none: any
 	none   *Site               // for requests whose host has no site
 	hash   string
 	text   []byte
