@@ -149,7 +149,7 @@ dist: ## build archives for Linux and macOS, deb and rpm, a bill of materials an
 	VERSION=$(VERSION) deploy/dist.sh
 
 golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
-	go test ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./client/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
+	go test ./edge/frameworks ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./client/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
 	go run -C tools ./chart ..
 	go test -C tools/deploy -run "Copies|Readme" -update .

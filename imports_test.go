@@ -29,9 +29,9 @@ var rooms = map[string]string{
 	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	// The configuration file of an edge: its form, its rules, and the places of flags in it. It
-	// knows nothing of caches or origins, but reads limits as the edge does.
+	// knows nothing of caches or origins, but reads limits as the edge does and explains lifetimes.
 	"config":              "hostport edge/ratelimit internal/units go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
-	"config/rules":        "config hostport internal/glob cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
+	"config/rules":        "cachepolicy config hostport internal/glob cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
 	"cmd/iconedge-client": "client/commands internal/cli",
 	"icon":                "",
@@ -58,7 +58,7 @@ var rooms = map[string]string{
 	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
 	// The pipeline and its fast path.
-	"edge/proxy": "internal/units cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
+	"edge/proxy": "internal/units cachepolicy hostport icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
 		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config config/rules edge/vhosts",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
@@ -90,11 +90,11 @@ var rooms = map[string]string{
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
-	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/access edge/ratelimit edge/routes edge/sites edge/upstream golang.org/x/sync",
+	"edge/vhosts": "admin problem cachepolicy hostport config config/flags config/rules edge/access edge/ratelimit edge/routes edge/sites edge/upstream golang.org/x/sync",
 	// What an edge knows about an origin of our own: release, names, negative cache.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.
-	"edge/purge":  "admin problem edge/cache edge/fleet edge/library edge/routes",
+	"edge/purge":  "admin problem hostport edge/cache edge/fleet edge/library edge/routes",
 	"edge/recent": "",
 	// What an operator decides about the requests of a site.
 	"edge/sites": "cachepolicy edge/repeated edge/routes internal/glob",
@@ -113,13 +113,14 @@ var rooms = map[string]string{
 	// The form of pieces of icon data, which are joined without being parsed.
 	"edge/icondata": "icon github.com/klauspost/compress",
 	// Those that were used lately, and the responses that consist of them.
-	"edge/pieces":   "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
-	"edge/slicing":  "cachepolicy",
-	"edge/objects":  "edge/slicing", // knows nothing of HTTP
-	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP
-	"edge/upstream": "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
-	"origin":        "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"edge/pieces":     "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
+	"edge/slicing":    "cachepolicy",
+	"edge/objects":    "edge/slicing", // knows nothing of HTTP
+	"edge/tunnel":     "",             // copies bytes, and knows nothing of HTTP
+	"edge/frameworks": "",
+	"edge/upstream":   "problem tier edge/exchange edge/frameworks golang.org/x/net/http/httpguts golang.org/x/net/http2",
+	"origin":          "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin/api":      "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	// The files of chosen icons.
 	"origin/bag": "icon origin/svg",
 	// Images of icons and packs for previews of pages.

@@ -26,6 +26,7 @@ type Decision struct {
 	TTL                         *config.TTL
 	Grace, StaleIfError         *config.Duration
 	Cache                       string // on, bypass, never or force; empty: on
+	AnyUser                     bool   // ttl counts although the request has Cookie
 	StripAll                    bool
 	StripCookies                []string
 	Compress                    *bool
@@ -189,6 +190,9 @@ func (r *rule) apply(d *Decision, q *Request, captures []string) (ends bool) {
 	}
 	if r.Cache != "" {
 		d.Cache = r.Cache
+	}
+	if r.Rule.Cookies != "" {
+		d.AnyUser = r.Rule.Cookies == "ignore"
 	}
 	if !q.Unanswered {
 		d.Answer = r.answer(d, q, captures)

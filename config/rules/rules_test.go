@@ -481,7 +481,7 @@ func TestHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, findings := Compile(f)
-	if len(findings) > 0 {
+	if table == nil {
 		t.Fatal(findings)
 	}
 	for host, want := range map[string]string{"a.b.test": "exact", "A.B.test.": "exact", "x.b.test": "long", "x.y.b.test": "long", "b.test": "short", "test": "last", "": "last", ".b.test": "short", "dot.test": "dot", "DOT.test.": "dot", "[::1]": "last"} {
@@ -581,5 +581,47 @@ func BenchmarkDecide(b *testing.B) {
 	for b.Loop() {
 		q := Request{Method: "GET", Host: "a.test", Target: "/section77/page"}
 		s.Decide(&q)
+	}
+}
+
+// Explain says which responses get a lifetime, by the request and the rules.
+func TestExplainLifetime(t *testing.T) {
+	table, findings := compileText(t, `
+      - {match: {path: "/p/**"}, ttl: 1h}
+      - {match: {path: "/p/strip/**"}, strip_cookies: [_ga]}
+      - {match: {path: "/p/ignore/**"}, cookies: ignore}
+      - {match: {path: "/p/ignore/not/**"}, cookies: respect}
+      - {match: {path: "/p/key/**"}, key: {cookies: [lang]}}
+      - {match: {path: "/p/force/**"}, cache: force}
+`)
+	if table == nil {
+		t.Fatal(findings)
+	}
+	for _, row := range []struct{ path, field, value, want string }{
+		{"/x", "Cookie", "a=1", ""},
+		{"/p/x.css", "X-None", "", "every response, because the request has neither"},
+		{"/p/x.css", "Cookie", "a=1", "of a type that belongs to the end of the path (text/css), because the request has Cookie"},
+		{"/p/x.PNG?y=1.css", "Cookie", "a=1", "(image/*)"},
+		{"/p/x.html", "Cookie", "a=1", "no media type belongs"},
+		{"/p/x.css", "Authorization", "Basic x", "responses with public, because the request has Authorization"},
+		{"/p/strip/x", "Cookie", "_ga=1", "neither Cookie nor"},
+		{"/p/strip/x", "Cookie", "_ga=1; a=2", "because the request has Cookie"},
+		{"/p/ignore/x", "Cookie", "a=1", "every response, because cookies is ignore"},
+		{"/p/ignore/not/x", "Cookie", "a=1", "because the request has Cookie"},
+		{"/p/key/x", "Cookie", "lang=de", "every response, because the key has every cookie"},
+		{"/p/key/x", "Cookie", "lang=de; a=1", "because the request has Cookie"},
+		{"/p/force/x", "Cookie", "a=1", "every response, because cache is force"},
+	} {
+		u, err := url.Parse("http://a.test" + row.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := Explain(table, u, Request{Method: "GET", Header: http.Header{row.field: {row.value}}})
+		if err != nil || (row.want == "") != (e.TTLFor == "") || !strings.Contains(e.TTLFor, row.want) {
+			t.Errorf("%+v: %q %v", row, e.TTLFor, err)
+		}
+		if row.want != "" && !strings.Contains(e.Text(), "\nfor     "+e.TTLFor) {
+			t.Errorf("%+v: %s", row, e.Text())
+		}
 	}
 }

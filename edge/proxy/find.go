@@ -234,11 +234,15 @@ func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, 
 }
 
 // collapseKey returns the key under which requests for the same response collapse. Requests for
-// variants that are known to differ do not wait for each other.
+// variants that are known to differ do not wait for each other, nor do those with fields of scripts
+// for those without.
 func (q *fetchRequest) collapseKey(s lookupResult, w waiter) string {
 	key := q.key
 	if variant := cmp.Or(s.variant, w.variant); variant != "" {
 		key += "\x00" + variant
+	}
+	if len(q.policy.Scripted) > 0 {
+		key += "\x00" + strings.Join(q.policy.Scripted, ",")
 	}
 	if w.collapses == withAnonymous {
 		key += "\x00anonymous"

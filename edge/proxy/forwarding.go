@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/units"
 )
 
@@ -78,10 +79,10 @@ func (f *Forwarding) Validate() error {
 			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/reference/caching.md lists them", name))
 		}
 	}
-	if h := f.OriginHost; h != "" && !ValidHost(h) {
+	if h := f.OriginHost; h != "" && !hostport.ValidHost(h) {
 		errs = append(errs, fmt.Errorf("--origin-host %q must be client, origin, or a name with or without a port", h))
 	}
-	if name, port := SplitHost(f.OriginSNI); f.OriginSNI != "" && (port != "" || !ValidHost(name)) {
+	if name, port := hostport.SplitHost(f.OriginSNI); f.OriginSNI != "" && (port != "" || !hostport.ValidHost(name)) {
 		errs = append(errs, fmt.Errorf("--origin-sni %q must be a name without a port", f.OriginSNI))
 	}
 	return errors.Join(errs...)

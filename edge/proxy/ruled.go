@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/config"
@@ -35,7 +36,7 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	if r.site.Rules == nil {
 		return false
 	}
-	d := &ruled{request: rules.Request{Method: methodOf(r), Host: hostName([]byte(r.public.Host)), Target: rawTarget(r.ctx), TLS: r.public.Scheme == "https", Client: r.Client,
+	d := &ruled{request: rules.Request{Method: methodOf(r), Host: hostName(r.public.Host), Target: rawTarget(r.ctx), TLS: r.public.Scheme == "https", Client: r.Client,
 		Header: fieldsOf(r), Now: r.now, Random: rand.Uint64()}}
 	d.request.Allow = func(l *rules.Limit, key string) (bool, time.Duration) { return h.allow(r, l, key) }
 	d.request.Guess = func(account, password string, compare func() bool) (bool, error) {
@@ -195,7 +196,9 @@ func (h *Proxy) rule(r *request, q *fetchRequest) {
 	q.key = s.Rules.Key(&d.Decision, &d.request, r.public.Scheme, r.public.Host)
 	q.bypasses = q.bypasses || d.Cache == "bypass"
 	q.policy.Directives.NoStore = q.policy.Directives.NoStore || d.Cache == "never"
-	q.policy.Policy.Override = vhosts.Override(&d.Decision, s)
+	path, _, _ := strings.Cut(d.request.Target, "?")
+	q.policy.Policy.Override = vhosts.Override(&d.Decision, s, path)
+	q.policy.CookieKeyed = d.KeysCookies(&d.request)
 	q.policy.Policy.SafeCookies = q.policy.Policy.SafeCookies && d.Cache != "force"
 	q.host = ""
 	if d.from.ClientHost {

@@ -36,17 +36,19 @@ import (
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
 )
 
 // Options configures a handler. All components are required; Redirect and AltSvc may be empty.
 type Options struct {
-	Sites       *vhosts.Set   // decide about requests, by their hosts
-	CacheBytes  int64         // limit of the cache in memory
-	WaitTimeout time.Duration // how long a request waits for a collapsed fetch
-	Bounds      Bounds        // of forwarded requests
-	Redirect    string        // format of the https URL to redirect to; empty: no redirect
-	AltSvc      string        // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+	Sites       *vhosts.Set     // decide about requests, by their hosts
+	CacheBytes  int64           // limit of the cache in memory
+	Ports       map[string]bool // of the public listeners, and the default ports of HTTP
+	WaitTimeout time.Duration   // how long a request waits for a collapsed fetch
+	Bounds      Bounds          // of forwarded requests
+	Redirect    string          // format of the https URL to redirect to; empty: no redirect
+	AltSvc      string          // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 
 	// Purge purges an address for a client with these Authorization lines; nil: the public listener
 	// takes no PURGE.
@@ -192,15 +194,15 @@ func (h *Proxy) newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *reque
 	sites := h.current.Load()
 	site := sites.Only()
 	if site == nil {
-		site, _ = sites.Find(hostName(ctx.Host()))
+		site, _ = sites.Find(hostName(string(ctx.Host())))
 	}
 	return &request{Request: x, ctx: ctx, site: site, now: x.Arrived}
 }
 
-// hostName returns a Host without its port.
-func hostName(host []byte) string {
-	name, _ := SplitHost(string(host))
-	return name
+// hostName returns the name in a Host, in canonical form.
+func hostName(host string) string {
+	name, _ := hostport.SplitHost(host)
+	return hostport.CanonicalName(name)
 }
 
 // ServeRequest answers one request. It refuses malformed requests, finds the client, checks the
@@ -225,10 +227,11 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	if x.Tier = h.Options.Tiers.Prove(r.Request); x.Tier {
 		x.Conn.Exempt()
 	}
-	r.public = h.Options.Clients.Forwarded(x, string(ctx.Host()), ValidHost)
+	r.public = h.Options.Clients.Forwarded(x, string(ctx.Host()), hostport.ValidHost)
+	r.public.Host = hostport.CanonicalHost(r.public.Host, r.public.Scheme)
 	own := r.site // by the request's own host
 	if sites.Only() == nil && !strings.EqualFold(r.public.Host, string(ctx.Host())) {
-		if site, ok := sites.Find(hostName([]byte(r.public.Host))); ok {
+		if site, ok := sites.Find(hostName(r.public.Host)); ok {
 			r.site = site // a trusted proxy names another host
 		}
 	}
@@ -245,7 +248,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	r.mounted = r.site.Icons && r.site.IsMount(string(ctx.Host()))
+	r.mounted = r.site.Icons && r.site.IsMount(hostName(string(ctx.Host())))
 	// The fast path must not answer where paths have another meaning.
 	// HTTP/1.1 forbids an empty host, HTTP/1.0 does not.
 	switch host := ctx.Host(); {
