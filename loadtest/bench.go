@@ -155,7 +155,9 @@ var (
 
 func init() {
 	for _, g := range hitGroups {
-		allParts = append(allParts, g.name)
+		if !slices.Contains(allParts, g.name) {
+			allParts = append(allParts, g.name)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type column struct {
 	other  []string // those of every second request; none: the same
 	coding string   // the Content-Encoding that responses must have
 	method string   // empty: GET
+	filled bool     // its requests fill no cache, so plain ones come first
 	alone  bool     // only our edge gets this column
 	rated  bool     // also measured at the fixed rate
 
@@ -52,7 +53,7 @@ var columns = []column{
 	{name: report.Hot, icons: one, kind: mix.Plain, rated: true},
 	{name: report.Zipf, icons: all, kind: mix.Plain, rated: true},
 	{name: report.Browser, icons: all, kind: mix.Plain, fields: mix.Browser},
-	{name: report.Unchanged, icons: one, kind: mix.Conditional},
+	{name: report.Unchanged, icons: one, kind: mix.Conditional, filled: true},
 	{name: report.Gzip, icons: inGzip, kind: mix.Plain, fields: acceptGzip, coding: "gzip"},
 	{name: report.GzipTwin, icons: inGzip, kind: mix.Plain, alone: true},
 	{name: report.Brotli, icons: inBrotli, kind: mix.Plain, fields: acceptBrotli, coding: "br"},

@@ -64,7 +64,7 @@ func serveIcon(w http.ResponseWriter, r *http.Request, size int) {
 	h.Set("Vary", "Accept-Encoding")
 	if byDevice {
 		h.Set("Vary", "X-Device")
-		n += uint64(len(r.Header.Get("X-Device")))
+		n += uint64(len(r.Header.Get("X-Device"))) << 32
 	}
 	h.Set("Content-Type", "image/svg+xml")
 	h.Set("Cache-Control", "public, max-age=86400")
