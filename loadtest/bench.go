@@ -20,9 +20,10 @@ import (
 
 const benchHelp = `
 Measures the cost of a cache hit for iconedge's edge, nginx, Varnish, HAProxy and a bare fasthttp. They take turns on one
-core, in front of the same origin with the real library; first in the clear, then over TLS with HTTP/1.1 and HTTP/2, with
-h2load as the client. It prints the CPU time of a response and its ratios, and with --docs writes docs/reference/performance.md. If
-any response was wrong, it prints an error instead. The part hits, whose groups are in the last example, needs no library.
+core: first hits of every site and protocol, in front of an origin of made-up icons; then, in front of one origin with the real
+library, hits in the clear, and over TLS with HTTP/1.1 and HTTP/2, with h2load as the client. It prints the CPU time of a
+response and its ratios, and with --docs writes docs/reference/performance.md. If any response was wrong, it prints an error
+instead. The part hits, some of whose groups are in the last example, needs no library.
 
   make build .cache/loadtest && .cache/loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
   .cache/loadtest bench --rounds 7 --round 4s --install --docs docs/reference

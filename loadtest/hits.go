@@ -175,8 +175,8 @@ func (b *bench) measureClear(ctx context.Context) error {
 // firstMissed is the number of the first icon that only misses request.
 const firstMissed = 1_000_000
 
-// mostFetched is the origin's CPU time for a response in microseconds, above which it must have been
-// asked for it: a response takes several times as much.
+// mostFetched is the origin's CPU time for a response in microseconds, above which it was asked for
+// it: a response takes several times as much.
 const mostFetched = 5
 
 // measureStored measures misses, and requests the same again: all of them must have been stored.

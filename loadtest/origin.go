@@ -51,8 +51,8 @@ var modified = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
 // perDevice is the prefix of icons that depend on the field X-Device.
 const perDevice = "/device"
 
-// serveIcon answers a request for an icon of size bytes. Methods, conditions and ranges are those of
-// net/http.
+// serveIcon answers a request for an icon of size bytes. net/http does methods, conditions and
+// ranges.
 func serveIcon(w http.ResponseWriter, r *http.Request, size int) {
 	path, byDevice := strings.CutPrefix(r.URL.Path, perDevice)
 	n, ok := iconNumber([]byte(path))

@@ -104,8 +104,8 @@ func (b *bench) fill(ctx context.Context, c *contender, col column, plan *load.P
 	return "", nil
 }
 
-// seeCodings requests everything again whenever the edge is idle, until it has made all codings: one
-// that is busy makes them late.
+// seeCodings requests everything again whenever the edge is idle, until it has made all codings.
+// One that is busy makes them late.
 func seeCodings(ctx context.Context, c *contender, requests [][]byte, check func(int, load.Answer) error, before *seen) (*seen, error) {
 	tree, err := c.server.Tree()
 	if err != nil {

@@ -185,7 +185,8 @@ func (s *secureBench) asks(server string, column secureColumn) bool {
 	if s.b.groups != nil {
 		return s.b.groups.has(server, column.name)
 	}
-	return server != report.Reference || column.protocol != h2load.HTTP1 // it differs only in HTTP/2
+	// Go's server differs only in HTTP/2.
+	return server != report.Reference || column.protocol != h2load.HTTP1
 }
 
 // compareCodings is compare, after the server has made the codings that the column accepts.

@@ -35,8 +35,8 @@ const (
 	Limited = "iconedge, limits counted" // the CDN path too, which has no limit by default
 	Before  = "iconedge, baseline"       // another build of the edge
 	// Sites has a configuration file with 50 sites and 200 rules, none of which matches; Forwarding
-	// has --proxy-all instead of icons; ForwardingSites has such a file in which two rules match, and
-	// one of them edits the response.
+	// has --proxy-all instead of icons; ForwardingSites has such a file in which two rules match,
+	// and one of them edits the response.
 	Sites           = "iconedge, 50 sites"
 	Forwarding      = "iconedge, forwarding"
 	ForwardingSites = "iconedge, forwarding, 50 sites"
