@@ -168,7 +168,7 @@ var rooms = map[string]string{
 	"test/harness":   "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.
 	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
-		"github.com/andybalholm/brotli github.com/prometheus/common golang.org/x/sys",
+		"github.com/andybalholm/brotli github.com/prometheus/common github.com/quic-go/quic-go golang.org/x/sys",
 }
 
 // testPackages may be imported by the tests of any room.
