@@ -59,8 +59,7 @@ func (a *acmeTest) edge(t *testing.T, flags ...string) *harness.Server {
 // then each has one before its first client. A renewed certificate is in use while handshakes go
 // on, and edges that start later read it from the folder.
 func TestACMEFleet(t *testing.T) {
-	t.Parallel()                        // it waits for the renewal
-	a := newACMETest(t, 45*time.Second) // which begins after two thirds of that time
+	a := newACMETest(t, 30*time.Second) // the renewal begins after two thirds of that time
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
 	t.Cleanup(origin.Close)
 	common := []string{"--proxy-all", "--origin", origin.URL}
@@ -91,7 +90,7 @@ func TestACMEFleet(t *testing.T) {
 		t.Errorf("the steps are not logged:\n%s", log)
 	}
 	// autocert renews in each process by itself: of two edges that renew the same certificate in
-	// the same second, one fails and tries again after half an hour. Certificates of 45 s have no
+	// the same second, one fails and tries again after half an hour. Certificates of 30 s have no
 	// room for that, so one edge renews here.
 	edges[1].Stop()
 	first := certificateSerial(t, a.secured, "cdn.edge.test")
