@@ -85,6 +85,7 @@ func TestHostileFloodOfMissing(t *testing.T) {
 // The negative cache holds a missing name for some seconds, in which the origin receives no second
 // request for it.
 func TestHostileMissingIsCached(t *testing.T) {
+	t.Parallel()
 	w := newRawEdge(t, false, func(c *Config) { c.CacheBytes = 256 << 20 }) // places for all names
 	ask := w.flooder(t)
 	for range 5 {

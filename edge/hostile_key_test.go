@@ -31,6 +31,7 @@ var poison = []string{
 // None of these fields reaches an origin with a GET. The response that the first client caused is
 // what the second client gets.
 func TestHostileUnkeyedFields(t *testing.T) {
+	t.Parallel()
 	for _, proxyAll := range []bool{true, false} {
 		w := newRawEdge(t, proxyAll)
 		for i, line := range poison {
@@ -181,6 +182,7 @@ func TestHostileVaryByClient(t *testing.T) {
 
 // A request that is not a plain GET leaves nothing in the cache that a plain GET would get.
 func TestHostileOtherRequestsFirst(t *testing.T) {
+	t.Parallel()
 	w := newRawEdge(t, true)
 	for i, request := range []string{
 		"HEAD %s HTTP/1.1\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-1\r\n", "GET %s HTTP/1.1\r\nRange: bytes=99999-\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-0,2-3\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-1\r\nIf-Range: \"e\"\r\n",

@@ -13,6 +13,7 @@ import (
 
 // Each request is counted once, under the route of its address.
 func TestRequestsAreCountedByRoute(t *testing.T) {
+	t.Parallel()
 	for _, proxyAll := range []bool{false, true} {
 		l := newOurOrigin()
 		e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

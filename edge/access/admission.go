@@ -177,8 +177,8 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 // Counts reports whether calls of a class are counted against a limit.
 func (a *Admission) Counts(class routes.Class) bool { return a.rates.Load().limits[class].own != nil }
 
-// AdmitFast decides about an eligible request at now. It is not ok where Admit has to decide. It does not
-// count a request over the limit, because Admit counts that again and returns the 429.
+// AdmitFast decides about an eligible request at now. It is not ok where Admit has to decide. It
+// does not count a request over the limit, because Admit counts that again and returns the 429.
 func (a *Admission) AdmitFast(q *eligible.Request, now time.Time, class routes.Class) (c Count, ok bool) {
 	if a.Rules.RequireToken && class.Licensed() {
 		return c, false

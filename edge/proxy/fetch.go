@@ -38,7 +38,7 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
 	u := q.upstream(stale)
 	if stale != nil {
-		// A request that no stored response could answer may bypass a shield whose origin has failed.
+		// Without a response to serve instead, it may bypass a shield whose own origin has failed.
 		u.TryNextGroup = !mayServeStale(stale, h.Options.Clock.Now())
 	}
 	u.TakesKnown = q.own && stale == nil && q.ruled == nil && isPlainIcon(q.key)

@@ -41,6 +41,8 @@ type Forwarding struct {
 	// Hold is how long the edge waits for the end of a short response, so that it can
 	// answer 502 or with a stored response if the origin breaks it off; 0: 10 ms.
 	Hold time.Duration
+	// ConnectTimeout is that of a connection to an origin, with TLS; 0: 3 s.
+	ConnectTimeout time.Duration
 	// Tunnels bounds the connections that have switched to another protocol.
 	Tunnels tunnel.Limits
 	sites.Settings
