@@ -28,7 +28,8 @@ const (
 	// response is sent while it arrives.
 	MaxWhole = 256 << 10
 	// defaultHold is short, because a page that the origin streams must begin at once.
-	defaultHold = 10 * time.Millisecond
+	defaultHold       = 10 * time.Millisecond
+	defaultHesitation = 500 * time.Millisecond
 )
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a

@@ -156,10 +156,6 @@ func (x *finding) retry(now time.Time) state {
 	return stateLookup
 }
 
-// hesitation is the time after which a request that has a stale response considers the origin
-// failing.
-const hesitation = 500 * time.Millisecond
-
 // waits returns the time that a request waits for a fetch. A request that may use a stale response
 // when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
 // response of the fetch is stored for later requests.
@@ -171,7 +167,7 @@ func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *collapse.F
 	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
 		return wait
 	}
-	return min(wait, hesitation-f.Age(r.now))
+	return min(wait, h.Options.Bounds.Hesitation-f.Age(r.now))
 }
 
 // notStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).

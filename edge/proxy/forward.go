@@ -208,10 +208,10 @@ func converses(head http.Header) bool {
 
 // Bounds limits forwarded requests.
 type Bounds struct {
-	MaxBody   int64 // bytes of a request's body; 0: any
-	MaxObject int64 // bytes of a stored body; 0: the default
-	Patience  upstream.Patience
-	Hold      time.Duration // see Forwarding
+	MaxBody          int64 // bytes of a request's body; 0: any
+	MaxObject        int64 // bytes of a stored body; 0: the default
+	Patience         upstream.Patience
+	Hold, Hesitation time.Duration // see Forwarding
 }
 
 // tooLong reports whether the body of a request is longer than the operator allows, as far as its
