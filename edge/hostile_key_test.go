@@ -34,6 +34,7 @@ var poison = []string{
 // None of these fields reaches an origin with a GET. The response that the first client caused is
 // what the second client gets.
 func TestHostileUnkeyedFields(t *testing.T) {
+	t.Parallel()
 	lines := slices.Clone(poison)
 	for _, f := range frameworks.Fields {
 		if !f.OfScripts {
@@ -203,6 +204,7 @@ func TestHostileVaryByClient(t *testing.T) {
 
 // A request that is not a plain GET leaves nothing in the cache that a plain GET would get.
 func TestHostileOtherRequestsFirst(t *testing.T) {
+	t.Parallel()
 	w := newRawEdge(t, true)
 	for i, request := range []string{
 		"HEAD %s HTTP/1.1\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-1\r\n", "GET %s HTTP/1.1\r\nRange: bytes=99999-\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-0,2-3\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-1\r\nIf-Range: \"e\"\r\n",

@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // A hit of a request with plain fields alone is the hit of the same request in the form that an
 // origin would get. An unknown field makes the edge take that form.
 func TestPlainHits(t *testing.T) {
+	sequential.Test(t)
 	t.Parallel()
 	text := strings.Repeat("words that become shorter ", 60)
 	pages := map[string]http.HandlerFunc{
@@ -61,14 +63,10 @@ func TestPlainHits(t *testing.T) {
 		}
 		e.get(t, path, fields...) // so that it may be stored
 		var plain, other string
-		for tries := 0; ; tries++ { // codings are made in the background
+		if !e.agree(t, func() bool {
 			plain, other = told(e.get(t, path, fields...)), told(e.get(t, path, append(slices.Clone(fields), "X-Nothing", "1")...))
-			if plain == other || tries == 20 {
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-		if plain != other {
+			return plain == other
+		}) {
 			t.Fatalf("%s with %q:\n%s\nbut with an unknown field\n%s", path, fields, plain, other)
 		}
 	}

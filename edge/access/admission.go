@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
@@ -52,6 +53,7 @@ type Options struct {
 	// client.
 	CheckToken func(token string) (plan string, valid bool, err error)
 	Observer   Observer
+	Clock      clock.Clock // that of the windows
 }
 
 // An Admission decides whether a request may proceed: it needs a valid token where its class
@@ -134,7 +136,7 @@ func (a *Admission) Sweep(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			for l := range a.limiters() {
-				l.Sweep(now)
+				l.Sweep(a.Clock.At(now))
 			}
 		}
 	}
@@ -182,9 +184,9 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 // Counts reports whether calls of a class are counted against a limit.
 func (a *Admission) Counts(class routes.Class) bool { return a.rates.Load().limits[class].own != nil }
 
-// AdmitFast decides about an eligible request. It is not ok where Admit has to decide. It does not
-// count a request over the limit, because Admit counts that again and returns the 429.
-func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count, ok bool) {
+// AdmitFast decides about an eligible request at now. It is not ok where Admit has to decide. It
+// does not count a request over the limit, because Admit counts that again and returns the 429.
+func (a *Admission) AdmitFast(q *eligible.Request, now time.Time, class routes.Class) (c Count, ok bool) {
 	if a.Rules.RequireToken && class.Licensed() {
 		return c, false
 	}
@@ -204,7 +206,7 @@ func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count,
 	if a.Share != nil {
 		return c, false // the limit is in Redis, and the fast path must not block
 	}
-	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(q.Client, q.Now)}); c.Decision.OK {
+	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(q.Client, now)}); c.Decision.OK {
 		a.Observer.Counted(class, true)
 	}
 	return c, c.Decision.OK

@@ -67,7 +67,7 @@ func (h *Proxy) lookupFast(m *fastHit, q *eligible.Request) (ok bool) {
 	}
 	m.site = sites
 	if h.choose(m, q) && (h.Options.Reports.Tracer == nil || !h.sampleTrace(q)) {
-		if m.count, ok = h.Options.Admission.AdmitFast(q, m.target.route.Class()); ok {
+		if m.count, ok = h.Options.Admission.AdmitFast(q, h.Options.Clock.At(q.Now), m.target.route.Class()); ok {
 			m.lacksBrotli = mayGetBrotli(m.view.Hit()) && m.lacksBrotli
 			return true
 		}
@@ -92,7 +92,7 @@ func (h *Proxy) namesOtherHost(sites *current, q *eligible.Request) bool {
 func (h *Proxy) choose(m *fastHit, q *eligible.Request) bool {
 	v, color := &m.view, m.color()
 	var fresh bool
-	if m.age, m.ttl, fresh = v.Fresh(q.Now); !fresh {
+	if m.age, m.ttl, fresh = v.Fresh(h.Options.Clock.At(q.Now)); !fresh {
 		return false
 	}
 	m.coding = entry.Identity
@@ -437,9 +437,9 @@ func (h *Proxy) joinFast(j *fastJoin, q *eligible.Request, parsed bool) (ok bool
 		return false
 	}
 	j.Response = pieces.Responses.Get().(*pieces.Response)
-	at := h.Options.Cache.Generation()
-	if h.pieces.Lookup(j.Response, q.Target, mounted, at, q.Now) && h.chooseJoined(j, q) && (h.Options.Reports.Tracer == nil || !h.sampleTrace(q)) {
-		if j.count, ok = h.Options.Admission.AdmitFast(q, routes.Iconify.Class()); ok {
+	at, now := h.Options.Cache.Generation(), h.Options.Clock.At(q.Now)
+	if h.pieces.Lookup(j.Response, q.Target, mounted, at, now) && h.chooseJoined(j, q) && (h.Options.Reports.Tracer == nil || !h.sampleTrace(q)) {
+		if j.count, ok = h.Options.Admission.AdmitFast(q, now, routes.Iconify.Class()); ok {
 			h.noteJoined(j, sum)
 			return true
 		}
@@ -510,8 +510,9 @@ func (h *Proxy) appendJoinedHead(dst []byte, w *headWriter, j *fastJoin, q *elig
 	var t head
 	t.bodyless, t.length = j.status != http.StatusOK, j.length
 	t.coding, t.ranges, t.etag = j.coding, j.coding == entry.Identity, j.etag
-	t.aged, t.age = true, j.oldest.Freshness.AgeAt(q.Now)
-	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, j.oldest.Freshness.TTL(q.Now)
+	now := h.Options.Clock.At(q.Now)
+	t.aged, t.age = true, j.oldest.Freshness.AgeAt(now)
+	t.status.Hit, t.status.HasTTL, t.status.TTL = true, true, j.oldest.Freshness.TTL(now)
 	t.count = &j.count
 	if q.Secure {
 		t.altSvc = h.Options.AltSvc

@@ -28,7 +28,8 @@ const (
 	// response is sent while it arrives.
 	MaxWhole = 256 << 10
 	// defaultHold is short, because a page that the origin streams must begin at once.
-	defaultHold = 10 * time.Millisecond
+	defaultHold       = 10 * time.Millisecond
+	defaultHesitation = 500 * time.Millisecond
 )
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
@@ -37,6 +38,10 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	// These are read before the request, so that a purge from here on applies to the response.
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
 	u := q.upstream(stale)
+	if stale != nil {
+		// Without a response to serve instead, it may bypass a shield whose own origin has failed.
+		u.TryNextGroup = !mayServeStale(stale, h.Options.Clock.Now())
+	}
 	u.TakesKnown = q.own && stale == nil && q.ruled == nil && isPlainIcon(q.key)
 	a, err := h.request(q, u)
 	if err == nil && a.Known != nil {
@@ -87,7 +92,7 @@ func (h *Proxy) dropIf(e *cache.Entry, is func(stored *cache.Entry) bool) bool {
 	if !is(stored) {
 		return false
 	}
-	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
+	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, h.Options.Clock.Now())
 	return true
 }
 

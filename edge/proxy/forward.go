@@ -240,10 +240,10 @@ func converses(head http.Header) bool {
 
 // Bounds limits forwarded requests.
 type Bounds struct {
-	MaxBody   int64 // bytes of a request's body; 0: any
-	MaxObject int64 // bytes of a stored body; 0: the default
-	Patience  upstream.Patience
-	Hold      time.Duration // see Forwarding
+	MaxBody          int64 // bytes of a request's body; 0: any
+	MaxObject        int64 // bytes of a stored body; 0: the default
+	Patience         upstream.Patience
+	Hold, Hesitation time.Duration // see Forwarding
 }
 
 // tooLong reports whether the body of a request is longer than the operator allows, as far as its
@@ -325,7 +325,7 @@ func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
 		if !errors.Is(err, errChanged) {
 			return o, err
 		}
-		r.now = time.Now() // the object is no longer stored
+		r.now = h.Options.Clock.Now() // the object is no longer stored
 	}
 	return h.bypassRange(r, q)
 }

@@ -42,6 +42,11 @@ type Forwarding struct {
 	// Hold is how long the edge waits for the end of a short response, so that it can
 	// answer 502 or with a stored response if the origin breaks it off; 0: 10 ms.
 	Hold time.Duration
+	// Hesitation is how long a request that has a stale response to fall back on waits for the
+	// origin, before it considers the origin failing; 0: 500 ms.
+	Hesitation time.Duration
+	// ConnectTimeout is that of a connection to an origin, with TLS; 0: 3 s.
+	ConnectTimeout time.Duration
 	// Tunnels bounds the connections that have switched to another protocol.
 	Tunnels tunnel.Limits
 	sites.Settings
@@ -102,7 +107,8 @@ func (f *Forwarding) HostName() string {
 // Bounds returns the limits of forwarded requests. firstByte is how long an origin may take to
 // begin a response.
 func (f *Forwarding) Bounds(firstByte time.Duration) Bounds {
-	return Bounds{MaxBody: f.MaxBody, MaxObject: f.MaxObject, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}, Hold: cmp.Or(f.Hold, defaultHold)}
+	return Bounds{MaxBody: f.MaxBody, MaxObject: f.MaxObject, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}, Hold: cmp.Or(f.Hold, defaultHold),
+		Hesitation: cmp.Or(f.Hesitation, defaultHesitation)}
 }
 
 // Site returns the one site of an edge.

@@ -26,6 +26,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/library"
@@ -54,6 +55,8 @@ type Options struct {
 	// takes no PURGE.
 	Purge func(authorization []string, address string) (entries int, err error)
 
+	// Clock measures ages, freshness lifetimes and the windows of limits.
+	Clock     clock.Clock
 	Clients   access.Clients
 	Admission *access.Admission
 	Tiers     *access.Credentials
@@ -70,7 +73,7 @@ type Options struct {
 type Proxy struct {
 	Options Options
 	doors   doorkeeper
-	clock   clock
+	clock   dateClock
 
 	// for the fast path
 	targets parsedTargets
@@ -196,7 +199,7 @@ func (h *Proxy) newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *reque
 	if site == nil {
 		site, _ = sites.Find(hostName(string(ctx.Host())))
 	}
-	return &request{Request: x, ctx: ctx, site: site, now: x.Arrived}
+	return &request{Request: x, ctx: ctx, site: site, now: h.Options.Clock.At(x.Arrived)}
 }
 
 // hostName returns the name in a Host, in canonical form.
@@ -215,7 +218,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 			h.panicked(r, p)
 		}
 	}()
-	x.Conn.Serve(r.now)
+	x.Conn.Serve(x.Arrived)
 	readTarget(ctx)
 	sites := h.current.Load()
 	p := refuse(r, sites.Set)
@@ -295,7 +298,7 @@ func (h *Proxy) ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, e
 	if r.LongTarget && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
 		p = longTarget()
 	}
-	r.now = time.Now()
+	r.now = h.Options.Clock.Now()
 	if r.unread = p.Status != fasthttp.StatusRequestEntityTooLarge; !r.unread {
 		r.Client = h.Options.Clients.Of(r.Request)
 	}
