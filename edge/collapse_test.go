@@ -241,6 +241,7 @@ var protocolsOf = []string{"h1", "h1 over TLS", "h2", "h2c", "h3"}
 // Over every protocol each client gets its own response, with two clients or fifty, and with a
 // thousand over connections of their own and over the streams of few.
 func TestCollapseByEveryProtocol(t *testing.T) {
+	t.Parallel()
 	for _, way := range protocolsOf {
 		for _, clients := range []int{2, 50, manyClients} {
 			for _, expired := range []bool{false, true} {
@@ -268,6 +269,7 @@ func TestCollapseByEveryProtocol(t *testing.T) {
 
 // Each client gets its own response through a shield as well: neither tier mixes them up.
 func TestCollapseThroughShield(t *testing.T) {
+	t.Parallel()
 	for _, clients := range []int{2, 50, manyClients} {
 		for _, expired := range []bool{false, true} {
 			if clients == manyClients && expired {
@@ -302,6 +304,7 @@ func TestCollapseThroughShield(t *testing.T) {
 // A response that only a heuristic calls fresh goes to no other client, if one of the two sends a
 // cookie. Clients without cookies share one request.
 func TestCollapseHeuristic(t *testing.T) {
+	t.Parallel()
 	const clients = 50
 	for who, row := range map[string]struct {
 		of     func(int) []string
@@ -487,6 +490,7 @@ func TestCollapseShared(t *testing.T) {
 // Clients of several variants make one request for each variant. None of them waits for a third
 // request.
 func TestCollapseVariants(t *testing.T) {
+	t.Parallel()
 	const clients, languages = 200, 4
 	var asked atomic.Int64
 	var again sync.Once
@@ -597,6 +601,7 @@ func TestCollapseFailure(t *testing.T) {
 // client has one. The failure of a request with a cookie does not answer clients without: those
 // make one more request together.
 func TestCollapseFailureOfOne(t *testing.T) {
+	t.Parallel()
 	const clients = 50
 	for _, row := range []struct {
 		name     string
@@ -649,6 +654,7 @@ func TestCollapseFailureOfOne(t *testing.T) {
 // A response that is cut off is a failure for all clients without credentials, also for a second
 // after it. A cut response to a request with credentials does not affect the others.
 func TestCollapseCut(t *testing.T) {
+	t.Parallel()
 	const clients = 300
 	for name, row := range map[string]struct {
 		of     func(int) []string

@@ -80,7 +80,7 @@ func TestWrongFlags(t *testing.T) {
 		"--origin a:80":                        "origin",
 		"--cache-bytes 1000":                   "--cache-bytes",
 		"--drain -1s":                          "--drain",
-		"--host a:80":                          "--host",
+		"--host a:x":                           "--host",
 		"--host a/b":                           "--host",
 	} {
 		if _, err := parseFlags(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {

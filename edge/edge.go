@@ -68,7 +68,7 @@ func (s *Server) build() (err error) {
 	}
 	own, forwarded := cfg.originTimeouts()
 	set, err := s.makeSites(upstream.Config{
-		Origins: cfg.Origins, FirstByte: own, MaxConns: cfg.OriginConns, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
+		Origins: cfg.Origins, Connect: cfg.ConnectTimeout, FirstByte: own, MaxConns: cfg.OriginConns, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
 		Host: cfg.HostName(), SNI: cfg.OriginSNI, Ours: icon.FieldRelease,
 	}, windows(shared))
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Server) build() (err error) {
 		Rules: rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics, Clock: cfg.Clock,
 	})
 	s.proxy = proxy.New(proxy.Options{
-		Sites: set, Purge: s.purgeMethod(),
+		Sites: set, Ports: s.sockets.Ports(), Purge: s.purgeMethod(),
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded), Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
 		Clock: cfg.Clock, Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
 		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,

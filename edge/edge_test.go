@@ -52,6 +52,7 @@ func (e *edgeTest) age(t *testing.T, key string, by time.Duration) {
 }
 
 func TestManyClientsOneRequest(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	var waiting atomic.Int64
 	all := make(chan struct{})

@@ -74,10 +74,11 @@ const longEnough = 2 * time.Minute
 // the background.
 func settled(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(longEnough); !f(); time.Sleep(5 * time.Millisecond) {
+	for end, pause := time.Now().Add(longEnough), time.Millisecond; !f(); pause = min(2*pause, 50*time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}
+		time.Sleep(pause)
 	}
 }
 

@@ -99,6 +99,7 @@ var fetchedDates = regexp.MustCompile("Date: [^\r]*")
 // one of a pack, whose head is read field by field, and the later ones, whose head is known. So do
 // the hits that follow, and responses that are errors, or not stored.
 func TestFastMissEqualsPipeline(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for i := range 5 {
 		for _, pack := range []string{"mdi", "small", "free"} {

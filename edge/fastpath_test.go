@@ -56,6 +56,7 @@ const last = "GET /healthz HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n"
 // The fast path and the pipeline give the same response to every request, byte for byte, apart from
 // the state of limits.
 func TestFastPathEqualsPipeline(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	allow, deny := filepath.Join(dir, "allow"), filepath.Join(dir, "deny")
 	writeList(t, allow, "203.0.113.10")

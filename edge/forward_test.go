@@ -416,6 +416,7 @@ func TestForwardedStale(t *testing.T) {
 // The edge sends a large body on while it arrives, and stores it when it is complete, if it fits in
 // the cache.
 func TestStreamed(t *testing.T) {
+	t.Parallel()
 	small, large := random(1<<20), random(testCacheBytes/16+1<<20)
 	for _, row := range []struct {
 		name   string

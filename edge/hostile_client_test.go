@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // corpusLeads are the requests that precede a case on its connection, with the method and target
@@ -57,6 +58,7 @@ func runsOf(n int, proxyAll bool) []corpusRun {
 // after another, with its response stored or not. A request that is hidden in it is never answered
 // and never reaches the origin. With -short each case runs in three of its nine ways.
 func TestHostileClients(t *testing.T) {
+	sequential.Test(t)
 	t.Parallel()
 	corpus := readCorpus(t, "client")
 	if len(corpus) < 1240 {

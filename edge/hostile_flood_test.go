@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // A client that requests forms of icons one by one does not fill the cache with them. A form is
 // stored at its second request.
 func TestHostileFloodOfVariants(t *testing.T) {
+	sequential.Test(t)
 	w := newRawEdge(t, false)
 	ask := w.flooder(t)
 	ask("/mdi/home.svg")
@@ -53,6 +56,7 @@ func TestHostileVariantIsRevalidated(t *testing.T) {
 // Requests for missing names evict no response that clients use, and each name reaches the origin
 // once.
 func TestHostileFloodOfMissing(t *testing.T) {
+	sequential.Test(t)
 	const hot, missing = 60, 3000 // more than the cache holds
 	w := newRawEdge(t, false, func(c *Config) { c.CacheBytes = minCacheBytes })
 	ask := w.flooder(t)
@@ -81,6 +85,7 @@ func TestHostileFloodOfMissing(t *testing.T) {
 // The negative cache holds a missing name for some seconds, in which the origin receives no second
 // request for it.
 func TestHostileMissingIsCached(t *testing.T) {
+	t.Parallel()
 	w := newRawEdge(t, false, func(c *Config) { c.CacheBytes = 256 << 20 }) // places for all names
 	ask := w.flooder(t)
 	for range 5 {

@@ -168,7 +168,9 @@ func TestHostileStreams(t *testing.T) {
 					flood(c)
 				},
 				"/page": says("page", "Cache-Control", "no-store"),
-			}), logged, func(c *Config) { c.ProxyAll, c.AnswerTimeout, c.Tunnels.TunnelIdle = true, 10*time.Second, 10*time.Second })
+			}), logged, func(c *Config) {
+				c.ProxyAll, c.AnswerTimeout, c.Tunnels.TunnelIdle = true, 10*time.Second, 10*time.Second
+			})
 			c, err := net.Dial("tcp", s.plain)
 			must(t, err)
 			defer c.Close()

@@ -25,6 +25,7 @@ import (
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/icon/viewbox"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // A drawer is our own origin with one pack of icons, whose data it answers. An alias has its parent
@@ -730,6 +731,7 @@ func TestIconDataDuringARelease(t *testing.T) {
 
 // Random requests, purges and releases: each response is the origin's.
 func TestIconDataModel(t *testing.T) {
+	sequential.Test(t)
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
 	var names []string

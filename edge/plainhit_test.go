@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // A hit of a request with plain fields alone is the hit of the same request in the form that an
 // origin would get. An unknown field makes the edge take that form.
 func TestPlainHits(t *testing.T) {
+	sequential.Test(t)
 	t.Parallel()
 	text := strings.Repeat("words that become shorter ", 60)
 	pages := map[string]http.HandlerFunc{

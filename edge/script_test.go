@@ -189,7 +189,7 @@ func (pipelineOnly) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable)
 func patient(c *Config) {
 	c.Loop = testLoop
 	stop(c)
-	c.OriginTimeout, c.Drain = 2*longEnough, 2*longEnough
+	c.OriginTimeout, c.ConnectTimeout, c.Hesitation, c.Drain = 2*longEnough, longEnough, longEnough, 2*longEnough
 	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 2*longEnough, 2*longEnough, 2*longEnough
 }
 

@@ -208,6 +208,12 @@ func TestRecipes(t *testing.T) {
 		return "GET http://dl.example.org" + path + "?exp=" + exp + "&sig=" + rules.Sign([]byte("secret"), path, exp)
 	}
 	steps := map[string][]fileStep{
+		"Style sheets that are pages": {
+			{"GET http://docs.example.org/account/x.css", []string{"Cookie", "session=1"}, 200, `uri-miss|!stored|cookie="session=1"`},
+			{"GET http://docs.example.org/account/x.css", nil, 200, `stored; ttl=3600|cookie=""`},
+			{"GET http://docs.example.org/account/x.css", []string{"Cookie", "session=1"}, 200, `hit|cookie=""`},
+			{"GET http://docs.example.org/manual/a", []string{"Cookie", "session=1"}, 200, "stored; ttl=3600"},
+		},
 		"WordPress": {
 			{"GET http://blog.example.org/?utm_source=x", nil, 200, "fwd=uri-miss|ttl=300"},
 			{"GET http://blog.example.org/?fbclid=1", []string{"Cookie", "_ga=1"}, 200, "hit"},
@@ -324,7 +330,7 @@ func TestRecipes(t *testing.T) {
 		},
 	}
 	all := recipes(t)
-	if len(all) != 20 {
+	if len(all) != 21 {
 		t.Errorf("the page has %d recipes", len(all))
 	}
 	for title, file := range all {

@@ -160,6 +160,8 @@ func TestStaleShield(t *testing.T) {
 // and in every form.
 func TestSoftPurgedIsStaleBelow(t *testing.T) {
 	t.Parallel()
+	now := time.Now().UTC()
+	in := func(d time.Duration) []string { return []string{now.Add(d).Format(http.TimeFormat)} }
 	for _, row := range []struct {
 		name   string
 		fields http.Header
@@ -170,8 +172,8 @@ func TestSoftPurgedIsStaleBelow(t *testing.T) {
 		{"a shorter lifetime for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 86400, true},
 		{"a longer lifetime for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=100000, stale-while-revalidate=600"}}, 100000, true},
 		{"a lifetime for other surrogates", http.Header{"Surrogate-Control": {"max-age=100000"}, "Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 100000, false},
-		{"Expires", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Expires": {time.Now().Add(2 * time.Hour).UTC().Format(http.TimeFormat)}}, 7000, true},
-		{"a heuristic lifetime", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Last-Modified": {time.Now().Add(-1000 * time.Hour).UTC().Format(http.TimeFormat)}}, 360000, true},
+		{"Expires", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Date": in(0), "Expires": in(2 * time.Hour)}, 7200, true},
+		{"a heuristic lifetime", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Date": in(0), "Last-Modified": in(-1000 * time.Hour)}, 360000, true},
 	} {
 		p := &painter{fields: row.fields}
 		s := newSecured(t, p, func(c *Config) { c.ProxyAll = true })

@@ -29,7 +29,7 @@ const costLimit = uint64(stepsPerRequest / stepsPerUnit)
 // Steps of what is counted at once.
 const (
 	ruleSteps    = 40  // a rule that may match
-	pairSteps    = 4   // a parameter or cookie whose name is compared
+	pairSteps    = 10  // a parameter or cookie whose name is compared
 	madeSteps    = 150 // a parameter or cookie that is cut out, or put into a map
 	runeSteps    = 20  // a character before a regular expression
 	instSteps    = 10  // an instruction of the expression for each character
@@ -99,7 +99,8 @@ func (re *regex) captures(q *Request, s string) []string {
 	if decided, ok := re.byPrefix(q, s); decided && !ok {
 		return nil
 	}
-	at := re.FindReaderSubmatchIndex(q.read(s, 2*re.steps)) // each path of the program has its groups
+	// Each path through the program has groups of its own, which are copied.
+	at := re.FindReaderSubmatchIndex(q.read(s, 2*re.steps))
 	if at == nil || q.left < 0 {
 		return nil
 	}

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// dearRules takes all that the rules of a request may cost for dear requests, and little for others.
+// dearRule takes more than the rules of a request may cost, and for other requests little.
 const dearRule = `request.query.all(a, request.query.all(b, a + b != "x"))`
 
-// dear returns a request for a path that costs dearRule too much.
+// dear returns a request for a path, for which dearRule costs too much.
 func dear(path string, fields ...string) *Request {
 	var query strings.Builder
 	for i := range 900 {
@@ -36,7 +36,8 @@ func TestStopped(t *testing.T) {
 		{dearest + `  - {deny: [192.0.2.0/24]}`, stopped, 8},
 		{`  - {deny: [192.0.2.0/24]}` + "\n" + dearest, denied, 0},
 		{dearest + `  - {match: {path: /x}, allow: [10.0.0.0/8]}`, stopped, 8},
-		{dearest + `  - {match: {path: /other}, deny: [192.0.2.0/24]}`, 0, 8}, // which is decided: another path
+		// Another path, so that the second rule is decided.
+		{dearest + `  - {match: {path: /other}, deny: [192.0.2.0/24]}`, 0, 8},
 		{dearest + `  - {signed: {secret: key, param: sig, expires: exp}}`, stopped, 8},
 		{dearest + `  - {limit: {rate: 1/1s}}`, stopped, 8},
 		{dearest + `  - {respond: {status: 404}}`, stopped, 8},
@@ -109,6 +110,7 @@ func dearKinds() []kind {
 		{"expression with matches", `'request.path.matches("(x+x+)+y")'`, "/" + fill("x"), "", ""},
 		{"expression with contains", `'request.path.contains("abcd")'`, "/" + fill("abc"), "", ""},
 		{"expression with maps", `'"x" in request.query'`, "/?" + fill("a&"), "", ""},
+		{"expression with a path in a loop", `'[1,2,3,4,5,6,7,8,9].exists(a, [1,2,3,4,5,6,7,8,9].exists(b, [1,2,3,4,5,6,7,8,9].exists(c, request.path == "x")))'`, "/" + fill("a"), "", ""},
 		{"expression with a loop", `'request.query.exists(a, a == "x")'`, "/?" + fill("a&"), "", ""},
 	}
 }

@@ -117,14 +117,27 @@ func Compile(f *config.File) (*Table, config.Findings) {
 // Find returns the site of a host; nil: none. The host is without a port. Upper and lower case are
 // the same, and so is a dot at the end.
 func (t *Table) Find(host string) *Site {
-	host = strings.TrimSuffix(lower(host), ".")
+	s, _ := t.find(host)
+	return s
+}
+
+// TakesPort reports whether a site lists a port with a host, or has the host because it has every
+// other one.
+func (t *Table) TakesPort(host, port string) bool {
+	s, as := t.find(host)
+	return s != nil && (as == "*" || slices.Contains(s.Ports[as], port))
+}
+
+// find returns the site of a host, and as which of its hosts.
+func (t *Table) find(host string) (s *Site, as string) {
+	host = hostport.CanonicalName(lower(host))
 	if s := t.exact[host]; s != nil {
-		return s
+		return s, host
 	}
 	if len(t.wild) > 0 {
 		for at := strings.IndexByte(host, '.'); at >= 0; {
 			if s := t.wild[host[at:]]; s != nil && at > 0 {
-				return s
+				return s, "*" + host[at:]
 			}
 			next := strings.IndexByte(host[at+1:], '.')
 			if next < 0 {
@@ -133,7 +146,7 @@ func (t *Table) Find(host string) *Site {
 			at += 1 + next
 		}
 	}
-	return t.last
+	return t.last, "*"
 }
 
 func lower(s string) string {
@@ -214,7 +227,7 @@ func idle(r *config.Rule) bool {
 
 // overlap reports whether a host can match both patterns, each of which is a name, *.NAME or *.
 func overlap(a, b string) bool {
-	a, b = config.CanonicalHost(a), config.CanonicalHost(b)
+	a, b = hostport.CanonicalHost(a, ""), hostport.CanonicalHost(b, "")
 	endsIn := func(host, pattern string) bool {
 		suffix, wild := strings.CutPrefix(pattern, "*")
 		return wild && strings.HasSuffix(host, suffix) && (suffix == "" || len(host) > len(suffix))

@@ -26,6 +26,7 @@ type Decision struct {
 	TTL                         *config.TTL
 	Grace, StaleIfError         *config.Duration
 	Cache                       string // on, bypass, never or force; empty: on
+	AnyUser                     bool   // ttl counts although the request has Cookie
 	StripAll                    bool
 	StripCookies                []string
 	Compress                    *bool
@@ -44,6 +45,7 @@ type Answer struct {
 	Body   []byte
 	Header http.Header
 	Text   string // of a problem; empty: Body is the body
+	Err    error  // of Request.Guess, which is the whole answer; nil: none
 	Denied bool   // by allow, deny, auth or signed
 	Over   bool   // a limit
 }
@@ -189,6 +191,9 @@ func (r *rule) apply(d *Decision, q *Request, captures []string) (ends bool) {
 	if r.Cache != "" {
 		d.Cache = r.Cache
 	}
+	if r.Rule.Cookies != "" {
+		d.AnyUser = r.Rule.Cookies == "ignore"
+	}
 	if !q.Unanswered {
 		d.Answer = r.answer(d, q, captures)
 	}
@@ -217,9 +222,8 @@ func (r *rule) answer(d *Decision, q *Request, captures []string) *Answer {
 		for _, line := range q.linesOf("Authorization") {
 			q.pay(hashSteps * len(line))
 		}
-		if !r.auth.check(q.linesOf("Authorization")) {
-			return &Answer{Status: http.StatusUnauthorized, Text: "this address requires a user and a password", Denied: true,
-				Header: http.Header{"Www-Authenticate": {`Basic realm="` + "restricted" + `", charset="UTF-8"`}}}
+		if refusal := r.auth.check(q); refusal != nil {
+			return refusal
 		}
 		d.Authorized = true
 	}
@@ -303,7 +307,7 @@ func (d *Decision) Choose(q *Request) string {
 	case d.Origin.Sticky == "client":
 		draw = hash(q.Client.String())
 	case byCookie:
-		if v, ok := firsts(q.cookiePairs(), &q.firstCookies)[cookie]; ok {
+		if v, ok := q.firsts(q.cookiePairs(), &q.firstCookies)[cookie]; ok {
 			draw = hash(v)
 		} else {
 			draw = hash(q.Client.String())

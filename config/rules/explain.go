@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // An Explanation says what happens with one request and why.
@@ -16,7 +19,8 @@ type Explanation struct {
 	Origin string `json:"origin"` // empty: the edge answers itself
 	URL    string `json:"url"`    // towards the origin
 	Key    string `json:"key"`
-	TTL    string `json:"ttl"` // of a 200; empty: the response's own
+	TTL    string `json:"ttl"`               // of a 200; empty: the response's own
+	TTLFor string `json:"ttl_for,omitempty"` // which responses get it, and why
 	Status int    `json:"status,omitempty"`
 	To     string `json:"location,omitempty"`
 	Cache  string `json:"cache,omitempty"`
@@ -24,7 +28,8 @@ type Explanation struct {
 
 // Explain explains the decision about the request for a URL. It counts against no limit.
 func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
-	host := strings.ToLower(u.Hostname())
+	authority := hostport.CanonicalHost(u.Host, u.Scheme)
+	host, _ := hostport.SplitHost(authority)
 	s := t.Find(host)
 	if s == nil {
 		return Explanation{}, fmt.Errorf("no site has the host %s; the edge answers 421", host)
@@ -47,13 +52,52 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 	if urls := s.Origins[e.Origin].URLs; len(urls) > 0 {
 		e.URL = strings.TrimSuffix(urls[0], "/") + target
 	}
+	if lines := q.Header["Accept-Encoding"]; len(lines) > 0 && cmp.Or(s.ClientEncoding, s.Defaults.ClientEncoding) != "as-sent" {
+		q.Header = q.Header.Clone()
+		q.Header["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(q.Header["Available-Dictionary"]) > 0)}
+	}
 	if d.Cache != "bypass" {
-		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, strings.ToLower(u.Host)), "\x00", " ")
+		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, authority), "\x00", " ")
 	}
 	if ttl, ok := d.TTL.Of(200); ok {
-		e.TTL = durationText(ttl)
+		e.TTL, e.TTLFor = durationText(ttl), d.ttlFor(&q)
 	}
 	return e, nil
+}
+
+// ttlFor says which responses get the ttl of a decision, and why. cachepolicy.Request decides so
+// about the responses themselves.
+func (d *Decision) ttlFor(q *Request) string {
+	const all, some = "every response, because ", "responses with public, a lifetime of their own or Vary: Cookie"
+	path, _, _ := strings.Cut(q.Target, "?")
+	types := cachepolicy.StaticTypes(path)
+	switch {
+	case d.Cache == "force":
+		return all + "cache is force"
+	case len(q.Header["Authorization"]) > 0 && !d.Authorized:
+		return "responses with public, because the request has Authorization"
+	case !d.leavesCookies(q):
+		return all + "the request has neither Cookie nor Authorization"
+	case d.AnyUser:
+		return all + "cookies is ignore"
+	case d.KeysCookies(q):
+		return all + "the key has every cookie of the request"
+	case types == nil:
+		return some + ", because the request has Cookie, and no media type belongs to the end of its path"
+	}
+	return some + ", or of a type that belongs to the end of the path (" + strings.Join(types, ", ") + "), because the request has Cookie"
+}
+
+// leavesCookies reports whether the request has a cookie that the decision does not strip.
+func (d *Decision) leavesCookies(q *Request) bool {
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if strings.Trim(pair, " \t") != "" && !d.Strips(pair) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Text returns the explanation for people.
@@ -82,6 +126,7 @@ func (e Explanation) Text() string {
 	line("cache", e.Cache)
 	line("key", e.Key)
 	line("ttl", cmp.Or(e.TTL, "as the response says"))
+	line("for", e.TTLFor)
 	return b.String()
 }
 
@@ -164,6 +209,26 @@ func (q *Request) sentCookies(pattern string) (pairs []string) {
 		}
 	}
 	return pairs
+}
+
+// KeysHeader reports whether a field is in the key.
+func (d *Decision) KeysHeader(name string) bool {
+	return slices.ContainsFunc(d.Key.Headers, func(key string) bool { return canonical(key) == name })
+}
+
+// KeysCookies reports whether all cookies of a request are in its key.
+func (d *Decision) KeysCookies(q *Request) bool {
+	if d.KeysHeader("Cookie") {
+		return true
+	}
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if !mayName(pair, d.Key.Cookies) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // mayName reports whether a cookie has one of the names, or has one behind a comma, which some

@@ -16,6 +16,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/glob"
 )
 
@@ -364,7 +365,7 @@ func (q *Request) Parent() cel.Activation { return nil }
 func hostOf(names config.Strings) func(string) bool {
 	patterns := make([]string, len(names))
 	for i, name := range names {
-		patterns[i] = config.CanonicalHost(name)
+		patterns[i] = hostport.CanonicalHost(name, "")
 	}
 	return func(host string) bool {
 		return slices.ContainsFunc(patterns, func(name string) bool {

@@ -28,17 +28,22 @@ type Request struct {
 	Unanswered bool
 	// Allow counts a request against a limit; nil: no limit is reached.
 	Allow func(l *Limit, key string) (ok bool, retryAfter time.Duration)
+	// Guess reports whether a password is that of an account, which compare finds out slowly. It
+	// may remember that, because an account whose hash changes is another one. Its error is the
+	// answer to a password that is not compared. nil: every password is compared at once.
+	Guess func(account, password string, compare func() bool) (right bool, err error)
 
 	path, rawQuery, rawPath string
 	query, cookies          []pair
 	queryRead, cookiesRead  bool
 	lines                   []string // of the field that was read last
 	fieldMap                fieldMap
-	unsure                  bool     // Fields can't tell what a rule needs
+	unsure                  bool // Fields can't tell what a rule needs
 	// The first value of each name, for expressions; nil: not made yet.
 	firstParameters, firstCookies, headers map[string]string
 	strict                                 url.Values // of strictParameters
 	malformed                              error
+	text                                   string              // the path for expressions
 	joined                                 map[string][]string // fields of several lines
 	country                                *string
 	geo                                    *Countries
@@ -155,22 +160,15 @@ func unhex(c byte) byte {
 type pair struct{ name, value string }
 
 // firsts returns the first value of each name, which it keeps in made.
-func firsts(pairs []pair, made *map[string]string) map[string]string {
+func (q *Request) firsts(pairs []pair, made *map[string]string) map[string]string {
 	if *made == nil {
+		q.pay(madeSteps * len(pairs))
 		*made = map[string]string{} // many may have one name, and CEL would look at all the room
 		for _, p := range slices.Backward(pairs) {
 			(*made)[p.name] = p.value
 		}
 	}
 	return *made
-}
-
-// firsts is the function of this name, with its steps.
-func (q *Request) firsts(pairs []pair, made *map[string]string) map[string]string {
-	if *made == nil {
-		q.pay(madeSteps * len(pairs))
-	}
-	return firsts(pairs, made)
 }
 
 // joinedLines returns the lines of a field joined, and each line.
@@ -277,7 +275,10 @@ func (q *Request) ResolveName(name string) (any, bool) {
 	case "request.host":
 		return q.Host, true
 	case "request.path":
-		return strings.ToValidUTF8(q.path, "\uFFFD"), true
+		if q.text == "" { // once, because an expression may need it in a loop
+			q.text = strings.ToValidUTF8(q.path, "\uFFFD")
+		}
+		return q.text, true
 	case "request.query":
 		return q.firsts(q.parameters(), &q.firstParameters), true
 	case "request.headers":

@@ -5,10 +5,12 @@ package access
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"maps"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +23,7 @@ import (
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/guesses"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -31,6 +34,9 @@ type Observer interface {
 	// TokenChecked counts the check of a token: whether the client sent one, whether it is valid,
 	// and the error of the check.
 	TokenChecked(given, valid bool, err error)
+	// PasswordChecked counts a password: whether it is right, and the error of guesses, if it was
+	// not compared.
+	PasswordChecked(right bool, err error)
 	// ListRead records that a list of addresses, allow or deny, was read, how many ranges are in
 	// use, and whether those are the ranges of its file.
 	ListRead(list string, ranges int, ok bool)
@@ -54,7 +60,8 @@ type Options struct {
 // requires one, and must be within the limit of its client or of its token's plan.
 type Admission struct {
 	Options
-	rates atomic.Pointer[rates]
+	rates     atomic.Pointer[rates]
+	passwords *passwords
 
 	clients Clients
 }
@@ -68,7 +75,7 @@ type rates struct {
 
 // NewAdmission returns an Admission whose windows are empty.
 func NewAdmission(o Options) *Admission {
-	a := &Admission{Options: o, clients: o.Rules.Clients()}
+	a := &Admission{Options: o, passwords: newPasswords(max(1, runtime.GOMAXPROCS(0)/2)), clients: o.Rules.Clients()}
 	a.rates.Store(&rates{})
 	a.Use(o.Rules.Limits)
 	return a
@@ -155,7 +162,7 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 	if x.Tier {
 		return Count{}, exchange.Own, nil // the edge behind this one has counted it
 	}
-	exempt := a.Lists.Of(x.Client) == Allowed
+	exempt := a.Exempt(x)
 	var l *license
 	var count Count
 	var o exchange.Outcome
@@ -177,8 +184,8 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 // Counts reports whether calls of a class are counted against a limit.
 func (a *Admission) Counts(class routes.Class) bool { return a.rates.Load().limits[class].own != nil }
 
-// AdmitFast decides about an eligible request at now. It is not ok where Admit has to decide. It does not
-// count a request over the limit, because Admit counts that again and returns the 429.
+// AdmitFast decides about an eligible request at now. It is not ok where Admit has to decide. It
+// does not count a request over the limit, because Admit counts that again and returns the 429.
 func (a *Admission) AdmitFast(q *eligible.Request, now time.Time, class routes.Class) (c Count, ok bool) {
 	if a.Rules.RequireToken && class.Licensed() {
 		return c, false
@@ -246,7 +253,7 @@ func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.T
 		patience = a.TokenTimeout
 	}
 	limited := false
-	l, err = tokens.verify(token, now, patience, func() error {
+	l, err = tokens.verify(token, now, a.guess(x, patience), func() error {
 		if exempt {
 			return nil
 		}
@@ -264,6 +271,8 @@ func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.T
 		return nil, Count{}, exchange.Own, nil // counted by its client's address
 	case limited:
 		return nil, c, exchange.Limited, err
+	case errors.Is(err, guesses.ErrClient):
+		return nil, Count{}, exchange.Limited, err
 	case err != nil:
 		return nil, Count{}, exchange.Failed, err
 	}
@@ -340,12 +349,17 @@ func (a *Admission) counted(class routes.Class, of limit, d ratelimit.Decision) 
 	return c, nil
 }
 
+// Exempt reports whether limits do not count a request.
+func (a *Admission) Exempt(x *exchange.Request) bool {
+	return x.Tier || a.Lists.Of(x.Client) == Allowed
+}
+
 // CountSite counts a request against the limit of a name that its site has. It returns the 429 if
 // the client is over it.
 func (a *Admission) CountSite(x *exchange.Request, name string, l interface {
 	Allow(client netip.Addr, now time.Time) ratelimit.Decision
 }, of ratelimit.Limit, now time.Time) (Count, error) {
-	if x.Tier || a.Lists.Of(x.Client) == Allowed {
+	if a.Exempt(x) {
 		return Count{}, nil
 	}
 	d := l.Allow(x.Client, now)

@@ -23,19 +23,19 @@ func (p *Path) findForwarded(m *hit, q *eligible.Request, h *host) bool {
 	if p.mayBeNamed(q) || s.IsHealthPath(path) || q.Cookie && p.bypasses(s, q) {
 		return false
 	}
-	scheme := "http"
+	scheme, name := "http", h.names[0]
 	if q.Secure {
-		scheme = "https"
+		scheme, name = "https", h.names[1]
 	}
 	var key []byte
 	if m.outcome != nil {
-		key = s.Rules.AppendKey(m.key[:0], &m.outcome.Decision, &m.rules, scheme, h.name)
+		key = s.Rules.AppendKey(m.key[:0], &m.outcome.Decision, &m.rules, scheme, name)
 	} else {
-		key = append(append(append(m.key[:0], scheme...), "://"...), h.name...)
+		key = append(append(append(m.key[:0], scheme...), "://"...), name...)
 		key = s.AppendKey(key, texts(q.Target))
 	}
 	m.target = parsedTarget{key: texts(key), route: routes.Forwarded}
-	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m.vary[:0], vary, q) }) {
+	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m.vary[:0], s, vary, q) }) {
 		return false
 	}
 	m.entry = m.view.Entry()
@@ -62,13 +62,20 @@ func (p *Path) bypasses(s *site, q *eligible.Request) bool {
 // variant returns the secondary key of a request for a response with this Vary (RFC 9111, section
 // 4.1). It does not know that of a field which origins do not get as the client has sent it, or
 // which has several lines.
-func (p *Path) variant(dst []byte, vary []string, q *eligible.Request) (string, bool) {
+func (p *Path) variant(dst []byte, s *site, vary []string, q *eligible.Request) (string, bool) {
 	for _, name := range vary {
 		value := q.Fields.Line(name, 0)
 		if !upstream.SentAsReceived(name) || value != nil && q.Fields.Line(name, 1) != nil {
 			return "", false
 		}
-		dst = cachepolicy.AppendVary(dst, name, p.normalised.of(name, value), value == nil)
+		if name == acceptEncoding && value != nil && !s.EncodingAsSent {
+			if q.Authorization || q.Fields.Line("Available-Dictionary", 0) != nil {
+				return "", false // a signature may cover the field, or a dictionary add codings
+			}
+			dst = cachepolicy.AppendVary(dst, name, p.encodings.of(name, value, normalEncoding), false)
+			continue
+		}
+		dst = cachepolicy.AppendVary(dst, name, p.normalised.of(name, value, asSent), value == nil)
 	}
 	return texts(dst), true
 }
@@ -78,7 +85,15 @@ type normalised [256]atomic.Pointer[normalForm]
 
 type normalForm struct{ name, value, normal string }
 
-func (n *normalised) of(name string, value []byte) string {
+const acceptEncoding = "Accept-Encoding"
+
+func asSent(value string) string { return value }
+
+// normalEncoding returns the Accept-Encoding that origins get in place of value.
+func normalEncoding(value string) string { return cachepolicy.NormalEncoding([]string{value}, false) }
+
+// of returns the normal form of a value, to which first was applied. Each table has one first.
+func (n *normalised) of(name string, value []byte, first func(string) string) string {
 	if value == nil {
 		return ""
 	}
@@ -86,7 +101,7 @@ func (n *normalised) of(name string, value []byte) string {
 	known := at.Load()
 	if known == nil || known.value != string(value) || known.name != name {
 		text := string(value)
-		known = &normalForm{name, text, cachepolicy.NormaliseVary(name, text)}
+		known = &normalForm{name, text, cachepolicy.NormaliseVary(name, first(text))}
 		at.Store(known)
 	}
 	return known.normal

@@ -14,7 +14,6 @@ package hit
 import (
 	"bytes"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +34,7 @@ import (
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/trace"
 )
@@ -81,6 +81,7 @@ type Path struct {
 	targets    parsedTargets
 	codings    codings
 	normalised normalised
+	encodings  normalised // of Accept-Encoding, as origins get it
 	blocks     respond.Blocks
 }
 
@@ -120,21 +121,17 @@ func (p *Path) Use(set *vhosts.Set) {
 // Sites returns the sites in use.
 func (p *Path) Sites() *vhosts.Set { return p.current.Load().set }
 
-// RememberHost records that requests with a Host are for a site of set. name is the host in the
-// form that cache keys have.
-func (p *Path) RememberHost(set *vhosts.Set, text []byte, name string, of *vhosts.Site, mounted bool) {
+// RememberHost records that requests with a Host, which is valid, are for a site of set.
+func (p *Path) RememberHost(set *vhosts.Set, text []byte, of *vhosts.Site, mounted bool) {
 	current := p.current.Load()
-	if s := current.sites[of]; current.set == set && s != nil {
-		current.hosts.add(host{string(text), name, withoutPort(name), s, mounted})
+	s := current.sites[of]
+	if known := current.hosts.of(text); current.set != set || s == nil || known != nil && known.site == s && known.mounted == mounted {
+		return
 	}
-}
-
-// withoutPort returns a host without its port. An IPv6 address keeps its brackets.
-func withoutPort(name string) string {
-	if at := strings.LastIndexByte(name, ':'); at >= 0 && !strings.HasSuffix(name, "]") {
-		return name[:at]
-	}
-	return name
+	h := host{text: string(text), site: s, mounted: mounted}
+	h.names = [2]string{hostport.CanonicalHost(h.text, "http"), hostport.CanonicalHost(h.text, "https")}
+	h.bare, _ = hostport.SplitHost(h.names[0])
+	current.hosts.add(h)
 }
 
 // Knows reports whether requests with a Host are for a site with icons.

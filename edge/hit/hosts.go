@@ -12,9 +12,10 @@ type hosts [1 << 10]atomic.Pointer[host]
 
 // A host is a Host field, and what the edge knows of it.
 type host struct {
-	text    string // as the client spells it
-	name    string // in the form that cache keys have
-	bare    string // name without the port
+	text string // as the client spells it
+	// names are the form that cache keys have, without TLS and with it.
+	names   [2]string
+	bare    string // without the port
 	site    *site
 	mounted bool // it is a mount of Iconify's API
 }

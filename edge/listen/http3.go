@@ -146,6 +146,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, upload *upload) {
 	ctx := NewContext(q)
 	x := NewExchange(ctx, q, s.protocol)
+	x.Conn = exchange.Stream{Ended: r.Context().Done()}
 	x.Interims.Send = func(i exchange.Interim) { sendInterim(w, i) }
 	if upload != nil {
 		x.Interims.Send = func(i exchange.Interim) { upload.interim(w, i) }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"errors"
 	"net/http"
 	"runtime"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/internal/guesses"
 )
 
 // Metrics holds all metrics of an edge. Labels take only values from our own constants, except the
@@ -32,8 +34,9 @@ type Metrics struct {
 	names        prometheus.Gauge
 	release      releases
 	checks       [tokenResults]prometheus.Counter
-	Handshakes   [2]prometheus.Counter // TLS handshakes: failed, ok
-	CertsRead    prometheus.Gauge      // 1 if the last reading of the certificates succeeded
+	passwords    map[string]prometheus.Counter // by result
+	Handshakes   [2]prometheus.Counter         // TLS handshakes: failed, ok
+	CertsRead    prometheus.Gauge              // 1 if the last reading of the certificates succeeded
 	certs        certificates
 	listsRead    map[string]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
 	ranges       map[string]prometheus.Gauge // by list
@@ -67,6 +70,7 @@ func NewMetrics(version string) *Metrics {
 	for result, name := range tokenResultNames {
 		m.checks[result] = checks.WithLabelValues(name)
 	}
+	m.ofPasswords()
 	m.gauges("build_info", "Always 1, by version of the program and of Go.", "version", "go").WithLabelValues(version, runtime.Version()).Set(1)
 	return m
 }
@@ -148,6 +152,33 @@ func (m *Metrics) TokenChecked(given, valid bool, err error) {
 	m.checks[result].Inc()
 }
 
+// ofPasswords adds the metric of passwords that clients send.
+func (m *Metrics) ofPasswords() {
+	checks := m.counters("password_checks_total", "Passwords of requests, by result: right, wrong, or without a verdict: client (too many of this client were waiting), full (of all clients), late (it waited too long), gone (its client left before).", "result")
+	m.passwords = map[string]prometheus.Counter{}
+	for _, result := range []string{"right", "wrong", "client", "full", "late", "gone"} {
+		m.passwords[result] = checks.WithLabelValues(result)
+	}
+}
+
+// PasswordChecked counts a password that a client sent.
+func (m *Metrics) PasswordChecked(right bool, err error) {
+	result := "wrong"
+	switch {
+	case right:
+		result = "right"
+	case errors.Is(err, guesses.ErrClient):
+		result = "client"
+	case errors.Is(err, guesses.ErrFull):
+		result = "full"
+	case errors.Is(err, guesses.ErrLate):
+		result = "late"
+	case errors.Is(err, guesses.ErrGone):
+		result = "gone"
+	}
+	m.passwords[result].Inc()
+}
+
 // ListRead records whether reading a list succeeded, and the number of ranges in use.
 func (m *Metrics) ListRead(n string, ranges int, ok bool) {
 	m.listsRead[n].Set(float64(index(ok)))
@@ -222,8 +253,18 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 
 // RulesStopped counts a request of a site of the configuration file whose rules cost too much.
 func (m *Metrics) RulesStopped(site string, refused bool) {
-	m.rulesStopped.WithLabelValues(site, [...]string{"passed", "refused"}[index(refused)]).Inc()
+	m.rulesStopped.WithLabelValues(site, stopResults[index(refused)]).Inc()
 }
+
+// SiteUsed makes the counters of a site of the configuration file begin with zero.
+func (m *Metrics) SiteUsed(site string) {
+	for _, result := range stopResults {
+		m.rulesStopped.WithLabelValues(site, result)
+	}
+}
+
+// stopResults are what happens with a request whose rules were stopped.
+var stopResults = [...]string{"passed", "refused"}
 
 // SiteAnswered counts a response of the pipeline for a site of the configuration file, whose name
 // bounds the label.

@@ -14,6 +14,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/internal/guesses"
 	"github.com/iconedge/iconedge/trace"
 )
 
@@ -145,6 +146,7 @@ type ServiceStats struct {
 	LimitClients int   // windows of limits in memory
 	TierRequests int64 // requests of edges behind this one
 	TokenInUse   bool  // the admin token in use is that of its file
+	Passwords    guesses.Stats
 }
 
 // WatchService adds the metrics of the edge as a whole.
@@ -154,6 +156,8 @@ func (m *Metrics) WatchService(read func() ServiceStats) {
 		gauge("ready", "1 while the edge is ready, else 0.", func(e s) float64 { return float64(index(e.Ready)) }),
 		gauge("waiting", "Requests that wait for the origin.", func(e s) float64 { return float64(e.Waiting) }),
 		counter("shed_total", "Requests that were refused because too many waited for the origin.", func(e s) float64 { return float64(e.Shed) }),
+		gauge("password_checks_waiting", "Passwords that wait for their comparison with a hash.", func(e s) float64 { return float64(e.Passwords.Waiting) }),
+		counter("password_comparisons_total", "Passwords that were compared with a hash, which takes a core of the processor for tens of milliseconds.", func(e s) float64 { return float64(e.Passwords.Begun) }),
 		gauge("limit_clients", "Clients with a window in memory, counted once for each limit that they have used.", func(e s) float64 { return float64(e.LimitClients) }),
 		counter("tier_requests_total", "Requests of edges behind this one, which authenticated with the secret between tiers or with a certificate.", func(e s) float64 { return float64(e.TierRequests) }),
 		gauge("admin_token_last_reload_successful", "1 while the admin token in use is that of its file, or none is configured; 0 while the file can't be used and the previous token stays valid.",

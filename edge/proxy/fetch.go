@@ -30,7 +30,8 @@ const (
 	// response is sent while it arrives.
 	MaxWhole = 256 << 10
 	// defaultHold is short, because a page that the origin streams must begin at once.
-	defaultHold = 10 * time.Millisecond
+	defaultHold       = 10 * time.Millisecond
+	defaultHesitation = 500 * time.Millisecond
 )
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
@@ -40,7 +41,7 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
 	u := q.upstream(stale)
 	if stale != nil {
-		// A request that no stored response could answer may bypass a shield whose origin has failed.
+		// Without a response to serve instead, it may bypass a shield whose own origin has failed.
 		u.TryNextGroup = !mayServeStale(stale, h.Options.Clock.Now())
 	}
 	u.TakesKnown = q.own && stale == nil && q.ruled == nil && hit.IsPlainIcon(q.key)

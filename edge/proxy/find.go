@@ -158,10 +158,6 @@ func (x *finding) retry(now time.Time) state {
 	return stateLookup
 }
 
-// hesitation is the time after which a request that has a stale response considers the origin
-// failing.
-const hesitation = 500 * time.Millisecond
-
 // waits returns the time that a request waits for a fetch. A request that may use a stale response
 // when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
 // response of the fetch is stored for later requests.
@@ -173,7 +169,7 @@ func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *collapse.F
 	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
 		return wait
 	}
-	return min(wait, hesitation-f.Age(r.now))
+	return min(wait, h.Options.Bounds.Hesitation-f.Age(r.now))
 }
 
 // notStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).
@@ -236,11 +232,15 @@ func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, 
 }
 
 // collapseKey returns the key under which requests for the same response collapse. Requests for
-// variants that are known to differ do not wait for each other.
+// variants that are known to differ do not wait for each other, nor do those with fields of scripts
+// for those without.
 func (q *fetchRequest) collapseKey(s lookupResult, w waiter) string {
 	key := q.key
 	if variant := cmp.Or(s.variant, w.variant); variant != "" {
 		key += "\x00" + variant
+	}
+	if len(q.policy.Scripted) > 0 {
+		key += "\x00" + strings.Join(q.policy.Scripted, ",")
 	}
 	if w.collapses == withAnonymous {
 		key += "\x00anonymous"

@@ -9,6 +9,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -19,7 +20,7 @@ func (h *Proxy) redirectToTLS(r *request) bool {
 	if h.Options.Redirect == "" || r.public.Scheme == "https" || r.isHealthCheck() || isPreflight(r.ctx) {
 		return false
 	}
-	host, _ := SplitHost(r.public.Host)
+	host, _ := hostport.SplitHost(r.public.Host)
 	if host == "" {
 		return false
 	}

@@ -39,17 +39,19 @@ import (
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
 )
 
 // Options configures a handler. All components are required; Redirect and AltSvc may be empty.
 type Options struct {
-	Sites       *vhosts.Set   // decide about requests, by their hosts
-	CacheBytes  int64         // limit of the cache in memory
-	WaitTimeout time.Duration // how long a request waits for a collapsed fetch
-	Bounds      Bounds        // of forwarded requests
-	Redirect    string        // format of the https URL to redirect to; empty: no redirect
-	AltSvc      string        // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+	Sites       *vhosts.Set     // decide about requests, by their hosts
+	CacheBytes  int64           // limit of the cache in memory
+	Ports       map[string]bool // of the public listeners, and the default ports of HTTP
+	WaitTimeout time.Duration   // how long a request waits for a collapsed fetch
+	Bounds      Bounds          // of forwarded requests
+	Redirect    string          // format of the https URL to redirect to; empty: no redirect
+	AltSvc      string          // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 
 	// Purge purges an address for a client with these Authorization lines; nil: the public listener
 	// takes no PURGE.
@@ -106,6 +108,9 @@ type current struct {
 // Use makes the sites of set those of all requests from now on.
 func (h *Proxy) Use(set *vhosts.Set) {
 	h.current.Store(&current{set, routes.New(h.answer, h.serveUnknown, set.Icons != nil && set.Icons.Iconify)})
+	for _, name := range set.Names() {
+		h.Options.Metrics.SiteUsed(name)
+	}
 	h.hits.Use(set)
 }
 
@@ -188,15 +193,15 @@ func (h *Proxy) newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *reque
 	sites := h.current.Load()
 	site := sites.Only()
 	if site == nil {
-		site, _ = sites.Find(hostName(ctx.Host()))
+		site, _ = sites.Find(hostName(string(ctx.Host())))
 	}
 	return &request{Request: x, ctx: ctx, site: site, now: h.Options.Clock.At(x.Arrived)}
 }
 
-// hostName returns a Host without its port.
-func hostName(host []byte) string {
-	name, _ := SplitHost(string(host))
-	return name
+// hostName returns the name in a Host, in canonical form.
+func hostName(host string) string {
+	name, _ := hostport.SplitHost(host)
+	return hostport.CanonicalName(name)
 }
 
 // ServeRequest answers one request. It refuses malformed requests, finds the client, checks the
@@ -221,10 +226,11 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	if x.Tier = h.Options.Tiers.Prove(r.Request); x.Tier {
 		x.Conn.Exempt()
 	}
-	r.public = h.Options.Clients.Forwarded(x, string(ctx.Host()), ValidHost)
+	r.public = h.Options.Clients.Forwarded(x, string(ctx.Host()), hostport.ValidHost)
+	r.public.Host = hostport.CanonicalHost(r.public.Host, r.public.Scheme)
 	own := r.site // by the request's own host
 	if sites.Only() == nil && !strings.EqualFold(r.public.Host, string(ctx.Host())) {
-		if site, ok := sites.Find(hostName([]byte(r.public.Host))); ok {
+		if site, ok := sites.Find(hostName(r.public.Host)); ok {
 			r.site = site // a trusted proxy names another host
 		}
 	}
@@ -241,10 +247,10 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	r.mounted = r.site.Icons && r.site.IsMount(string(ctx.Host()))
+	r.mounted = r.site.Icons && r.site.IsMount(hostName(string(ctx.Host())))
 	// HTTP/1.1 forbids an empty host, HTTP/1.0 does not.
-	if host := ctx.Host(); len(host) > 0 && own == r.site {
-		h.hits.RememberHost(sites.Set, host, strings.ToLower(string(host)), own, r.mounted)
+	if host := ctx.Host(); len(host) > 0 && own == r.site && r.public.Host == hostport.CanonicalHost(string(host), x.Scheme()) && (own.Icons || h.refusePort(r) == nil) {
+		h.hits.RememberHost(sites.Set, host, own, r.mounted)
 	}
 	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:

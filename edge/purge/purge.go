@@ -20,6 +20,7 @@ import (
 	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -188,7 +189,7 @@ func parseAddress(s string) (address, error) {
 	if err != nil || u.Host == "" || u.Scheme == "" {
 		return address{}, errors.New("neither a path nor a URL")
 	}
-	return address{strings.ToLower(u.Scheme), u.Host, u.RequestURI()}, nil
+	return address{u.Scheme, hostport.CanonicalHost(u.Host, u.Scheme), u.RequestURI()}, nil
 }
 
 // name returns the host without its port.

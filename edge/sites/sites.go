@@ -19,28 +19,24 @@ type Site struct {
 	// Icons means that the edge has paths of its own: icon routes, the API, and a
 	// health check. Responses of the edge itself then have the fields that pages of other sites
 	// need to read them.
-	Icons        bool
-	Pages        bool               // the edge serves the pages of the site
-	Iconify      bool               // the edge answers the addresses of Iconify's API
-	HealthPath   string             // the path of the public health check; empty: none
-	Compress     bool               // clients get stored text of forwarded paths in content codings
-	Policy       cachepolicy.Policy // the cache policy of forwarded requests
-	PassedFields map[string]bool    // request fields that the edge lets through to the origin
+	Icons      bool
+	Pages      bool   // the edge serves the pages of the site
+	Iconify    bool   // the edge answers the addresses of Iconify's API
+	HealthPath string // the path of the public health check; empty: none
+	Compress   bool   // clients get stored text of forwarded paths in content codings
+	// EncodingAsSent: origins and cache keys get Accept-Encoding as clients send it.
+	EncodingAsSent bool
+	Policy         cachepolicy.Policy // the cache policy of forwarded requests
+	PassedFields   map[string]bool    // request fields that the edge lets through to the origin
 
 	mounts    []string    // hosts whose root is the mount of Iconify's API, in lower case
 	ignored   *glob.Names // query parameters that are no part of the cache key; nil: none
 	bypassing *glob.Names // cookies whose requests bypass the cache; nil: none
 }
 
-// IsMount reports whether the root of a host is the mount of Iconify's API. host may have a port.
+// IsMount reports whether the root of a host is the mount of Iconify's API. The host has no port.
 func (s *Site) IsMount(host string) bool {
-	if len(s.mounts) == 0 {
-		return false
-	}
-	if name, _, ok := strings.Cut(host, ":"); ok {
-		host = name
-	}
-	return slices.Contains(s.mounts, strings.ToLower(host))
+	return len(s.mounts) > 0 && slices.Contains(s.mounts, strings.ToLower(host))
 }
 
 // IsHealthPath reports whether a path is that of the public health check.

@@ -1,6 +1,7 @@
 package vhosts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -195,7 +196,7 @@ func first(all ...config.Strings) []string {
 func merged(r *rules.Site) (sites.Settings, cachepolicy.Policy, map[string]bool) {
 	d := r.Defaults
 	s := sites.Settings{Pages: toSwitch(r.Pages, d.Pages), Iconify: toSwitch(r.Iconify, d.Iconify), IconifyHosts: first(r.IconifyHost, d.IconifyHost),
-		HealthPath: r.HealthPath, BypassCookies: first(r.BypassCookie, d.BypassCookie)}
+		HealthPath: r.HealthPath, ClientEncoding: sites.Encoding(cmp.Or(r.ClientEncoding, d.ClientEncoding)), BypassCookies: first(r.BypassCookie, d.BypassCookie)}
 	if s.HealthPath == "" {
 		s.HealthPath = d.HealthPath
 	}

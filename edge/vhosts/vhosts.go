@@ -17,6 +17,7 @@ import (
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // A Site is a virtual host.
@@ -73,16 +74,21 @@ type Set struct {
 	Limits access.Limits // of the edge's own paths
 	table  *rules.Table
 	by     map[*rules.Site]*Site
-	one    *Site    // of flags; nil: the sites are those of table
-	hosts  []string // of one; none: any
-	none   *Site    // for requests whose host has no site
+	one    *Site               // of flags; nil: the sites are those of table
+	hosts  map[string][]string // names of one, with the ports listed for each; none: any
+	none   *Site               // for requests whose host has no site
 	hash   string
 	text   []byte
 }
 
-// Single returns the Set of one site, which answers for hosts, or if there are none, for any.
+// Single returns the Set of one site, which answers for hosts, NAME or NAME:PORT, or if there are
+// none, for any.
 func Single(s *Site, hosts []string) *Set {
-	set := &Set{one: s, hosts: hosts}
+	set := &Set{one: s, hosts: map[string][]string{}}
+	for _, host := range hosts {
+		name, port := hostport.SplitHost(hostport.CanonicalHost(host, ""))
+		set.hosts[name] = append(set.hosts[name], port)
+	}
 	if s.Site.Icons {
 		set.Icons = s
 	}
@@ -93,12 +99,22 @@ func Single(s *Site, hosts []string) *Set {
 // the host, and the site is one without any paths.
 func (s *Set) Find(host string) (site *Site, ok bool) {
 	if s.one != nil {
-		return s.one, len(s.hosts) == 0 || slices.ContainsFunc(s.hosts, func(known string) bool { return strings.EqualFold(known, host) })
+		_, known := s.hosts[strings.ToLower(host)]
+		return s.one, known || len(s.hosts) == 0
 	}
 	if r := s.table.Find(host); r != nil {
 		return s.by[r], true
 	}
 	return s.none, false
+}
+
+// TakesPort reports whether the operator lets requests for a host have a port: the port is listed
+// with the host, or the host is served because every host is. Both are in canonical form.
+func (s *Set) TakesPort(host, port string) bool {
+	if s.one != nil {
+		return len(s.hosts) == 0 || slices.Contains(s.hosts[host], port)
+	}
+	return s.table.TakesPort(host, port)
 }
 
 // Only returns the one site of flags; nil: the sites are those of a file.
@@ -113,6 +129,16 @@ func (s *Set) All() (all []*Site) {
 		all = append(all, s.by[r])
 	}
 	return all
+}
+
+// Names returns the names of the sites of a file.
+func (s *Set) Names() (names []string) {
+	if s.table != nil {
+		for _, r := range s.table.Sites {
+			names = append(names, r.Name)
+		}
+	}
+	return names
 }
 
 // SHA256 returns the hash of the file; empty: there is none.

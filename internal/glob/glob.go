@@ -1,4 +1,5 @@
-// Package glob matches texts by globs in time that is linear in the text, and without allocation.
+// Package glob matches texts by globs in time that is linear in the text. A match allocates nothing,
+// captures do.
 //
 // A * stands for any text without a slash, and two or more for any text. A glob matches the whole
 // of a text. Each asterisk takes as little as it can, from left to right: what a matcher finds that
@@ -6,10 +7,10 @@
 //
 // # Why one pass is enough
 //
-// Asterisks that match slashes cut a glob into runs, which have only single asterisks inside. What
-// follows a run begins with an asterisk that matches anything, so a run that ends earlier leaves at
-// least as much to the rest: it suffices to find the first end of each run. A run has one of two
-// forms of literal after a single asterisk:
+// Asterisks that match slashes cut a glob into runs, which have only single asterisks inside. The
+// asterisk behind a run matches anything, so a run that ends earlier leaves at least as much to the
+// rest of the glob: it suffices to find the first end of each run. Inside of a run, a
+// literal behind an asterisk is one of two:
 //
 //   - one with a slash. The asterisk stops at the next slash of the text, so the literal has one
 //     possible place.
@@ -116,8 +117,8 @@ type search struct {
 	clear, slash int
 }
 
-// placeSteps are the steps for a literal at one place; bytesPerStep are passed over in a step, while
-// a byte is looked for.
+// placeSteps are the steps for a literal at one place. A search for a byte passes over bytesPerStep
+// in a step.
 const (
 	placeSteps   = 20
 	bytesPerStep = 8
@@ -177,8 +178,8 @@ func (m *search) nextSlash(at int) int {
 	return m.slash
 }
 
-// index returns the first place of a literal in s between two places; -1: none. It counts the places
-// where the probe is, on which the time of strings.Index depends as well.
+// index returns the first place of a literal in s between two places; -1: none. It counts the
+// places of the probe, on which the time of strings.Index depends as well.
 func index(s string, l *literal, from, to int, left *Budget) int {
 	probe := l.text[l.probe]
 	for to -= len(l.text) - 1; from < to && *left >= 0; from++ {

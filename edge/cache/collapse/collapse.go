@@ -172,8 +172,8 @@ func (s *fetchShard) sweep(now time.Time) {
 	})
 }
 
-// New returns a table without fetches, whose failures expire by a clock. The result of a fetch is checked against the
-// invalidations.
+// New returns a table without fetches, whose failures expire by a clock. The result of a fetch is
+// checked against the invalidations.
 func New(seeds *hashes.Seeds, m *invalidation.Table, now clock.Clock) *Fetches {
 	f := &Fetches{seed: maphash.MakeSeed(), seeds: seeds, invalidations: m, clock: now}
 	for i := range f.shards {
