@@ -57,9 +57,13 @@ var rooms = map[string]string{
 	// Never origin: edge and origin meet only over HTTP.
 	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/clock edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
-	// The pipeline and its fast path.
-	"edge/proxy": "internal/units cachepolicy hostport icon problem tier trace edge/access edge/bodies edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
-		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config config/rules edge/vhosts",
+	// The pipeline.
+	"edge/proxy": "internal/units cachepolicy hostport icon problem tier trace edge/access edge/bodies edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/hit edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
+		"edge/recent edge/repeated edge/respond edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config config/rules edge/vhosts",
+	// Hits, on the event loops and for all sites.
+	"edge/hit": "cachepolicy config/rules hostport icon trace edge/access edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/observe edge/pieces edge/recent edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	// The head of a response, for hits and for the pipeline.
+	"edge/respond": "cachepolicy config icon edge/access edge/cache edge/exchange edge/h2 edge/ratelimit github.com/valyala/fasthttp",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
 	"edge/cache":              "cachepolicy edge/clock github.com/dgraph-io/ristretto/v2",
