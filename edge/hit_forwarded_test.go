@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // pagesOfApplication are responses of an application in all forms that decide about a hit.
@@ -72,6 +74,8 @@ var choicesOfFields = map[string][]string{
 	"X-Requested-With":  {"XMLHttpRequest"},
 	"X-Forwarded-Proto": {"https"},
 	"X-Forwarded-For":   {"203.0.113.9"},
+	"X-Forwarded-Host":  {"a", "A", "b"},
+	"Forwarded":         {"for=203.0.113.9;proto=https;host=a", "for=203.0.113.7", "proto=http"},
 	"Cache-Control":     {"no-cache", "only-if-cached", "max-age=0", "no-transform", "no-store"},
 	"Pragma":            {"no-cache"},
 	"Range":             {"bytes=0-3", "bytes=2-", "bytes=-2", "bytes=9999999-", "bytes=0-1,3-4", "lines=1"},
@@ -91,6 +95,10 @@ func TestForwardedHitEqualsPipeline(t *testing.T) {
 		"limits, no cookies, no tracking": func(c *Config) {
 			must(t, c.Limits.Set("forwarded=1000000/1s"))
 			c.BypassCookies, c.IgnoreQuery, c.StoreCookies = []string{"session"}, []string{"utm_*"}, true
+		},
+		"behind a proxy": func(c *Config) {
+			must(t, repeated.Flag(&c.TrustedProxies, hostport.ParsePrefix).Set("127.0.0.1"))
+			must(t, c.Limits.Set("forwarded=1000000/1h"))
 		},
 		"strict": func(c *Config) { c.ClientRevalidation = true },
 	} {

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/clock"
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
@@ -62,8 +61,6 @@ type Admission struct {
 	Options
 	rates     atomic.Pointer[rates]
 	passwords *passwords
-
-	clients Clients
 }
 
 // rates are the limits in use. They never change; Use replaces them.
@@ -75,7 +72,7 @@ type rates struct {
 
 // NewAdmission returns an Admission whose windows are empty.
 func NewAdmission(o Options) *Admission {
-	a := &Admission{Options: o, passwords: newPasswords(max(1, runtime.GOMAXPROCS(0)/2)), clients: o.Rules.Clients()}
+	a := &Admission{Options: o, passwords: newPasswords(max(1, runtime.GOMAXPROCS(0)/2))}
 	a.rates.Store(&rates{})
 	a.Use(o.Rules.Limits)
 	return a
@@ -186,15 +183,12 @@ func (a *Admission) Counts(class routes.Class) bool { return a.rates.Load().limi
 
 // AdmitFast decides about an eligible request at now. It is not ok where Admit has to decide. It
 // does not count a request over the limit, because Admit counts that again and returns the 429.
-func (a *Admission) AdmitFast(q *eligible.Request, now time.Time, class routes.Class) (c Count, ok bool) {
+func (a *Admission) AdmitFast(client netip.Addr, now time.Time, class routes.Class) (c Count, ok bool) {
 	if a.Rules.RequireToken && class.Licensed() {
 		return c, false
 	}
 	l := a.rates.Load().limits[class]
-	if (l.own != nil || a.Lists != nil) && q.Forwarded && len(a.clients.Trusted) > 0 {
-		return c, false // the forwarding fields name the client
-	}
-	switch a.Lists.Of(q.Client) {
+	switch a.Lists.Of(client) {
 	case Denied:
 		return c, false
 	case Allowed:
@@ -206,24 +200,21 @@ func (a *Admission) AdmitFast(q *eligible.Request, now time.Time, class routes.C
 	if a.Share != nil {
 		return c, false // the limit is in Redis, and the fast path must not block
 	}
-	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(q.Client, now)}); c.Decision.OK {
+	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(client, now)}); c.Decision.OK {
 		a.Observer.Counted(class, true)
 	}
 	return c, c.Decision.OK
 }
 
 // AdmitFastSite is AdmitFast for the limit of a name that a site has.
-func (a *Admission) AdmitFastSite(q *eligible.Request, now time.Time, name string, l *ratelimit.Limiter) bool {
-	if q.Forwarded && len(a.clients.Trusted) > 0 {
-		return false // the forwarding fields name the client
-	}
-	switch a.Lists.Of(q.Client) {
+func (a *Admission) AdmitFastSite(client netip.Addr, now time.Time, name string, l *ratelimit.Limiter) bool {
+	switch a.Lists.Of(client) {
 	case Denied:
 		return false
 	case Allowed:
 		return true
 	}
-	ok := l.Allow(q.Client, now).OK
+	ok := l.Allow(client, now).OK
 	if class := routes.ClassNamed(name); ok && class != routes.ClassNone {
 		a.Observer.Counted(class, true)
 	}

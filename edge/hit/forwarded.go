@@ -20,12 +20,12 @@ import (
 func (p *Path) findForwarded(m *hit, q *eligible.Request, h *host) bool {
 	s := h.site
 	path, _, _ := strings.Cut(texts(q.Target), "?")
-	if p.mayBeNamed(q) || s.IsHealthPath(path) || q.Cookie && p.bypasses(s, q) {
+	if s.IsHealthPath(path) || q.Cookie && p.bypasses(s, q) {
 		return false
 	}
-	scheme, name := "http", h.names[0]
-	if q.Secure {
-		scheme, name = "https", h.names[1]
+	scheme, name := "http", h.name(m.secure)
+	if m.secure {
+		scheme = "https"
 	}
 	var key []byte
 	if m.outcome != nil {

@@ -12,8 +12,8 @@
 package hit
 
 import (
-	"bytes"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -161,10 +161,13 @@ type hit struct {
 
 // A found is the part of a hit that each request sets.
 type found struct {
-	view   cache.View
-	entry  *cache.Entry // of a forwarded path; nil: the head of the view is prebuilt
-	site   *site
-	now    time.Time // by the Clock
+	view  cache.View
+	entry *cache.Entry // of a forwarded path; nil: the head of the view is prebuilt
+	site  *site
+	now   time.Time // by the Clock
+	// client and secure are those of the connection, or as a trusted proxy names them.
+	client netip.Addr
+	secure bool
 	target parsedTarget
 	hex    [len("#rrggbb")]byte // the colour, if parsedTarget has read it; 0: that of target
 	age    time.Duration
@@ -208,10 +211,10 @@ func (p *Path) find(m *hit, q *eligible.Request) (ok bool) {
 		return false
 	}
 	m.site, m.now = h.site, p.Clock.At(q.Now)
-	if h.site.Rules != nil && (p.mayBeNamed(q) || !m.decide(q, h)) {
+	if m.client, m.secure, ok = p.identify(q, h); !ok || h.site.Rules != nil && !m.decide(q, h) {
 		return false
 	}
-	if !p.findEntry(m, q, current.set, h) && !(m.stale && p.isRevalidated(m, q) && p.findEntry(m, q, current.set, h)) {
+	if !p.findEntry(m, q, h) && !(m.stale && p.isRevalidated(m, q) && p.findEntry(m, q, h)) {
 		return false
 	}
 	if p.Reports.Tracer == nil || !p.sampleTrace(q) {
@@ -225,9 +228,9 @@ func (p *Path) find(m *hit, q *eligible.Request) (ok bool) {
 }
 
 // findEntry finds the response to a request for a site.
-func (p *Path) findEntry(m *hit, q *eligible.Request, set *vhosts.Set, h *host) bool {
+func (p *Path) findEntry(m *hit, q *eligible.Request, h *host) bool {
 	if h.site.Icons {
-		return p.findOwn(m, q, set)
+		return p.findOwn(m, q)
 	}
 	return p.findForwarded(m, q, h)
 }
@@ -249,9 +252,16 @@ func (p *Path) isRevalidated(m *hit, q *eligible.Request) bool {
 // WithCredentials ends the key of the failures and hit-for-pass markers of requests with credentials.
 const WithCredentials = "\x00credentials"
 
-// mayBeNamed reports whether a trusted proxy may name the client of a request, or another address.
-func (p *Path) mayBeNamed(q *eligible.Request) bool {
-	return (q.Forwarded || q.ForwardedHost || q.ForwardedProto) && p.Clients.Trusts(q.Client)
+// identify finds the client and the scheme of a request, which a trusted proxy may name. It reports
+// false if the proxy names another host.
+func (p *Path) identify(q *eligible.Request, h *host) (client netip.Addr, secure, ok bool) {
+	if !(q.Forwarded || q.ForwardedHost || q.ForwardedProto) || !p.Clients.Trusts(q.Client) {
+		return q.Client, q.Secure, true
+	}
+	x := exchange.Request{Peer: q.Client, Secure: q.Secure, Lines: q.Lines}
+	public := p.Clients.Forwarded(&x, h.text, hostport.ValidHost)
+	secure = public.Scheme == "https"
+	return p.Clients.OfEligible(q), secure, hostport.CanonicalHost(public.Host, public.Scheme) == h.name(secure)
 }
 
 // decide finds the outcome of the rules of a site. It reports false if the pipeline has to decide,
@@ -259,7 +269,7 @@ func (p *Path) mayBeNamed(q *eligible.Request) bool {
 func (m *hit) decide(q *eligible.Request, h *host) bool {
 	r := &m.rules
 	r.Reset()
-	r.Method, r.Host, r.Target, r.TLS, r.Client, r.Fields, r.Now = http.MethodGet, h.bare, texts(q.Target), q.Secure, q.Client, q.Fields, m.now
+	r.Method, r.Host, r.Target, r.TLS, r.Client, r.Fields, r.Now = http.MethodGet, h.bare, texts(q.Target), m.secure, m.client, q.Fields, m.now
 	if q.Head {
 		r.Method = http.MethodHead
 	}
@@ -283,36 +293,16 @@ func (p *Path) admit(m *hit, q *eligible.Request) (ok bool) {
 		of, name = forwarded, routes.ClassForwarded.String()
 	}
 	if of.Own == nil {
-		m.count, ok = p.Admission.AdmitFast(q, m.now, class)
+		m.count, ok = p.Admission.AdmitFast(m.client, m.now, class)
 		return ok
 	}
-	return of.Window == vhosts.Window(of.Own) && !p.Admission.Counts(class) && p.Admission.AdmitFastSite(q, m.now, name, of.Own)
+	return of.Window == vhosts.Window(of.Own) && !p.Admission.Counts(class) && p.Admission.AdmitFastSite(m.client, m.now, name, of.Own)
 }
 
 // spares reports whether no rule of a site and no limit besides that of a class can concern a
 // target.
 func (s *site) spares(target []byte) bool {
 	return s.Plain() && s.Spares(texts(target))
-}
-
-// namesOtherHost reports whether a trusted proxy may name another host than the request itself, and
-// with it another site.
-func (p *Path) namesOtherHost(set *vhosts.Set, q *eligible.Request) bool {
-	if !q.ForwardedHost || set.Only() != nil || !p.Clients.Trusts(q.Client) {
-		return false
-	}
-	if q.Fields.Line("forwarded", 0) != nil {
-		return true
-	}
-	for i := 0; ; i++ {
-		name := q.Fields.Line("x-forwarded-host", i)
-		if name == nil {
-			return false
-		}
-		if !bytes.EqualFold(name, q.Host) {
-			return true
-		}
-	}
 }
 
 // sampleTrace decides whether to trace a request. The pipeline answers a traced one.

@@ -29,6 +29,14 @@ func (k *hosts) of(text []byte) *host {
 	return known
 }
 
+// name returns the host in the form that cache keys have.
+func (h *host) name(secure bool) string {
+	if secure {
+		return h.names[1]
+	}
+	return h.names[0]
+}
+
 func (k *hosts) add(h host) {
 	at := recent.Slot(k[:], []byte(h.text))
 	if known := at.Load(); known == nil || *known != h {

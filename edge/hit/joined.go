@@ -38,7 +38,11 @@ func (p *Path) findJoined(j *joined, q *eligible.Request, parsed bool) (ok bool)
 		return false
 	}
 	h := current.hosts.of(q.Host)
-	if h == nil || !h.site.Icons || !h.site.Iconify || p.Library.Known() == "" || p.namesOtherHost(current.set, q) || !h.site.spares(q.Target) {
+	if h == nil || !h.site.Icons || !h.site.Iconify || p.Library.Known() == "" || !h.site.spares(q.Target) {
+		return false
+	}
+	client, _, named := p.identify(q, h)
+	if !named {
 		return false
 	}
 	j.site = h.site
@@ -49,7 +53,7 @@ func (p *Path) findJoined(j *joined, q *eligible.Request, parsed bool) (ok bool)
 	j.Response = pieces.Responses.Get().(*pieces.Response)
 	at, now := p.Cache.Generation(), p.Clock.At(q.Now)
 	if p.Pieces.Lookup(j.Response, q.Target, h.mounted, at, now) && p.chooseJoined(j, q) && (p.Reports.Tracer == nil || !p.sampleTrace(q)) {
-		if j.count, ok = p.Admission.AdmitFast(q, now, routes.Iconify.Class()); ok {
+		if j.count, ok = p.Admission.AdmitFast(client, now, routes.Iconify.Class()); ok {
 			p.noteJoined(j, sum)
 			return true
 		}

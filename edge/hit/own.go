@@ -11,13 +11,12 @@ import (
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/recent"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/icon"
 )
 
 // findOwn finds the response to a request for one of the edge's own routes.
-func (p *Path) findOwn(m *hit, q *eligible.Request, set *vhosts.Set) (ok bool) {
-	if q.Authorization || p.namesOtherHost(set, q) {
+func (p *Path) findOwn(m *hit, q *eligible.Request) (ok bool) {
+	if q.Authorization {
 		return false
 	}
 	if m.target, ok = p.parsedTarget(q.Target, &m.hex); !ok {

@@ -358,7 +358,7 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 		q.Fields.Line("cache-control", 0) != nil || q.Fields.Line("traceparent", 0) != nil || h.Options.Admission.Counts(routes.ClassCDN) {
 		return nil
 	}
-	if _, ok := h.Options.Admission.AdmitFast(q, h.Options.Clock.At(q.Now), routes.ClassCDN); !ok {
+	if _, ok := h.Options.Admission.AdmitFast(h.Options.Clients.OfEligible(q), h.Options.Clock.At(q.Now), routes.ClassCDN); !ok {
 		return nil
 	}
 	name := strings.TrimSuffix(key[1:], ".svg")

@@ -15,7 +15,6 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/compress"
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -33,14 +32,6 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	}
 	if p := h.refusePort(r); p != nil {
 		h.end(r, exchange.Refused, p)
-		return
-	}
-	if e := h.plainHit(r); e != nil {
-		h.admitForwarded(r, func() (exchange.Outcome, error) {
-			f := r.hit(e, exchange.Hit)
-			h.finish(r, f)
-			return f.outcome, nil
-		})
 		return
 	}
 	q := h.forwardedRequest(r)
@@ -71,60 +62,6 @@ func keyed(r *request, cookies []string) *fetchRequest {
 		key: routes.ForwardedKey(r.public.Scheme, r.public.Host, r.site.Key(target)), target: target, site: r.site.Site, bypasses: r.site.Bypasses(cookies),
 		policy: cachepolicy.Request{Method: methodOf(r), Target: target, Host: r.public.Host, Cookie: len(cookies) > 0, Policy: r.site.Policy},
 	}
-}
-
-// plainFields are the request fields that do not change how the cache answers from a fresh stored
-// response, besides conditions and codings, which finish takes from the request itself.
-var plainFields = spellings("Accept", "Accept-Encoding", "Accept-Language", "Cookie", "Dnt", "Host", "If-Modified-Since", "If-None-Match", "Origin", "Priority", "Referer",
-	"Save-Data", "Sec-Ch-Ua", "Sec-Ch-Ua-Mobile", "Sec-Ch-Ua-Platform", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User", "Sec-Gpc",
-	"Upgrade-Insecure-Requests", "User-Agent", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Requested-With")
-
-// unedited are those of plainFields that an origin gets as the client sent them, or that
-// normalise gives their form, so that a stored response may be selected by them (RFC 9111, section
-// 4.1).
-var unedited = spellings("Accept", "Accept-Encoding", "Accept-Language", "Origin", "User-Agent")
-
-// spellings returns a set of fields as HTTP/1.1 and HTTP/2 spell them.
-func spellings(names ...string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range names {
-		set[name], set[strings.ToLower(name)] = true, true
-	}
-	return set
-}
-
-// plainHit returns the fresh stored response to a GET that has only plainFields; nil: there is
-// none, or the request may need more. Most hits are such. They need no request for the origin,
-// which costs as much to make as the rest of the hit.
-func (h *Proxy) plainHit(r *request) *cache.Entry {
-	if r.ruled != nil || r.Upgrade != "" || r.Upload != nil || r.Trailer != nil || !r.ctx.IsGet() || len(r.Body()) > 0 {
-		return nil
-	}
-	var cookies []string
-	for name, value := range r.Fields {
-		switch {
-		case eligible.Controls(value), !plainFields[string(name)] && !(eligible.Is(name, "connection") && (eligible.Is(value, "keep-alive") || eligible.Is(value, "close"))):
-			return nil
-		case eligible.Is(name, "cookie"):
-			cookies = append(cookies, string(value))
-		}
-	}
-	q := keyed(r, cookies)
-	if q.bypasses {
-		return nil
-	}
-	e, _ := h.Options.Cache.Find(q.key, func(vary []string) []string {
-		if slices.ContainsFunc(vary, func(name string) bool { return !unedited[name] }) {
-			return nil
-		}
-		q.header = fieldsOf(r)
-		r.normalise(q.header)
-		return q.secondary(vary)
-	})
-	if e == nil || e.IsObject() || !cachepolicy.Selectable(e.Freshness(), q.policy) || afterLookup(e, false, q.policy, r.now) != stateDeliver {
-		return nil
-	}
-	return e
 }
 
 // refuseForwarded returns the problem of a request that no origin may get; nil, if one may.
