@@ -32,7 +32,9 @@ func (s *securedTest) dialQUIC(t testing.TB, from string) (*quic.Conn, error) {
 	t.Cleanup(func() { socket.Close() })
 	to, err := net.ResolveUDPAddr("udp", s.tls)
 	must(t, err)
-	c, err := quic.Dial(t.Context(), socket, to, http3.ConfigureTLSConfig(trusting.Clone()), &quic.Config{KeepAlivePeriod: 20 * time.Millisecond})
+	patient := patientQUIC.Clone()
+	patient.KeepAlivePeriod = 20 * time.Millisecond
+	c, err := quic.Dial(t.Context(), socket, to, http3.ConfigureTLSConfig(trusting.Clone()), patient)
 	if err == nil {
 		t.Cleanup(func() { c.CloseWithError(0, "") })
 	}
@@ -178,7 +180,7 @@ func TestClientsOfQUIC(t *testing.T) {
 		t.Cleanup(func() { tr.Close(); socket.Close() })
 		to, err := net.ResolveUDPAddr("udp", s.tls)
 		must(t, err)
-		_, err = tr.Dial(t.Context(), to, http3.ConfigureTLSConfig(trusting.Clone()), nil)
+		_, err = tr.Dial(t.Context(), to, http3.ConfigureTLSConfig(trusting.Clone()), patientQUIC.Clone())
 		must(t, err)
 	}
 	for i, address := range []string{"127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.4"} {

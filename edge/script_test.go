@@ -190,7 +190,7 @@ func patient(c *Config) {
 	c.Loop = testLoop
 	stop(c)
 	c.OriginTimeout, c.ConnectTimeout, c.Hesitation, c.Drain = 2*longEnough, longEnough, longEnough, 2*longEnough
-	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 2*longEnough, 2*longEnough, 2*longEnough
+	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout, c.HandshakeTimeout = 2*longEnough, 2*longEnough, 2*longEnough, longEnough
 }
 
 // RoundTrip sends a request through the edge and checks that the API description documents the

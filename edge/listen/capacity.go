@@ -26,8 +26,9 @@ type Capacity struct {
 	Loop Loop
 
 	// Limits without flags; 0: the default.
-	MaxBodies   int64 // bytes of long request bodies in memory at a time
-	ClientBytes int64 // bytes of memory that one client may hold
+	MaxBodies        int64         // bytes of long request bodies in memory at a time
+	ClientBytes      int64         // bytes of memory that one client may hold
+	HandshakeTimeout time.Duration // for a handshake of TLS or QUIC
 
 	// Now is the clock by which the idle times of connections are measured; nil: time.Now.
 	Now func() time.Time
@@ -105,6 +106,7 @@ func (c Capacity) Filled() Capacity {
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
 	c.MaxConnectionsPerClient = cmp.Or(c.MaxConnectionsPerClient, halfOf(min(c.MaxConnections, places)))
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, defaultWaiting)
+	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, handshakeTimeout)
 	c.Loop = cmp.Or(c.Loop, defaultLoop)
 	if c.Now == nil {
 		c.Now = time.Now

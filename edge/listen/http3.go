@@ -37,7 +37,7 @@ type quicServer struct {
 func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	base := &quic.Config{
 		Allow0RTT:            false,
-		HandshakeIdleTimeout: handshakeTimeout,
+		HandshakeIdleTimeout: serve.options.Capacity.HandshakeTimeout,
 		MaxIdleTimeout:       serve.options.Capacity.IdleTimeout,
 		// Streams and tunnels may pause; expire closes unused connections.
 		KeepAlivePeriod:       serve.options.Capacity.IdleTimeout / 2,
