@@ -132,7 +132,7 @@ func TestForwardedHitEqualsPipeline(t *testing.T) {
 				var a, b string
 				if !e.agree(t, func() bool {
 					a, b = ask(t, fast, request), ask(t, slow, request)
-					const hit = "iconedge; hit" // other responses come from the origin, and differ in framing
+					const hit = "iconedge; hit" // other responses may differ in framing
 					return !strings.Contains(a, hit) && !strings.Contains(b, hit) || cookiesLast(uncounted(a)) == cookiesLast(uncounted(b))
 				}) {
 					t.Fatalf("%q\nhit path: %q\npipeline: %q", request, a, b)

@@ -144,7 +144,8 @@ func (s *Site) AppendKey(dst []byte, d *Decision, q *Request, scheme, host strin
 	dst = append(append(append(dst, scheme...), "://"...), host...)
 	dst = s.appendCacheTarget(dst, d, q)
 	dst = append(append(append(append(dst, 0), s.Name...), '/'), s.KeyRules...)
-	dst = append(append(dst, "\x00o="...), d.Choose(q)...) // of one too: entries stay when a second origin comes
+	// Also the name of the only origin: entries stay when a second one comes.
+	dst = append(append(dst, "\x00o="...), d.Choose(q)...)
 	for _, name := range d.Key.Headers {
 		if name = canonical(name); name == "Host" {
 			dst = appendKeyPart(dst, "\x00h=", name, ", ", q.Host)

@@ -28,7 +28,8 @@ func (m *fieldMap) Find(key ref.Val) (ref.Val, bool) {
 	}
 	value := lines[0]
 	if len(lines) > 1 {
-		m.q.unsure = m.q.unsure || m.q.Header == nil && name == "cookie" // a client of HTTP/2 may split it
+		// A client of HTTP/2 may split a Cookie, which the pipeline joins otherwise.
+		m.q.unsure = m.q.unsure || m.q.Header == nil && name == "cookie"
 		value = strings.Join(lines, ", ")
 	}
 	m.q.pay(madeSteps + len(value))

@@ -220,7 +220,8 @@ func (n *named) matchLines(q *Request) (present, ok bool) {
 	}
 	lines := q.linesOf(n.name)
 	if len(lines) > 1 {
-		q.unsure = q.unsure || n.name == "Cookie" && q.Header == nil // a client of HTTP/2 may split it
+		// A client of HTTP/2 may split a Cookie, which the pipeline joins otherwise.
+		q.unsure = q.unsure || n.name == "Cookie" && q.Header == nil
 		lines = q.joinedLines(n.name)
 	}
 	for _, line := range lines {

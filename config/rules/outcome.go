@@ -18,11 +18,12 @@ type ruleSet [maxRules / 64]uint64
 
 func (s *ruleSet) add(i int) { s[i/64] |= 1 << (i % 64) }
 
-// hash spreads sets over the places of a table.
+// hash spreads sets over the places of a table (Knuth, The Art of Computer Programming, volume 3,
+// section 6.4).
 func (s *ruleSet) hash() uint64 {
 	h := uint64(0)
 	for _, word := range s {
-		h = (h ^ word) * 0x9e3779b97f4a7c15 // Knuth, The Art of Computer Programming, volume 3, section 6.4
+		h = (h ^ word) * 0x9e3779b97f4a7c15
 		h ^= h >> 32
 	}
 	return h

@@ -136,8 +136,8 @@ func lacksVersion(b []byte) bool {
 	return ended && (n < 0 || string(line[n:n+len("HTTP/")]) != "HTTP/")
 }
 
-// requestLine parses "GET /target HTTP/1.1", or the same with HEAD. The server answers other methods
-// and HTTP/1.0; another version makes everything after it uncertain.
+// requestLine parses "GET /target HTTP/1.1", or the same with HEAD. The server answers other
+// methods and HTTP/1.0; another version makes everything after it uncertain.
 func requestLine(line []byte, r *request) state {
 	const get, head, after, old = "GET ", "HEAD ", " HTTP/1.1", " HTTP/1.0"
 	n := len(line) - len(after)

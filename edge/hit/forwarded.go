@@ -187,7 +187,9 @@ func isPlainStatus(status int) bool {
 type Asked struct {
 	AcceptEncoding, IfNoneMatch, IfModifiedSince string
 	Range, IfRange                               string // of a GET
-	NoTransform                                  bool   // the client accepts only what the origin made
+	// NoTransform: the client accepts a response only as the origin made it (RFC 9111, section
+	// 5.2.1.6).
+	NoTransform bool
 }
 
 // read fills a from a request, and the directives of r, which the policy of r has to obey.

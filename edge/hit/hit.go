@@ -249,7 +249,8 @@ func (p *Path) isRevalidated(m *hit, q *eligible.Request) bool {
 	return p.Cache.Fetching(key, failures, m.now)
 }
 
-// WithCredentials ends the key of the failures and hit-for-pass markers of requests with credentials.
+// WithCredentials ends the key of the failures and hit-for-pass markers of requests with
+// credentials.
 const WithCredentials = "\x00credentials"
 
 // identify finds the client and the scheme of a request, which a trusted proxy may name. It reports

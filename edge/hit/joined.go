@@ -29,9 +29,9 @@ type joined struct {
 	count  access.Count
 }
 
-// findJoined finds the pieces of a response on the fast path. It is not ok if the request is another
-// one, or if one of them is missing, and the caller then uses the pipeline. If it is ok, the caller
-// must put the response back. parsed means that the pipeline has parsed the target lately.
+// findJoined finds the pieces of a response. It is not ok if the request is another one, or if one
+// of them is missing, and the caller then uses the pipeline. If it is ok, the caller must put the
+// response back. parsed means that the pipeline has parsed the target lately.
 func (p *Path) findJoined(j *joined, q *eligible.Request, parsed bool) (ok bool) {
 	current := p.current.Load()
 	if !pieces.MayBeData(q.Target) || p.draining.Load() || p.Redirects && !q.Secure || q.Tier || q.Head || q.Authorization || q.Range != nil || q.IfModifiedSince != nil {

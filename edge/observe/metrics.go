@@ -38,7 +38,7 @@ type Metrics struct {
 	Handshakes   [2]prometheus.Counter         // TLS handshakes: failed, ok
 	CertsRead    prometheus.Gauge              // 1 if the last reading of the certificates succeeded
 	certs        certificates
-	listsRead    map[string]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
+	listsRead    map[string]prometheus.Gauge // by list: 1 if its file was read the last time
 	ranges       map[string]prometheus.Gauge // by list
 }
 

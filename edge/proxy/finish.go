@@ -207,7 +207,7 @@ func (h *Proxy) writeHead(r *request, f found, t *respond.Head) {
 	}
 	out.Lines = w.Append(out.Lines, t)
 	if r.forwarded {
-		respond.SetLimit(&r.Response, &r.count) // replaces the fields of an origin that has limits too
+		respond.SetLimit(&r.Response, &r.count)
 	}
 	if r.Response.Trailer != nil && len(f.trailer.Announced) > 0 {
 		out.Add(fasthttp.HeaderTrailer, strings.Join(f.trailer.Announced, ", "))

@@ -4,8 +4,8 @@
 // find its endpoint, check its limit, look it up in the cache (fetchrequest.go, find.go), join or
 // begin a fetch from the origin (find.go, fetch.go, fetcher.go, entry.go), and finish the response
 // for this client (finish.go, head.go). states.go decides which step of find follows another.
-// forward.go handles paths that are none of the edge's own (--proxy-all). The fast path
-// (fastpath.go) answers eligible requests for fresh responses with the same bytes.
+// forward.go handles paths that are none of the edge's own (--proxy-all). The hit path (package
+// hit) answers eligible requests for fresh responses with the same bytes.
 package proxy
 
 import (

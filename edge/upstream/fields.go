@@ -170,8 +170,8 @@ func (r Request) dropped(field string, reading bool) bool {
 }
 
 // SentAsReceived reports whether an origin gets a request field, in the form of
-// http.CanonicalHeaderKey, as the client has sent it, whatever else the request has. The edge drops,
-// writes or evaluates the other fields.
+// http.CanonicalHeaderKey, as the client has sent it, whatever else the request has. The edge
+// drops, writes or evaluates the other fields.
 func SentAsReceived(name string) bool {
 	return !written[name] && !neverPassed[name] && !earlyConditions[name] && !Passable(name) && !slices.Contains(hopByHop, name) &&
 		strings.Map(dashed, name) == name

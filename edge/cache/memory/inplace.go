@@ -47,7 +47,8 @@ func (u *inPlace) decode(l *Slot, c *interned) {
 		v := &u.variants[i]
 		v.Body, v.ETag = l.bytes(l.bodyStart(coding), l.body[coding]), n.text[l.tag:l.tag+l.tagLen]
 		if coding != entry.Identity && v.ETag != "" {
-			b := append(append(u.tags[i-1][:0], strings.TrimSuffix(v.ETag, `"`)...), '-') // as Suffixed
+			b := u.tags[i-1][:0] // as Suffixed
+			b = append(append(b, strings.TrimSuffix(v.ETag, `"`)...), '-')
 			b = append(append(b, coding.String()...), '"')
 			v.ETag = unsafe.String(unsafe.SliceData(b), len(b))
 		}
