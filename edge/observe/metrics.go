@@ -36,7 +36,7 @@ type Metrics struct {
 	checks       [tokenResults]prometheus.Counter
 	passwords    map[string]prometheus.Counter // by result
 	Handshakes   [2]prometheus.Counter         // TLS handshakes: failed, ok
-	CertsRead    prometheus.Gauge              // 1 if the last reading of the certificates succeeded
+	CertsRead    prometheus.Gauge              // 1 if the certificates were read the last time
 	certs        certificates
 	listsRead    map[string]prometheus.Gauge // by list: 1 if its file was read the last time
 	ranges       map[string]prometheus.Gauge // by list

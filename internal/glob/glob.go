@@ -1,5 +1,5 @@
-// Package glob matches texts by globs in time that is linear in the text. A match allocates nothing,
-// captures do.
+// Package glob matches texts by globs in time that is linear in the text. A match allocates
+// nothing, captures do.
 //
 // A * stands for any text without a slash, and two or more for any text. A glob matches the whole
 // of a text. Each asterisk takes as little as it can, from left to right, as a matcher finds that
