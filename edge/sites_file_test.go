@@ -516,23 +516,24 @@ func TestReloadedForwarding(t *testing.T) {
 	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, "uri-miss"}})
 }
 
-// TestIconsWithRules: the fast path answers for the icons of a site whose rules match other paths,
-// and its hits are counted and logged for the site.
+// TestIconsWithRules: the fast path answers for the icons of a site with rules, and edits the
+// responses as the rules that match say.
 func TestIconsWithRules(t *testing.T) {
 	origin := newOurOrigin()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	text := fmt.Sprintf("version: 1\nsites:\n  - name: icons\n    hosts: [edge.test]\n    icons: true\n    origins: {icons: {urls: [%q]}}\n    rules:\n", server.URL)
-	for rules, want := range map[string]bool{
-		"      - {match: {path: \"/old/**\"}, redirect: {to: \"/$1\"}}\n":                     true,
-		"      - {match: {path: \"/mdi/*.svg\"}, response_headers: {set: {X-Rule: \"1\"}}}\n": false,
+	for rules, edit := range map[string]bool{
+		"      - {match: {path: \"/old/**\"}, redirect: {to: \"/$1\"}}\n":                     false,
+		"      - {match: {path: \"/mdi/*.svg\"}, response_headers: {set: {X-Rule: \"1\"}}}\n": true,
 		"      - {match: {cookie: a}, response_headers: {set: {X-Rule: \"1\"}}}\n":            false,
 	} {
 		e := newFileEdge(t, text+rules)
 		e.library.Poll()
 		e.run(t, []fileStep{{"GET http://edge.test/mdi/home.svg", nil, 200, "<svg"}, {"GET http://edge.test/mdi/home.svg", nil, 200, "hit"}})
-		if out, ok := e.proxy.Answer(nil, ready("/mdi/home.svg")); ok != want {
-			t.Errorf("%s: answered %v, want %v: %q", rules, ok, want, out)
+		out, ok := e.proxy.Answer(nil, ready("/mdi/home.svg"))
+		if edited := strings.Contains(string(out), "\r\nX-Rule: 1\r\n"); !ok || edited != edit {
+			t.Errorf("%s: answered %v, edited %v, want %v: %q", rules, ok, edited, edit, out)
 		}
 	}
 }
