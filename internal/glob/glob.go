@@ -1,5 +1,5 @@
-// Package glob matches texts by globs in time that is linear in the text. A match allocates nothing,
-// captures do.
+// Package glob matches texts by globs in time that is linear in the text. A match allocates
+// nothing, captures do.
 //
 // A * stands for any text without a slash, and two or more for any text. A glob matches the whole
 // of a text. Each asterisk takes as little as it can, from left to right: what a matcher finds that
@@ -15,7 +15,7 @@
 //   - one with a slash. The asterisk stops at the next slash of the text, so the literal has one
 //     possible place.
 //   - one without. Every possible place is before the next slash, and the first one leaves the
-//     most to what follows.
+//     most to the rest.
 //
 // So a run that begins at a known place never has to go back. Where it may begin at several places
 // of one segment, the first one leaves the most again; if that fails, so do the others, because
