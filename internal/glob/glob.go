@@ -15,7 +15,7 @@
 //   - one with a slash. The asterisk stops at the next slash of the text, so the literal has one
 //     possible place.
 //   - one without. Every possible place is before the next slash, and the first one leaves the
-//     most to the literals behind it.
+//     most to the rest.
 //
 // So a run that begins at a known place never has to go back. Where it may begin at several places
 // of one segment, the first one leaves the most again; if that fails, so do the others, because
