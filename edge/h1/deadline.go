@@ -189,9 +189,20 @@ func (c *Conn) readMore(p []byte) (int, error) {
 // response its time from the start.
 func (c *Conn) ResponseLength(length int64) { c.out.declared.Store(length) }
 
-// Write writes a part of the server's response. Only the time that the client makes the edge wait
-// counts, so a slow origin does not use it up.
+// Write writes a part of the server's response. While the client does not take it, it counts against
+// the memory for unread responses.
 func (c *Conn) Write(p []byte) (int, error) {
+	if err := c.limits.Bodies.Unread(&c.share); err != nil {
+		c.Cut()
+		return 0, err
+	}
+	defer c.limits.Bodies.Answered(&c.share)
+	return c.write(p)
+}
+
+// write writes p. Only the time that the client makes the edge wait counts, so a slow origin does
+// not use it up.
+func (c *Conn) write(p []byte) (int, error) {
 	now := time.Now()
 	c.delivery.expectBy(now.Add(c.out.left(c.limits.Answer, len(p))))
 	c.writing.force()

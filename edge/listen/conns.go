@@ -144,7 +144,7 @@ func (s *conns) admit(raw net.Conn, serve *Server, config *tls.Config) *lingerin
 		c.Conn = h1.NewConn(conn, serve.Handler, &s.limits)
 		c.takeOver(serve)
 	}
-	c.http1().SetClient(client)
+	c.http1().SetClient(client, c)
 	c.ended = func() {
 		s.leave(c)
 		if streams := c.streams.Load(); streams != nil {
@@ -338,14 +338,8 @@ func (s *conns) close(list []holding[*lingeringConn], now time.Time) {
 			}
 			h.conn.http1().Cut()
 		}
-		h.conn.closing.Store(true)
-		h.conn.ended()
 		s.madeRoom.Add(1)
-		if h.conn.link != nil {
-			go h.conn.Conn.Close()
-		} else {
-			h.conn.Conn.Close()
-		}
+		h.conn.drop()
 	}
 }
 
