@@ -73,10 +73,11 @@ func (r *Budget) Unread(s *Share) error {
 	if s.place == nil || s.place.of != nil {
 		return nil
 	}
-	s.place.kind = responses
-	if !r.enter(s.place, s.place.bytes) {
+	if !r.admits(s, s.place.bytes, responses) {
 		return ErrOverloaded
 	}
+	s.place.kind = responses
+	r.pools[responses].enter(s.place, s.place.bytes)
 	return nil
 }
 
@@ -116,43 +117,38 @@ func (r *Budget) bound(k kind) int64 {
 // count adds n bytes of a Share to its pool, which is that of a kind if it has none yet. It reports
 // whether there was room.
 func (r *Budget) count(s *Share, n int64, k kind) bool {
-	t := s.place
-	if t == nil {
-		t = &place{share: s, kind: k}
-	} else if t.of == nil {
-		t.bytes += n // its client takes the response
-		return true
+	if t := s.place; t != nil {
+		k = t.kind
+		if t.of == nil { // its client takes the response
+			t.bytes += n
+			return true
+		}
 	}
-	if !r.enter(t, n) {
+	if !r.admits(s, n, k) {
 		return false
 	}
-	s.place = t
-	t.bytes += n
+	if s.place == nil {
+		s.place = &place{share: s, kind: k}
+	}
+	r.pools[k].enter(s.place, n)
+	s.place.bytes += n
 	return true
 }
 
-// enter adds n bytes to the pool of a place, unless they are too many.
-func (r *Budget) enter(t *place, n int64) bool {
-	p, most := &r.pools[t.kind], r.bound(t.kind)
-	if spare := most / sparePart; most > 0 {
-		if t.kind == requests && !t.share.Whole {
-			most -= spare
-		}
-		if !p.relieve(t.share.Client, n, most-spare) || p.held+n > most {
-			p.refused++
-			return false
-		}
-	}
-	p.held += n
-	if t.of == nil {
-		p.join(t)
-	}
-	if t.leaving {
-		p.leaving += n
+// admits reports whether there is room for n more bytes of a Share, after it has made room.
+func (r *Budget) admits(s *Share, n int64, k kind) bool {
+	most := r.bound(k)
+	if most == 0 {
 		return true
 	}
-	t.of.held += n
-	p.sort(t.of)
+	p, spare := &r.pools[k], most/sparePart
+	if k == requests && !s.Whole {
+		most -= spare
+	}
+	if !p.relieve(s.Client, n, most-spare) || p.held+n > most {
+		p.refused++
+		return false
+	}
 	return true
 }
 
@@ -219,6 +215,20 @@ func (p *pool) victim(client netip.Prefix, n int64) (m *member, first bool) {
 		return exempt, false
 	}
 	return nil, true
+}
+
+// enter adds n bytes to those of a place.
+func (p *pool) enter(t *place, n int64) {
+	p.held += n
+	if t.of == nil {
+		p.join(t)
+	}
+	if t.leaving {
+		p.leaving += n
+		return
+	}
+	t.of.held += n
+	p.sort(t.of)
 }
 
 // join gives a place to its client.

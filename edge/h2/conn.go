@@ -30,6 +30,7 @@ type Conn struct {
 	deadline deadline  // of reading
 	loop     *loopConn // nil: a goroutine reads the connection
 	answered int       // requests answered at once since it was last set to 0
+	refused  *stream   // a stream that was refused, for the next one; nil: none
 
 	mu      sync.Mutex
 	phase   phase
@@ -177,6 +178,7 @@ func (c *Conn) fill() error {
 func (c *Conn) rest() {
 	c.decoder.release()
 	c.request.Reset() // drops the references to the buffer
+	c.refused = nil
 }
 
 // batch handles all frames that have arrived, and renews the deadlines. It returns how long to wait

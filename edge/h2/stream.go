@@ -98,9 +98,15 @@ func (s *stream) stop() {
 // short reports whether less of the request's body has arrived than was announced.
 func (s *stream) short() bool { return s.received < s.length }
 
-// newStream returns a stream that is not registered.
+// newStream returns a stream that is not registered. It may be one that was refused, because the
+// streams of a client that is refused again and again would be garbage.
 func (c *Conn) newStream(id uint32) *stream {
-	s := &stream{id: id, c: c, window: c.sender.initial, began: c.now, length: -1, credit: ourWindow, urgency: defaultUrgency}
+	s := c.refused
+	if c.refused = nil; s == nil {
+		s = &stream{}
+	}
+	s.id, s.c, s.began, s.window, s.credit = id, c, c.now, c.sender.initial, ourWindow
+	s.length, s.urgency = -1, defaultUrgency
 	s.share.Client, s.held.Client = c.deadline.share.Client, c.deadline.share.Client
 	s.share.Holder = s
 	return s
@@ -158,6 +164,7 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 	s := c.newStream(id)
 	s.head, s.length = head, q.length
 	if !c.admit(s, q, ends) { // before anything else is made for it
+		c.refused = s
 		return c.refuse(id)
 	}
 	c.add(s)
