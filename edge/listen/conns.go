@@ -369,6 +369,8 @@ func (s *conns) stats() observe.ConnStats {
 		States: map[string]int{}, Refused: map[string]int64{}, Max: s.max, Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
 		OverQUIC: s.overQUIC.Load(), BodiesBytes: s.limits.Bodies.Used(), Clients: s.holders(),
 	}
+	requests, responses := s.limits.Bodies.Stats()
+	stats.Memory = map[string]observe.PoolStats{"requests": observe.PoolStats(requests), "responses": observe.PoolStats(responses)}
 	for phase, n := range s.phases() {
 		stats.States[phaseNames[phase]] = n
 	}
