@@ -61,20 +61,23 @@ func (r *Budget) Answered(s *Share) {
 	}
 }
 
-// Unread says that the client does not take its response, until the next call of Answered. What its
-// Share holds counts against Responses. If these are too many it returns ErrOverloaded, and the
-// response should end.
+// Unread says that the client may not take its response, until the next call of Answered. What its
+// Share holds counts against Responses. If these are too many it changes nothing and returns
+// ErrOverloaded: the client should get little time.
 func (r *Budget) Unread(s *Share) error {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s.place == nil || s.place.of != nil {
+	if s.place == nil || s.place.of != nil && s.place.kind == responses {
 		return nil
 	}
 	if !r.admits(s, s.place.bytes, responses) {
 		return ErrOverloaded
+	}
+	if s.place.of != nil {
+		r.pools[requests].leave(s.place)
 	}
 	s.place.kind = responses
 	r.pools[responses].enter(s.place, s.place.bytes)

@@ -139,8 +139,10 @@ func TestAnswered(t *testing.T) {
 			t.Errorf("requests hold %d bytes, responses %d; want %d and %d", q.Held, a.Held, requests, responses)
 		}
 	}
-	check(t, []step{{r.ReserveShare(&s, 500), nil}, {r.Unread(&s), nil}})
+	check(t, []step{{r.ReserveShare(&s, 500), nil}})
 	pools(500, 0)
+	check(t, []step{{r.Unread(&s), nil}, {r.Unread(&s), nil}})
+	pools(0, 500)
 	r.Answered(&s)
 	r.Answered(&s)
 	pools(0, 0)

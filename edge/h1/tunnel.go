@@ -18,7 +18,7 @@ func (c *Conn) Interim(p []byte) error {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 	}
-	_, err := c.write(p)
+	_, err := c.write(p, c.limits.Answer)
 	return err
 }
 

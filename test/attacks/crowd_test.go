@@ -103,7 +103,13 @@ func (h hoard) short(t *testing.T, e *harness.Server) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); h.run(ctx, e, crowd{h.connections, crowdInput}, new(atomic.Int64)) }()
-	defer func() { stop(); <-done }()
+	defer func() {
+		stop()
+		<-done
+		harness.Eventually(t, "its memory is free", func() bool {
+			return gauge(t, e, "client_memory_bytes", "requests")+gauge(t, e, "client_memory_bytes", "responses") < 1<<20
+		})
+	}()
 	for _, kind := range []string{"requests", "responses"} {
 		if held, most := gauge(t, e, "client_memory_bytes", kind), gauge(t, e, "client_memory_max_bytes", kind); held > most || most == 0 {
 			t.Errorf("%s hold %.0f bytes of %.0f", kind, held, most)
@@ -126,6 +132,9 @@ func others(t *testing.T, e *harness.Server) (b clientResult) {
 		b.took = append(b.took, time.Since(start))
 	}
 	if b.failed > 0 {
+		for _, kind := range []string{"requests", "responses"} {
+			t.Logf("%s hold %.0f bytes", kind, gauge(t, e, "client_memory_bytes", kind))
+		}
 		t.Errorf("%d of %d hits of another client failed: %v", b.failed, b.calls, b.example)
 	}
 	return b
