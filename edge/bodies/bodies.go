@@ -31,12 +31,13 @@ type Budget struct {
 	Requests     int64 // bytes of requests without a response, of all clients together; 0: no bound
 	Responses    int64 // bytes of responses that clients do not take, likewise
 
-	used    atomic.Int64
-	mu      sync.Mutex
-	clients map[netip.Prefix]holding
-	held    int64 // by all clients
-	peak    int64 // the maximum of held since Fallen last returned true
-	pools   [kinds]pool
+	used     atomic.Int64
+	awaiting atomic.Int64
+	mu       sync.Mutex
+	clients  map[netip.Prefix]holding
+	held     int64 // by all clients
+	peak     int64 // the maximum of held since Fallen last returned true
+	pools    [kinds]pool
 }
 
 // A holding is the bytes that a client holds.

@@ -3,6 +3,7 @@ package bodies
 import (
 	"container/heap"
 	"net/netip"
+	"time"
 )
 
 // A kind says what the bytes of a Share are for.
@@ -82,6 +83,39 @@ func (r *Budget) Unread(s *Share) error {
 	s.place.kind = responses
 	r.pools[responses].enter(s.place, s.place.bytes)
 	return nil
+}
+
+const (
+	awaitFor  = time.Second
+	awaitStep = 10 * time.Millisecond
+	// awaitMost is the number of requests that wait for room at a time. Each has a goroutine already.
+	awaitMost = 256
+)
+
+// Await is like ReserveShare, but if others hold everything, and the client nothing, it waits for
+// room: their requests may be hits, which end within milliseconds, or end to make room. It returns
+// ErrOverloaded when a second has passed, or if many requests wait already.
+func (r *Budget) Await(s *Share, n int64) error {
+	err := r.ReserveShare(s, n)
+	if err == nil || r.awaiting.Add(1) > awaitMost {
+		if err != nil {
+			r.awaiting.Add(-1)
+		}
+		return err
+	}
+	defer r.awaiting.Add(-1)
+	for waited := time.Duration(0); err != nil && waited < awaitFor && !r.holds(s.Client); waited += awaitStep {
+		time.Sleep(awaitStep)
+		err = r.ReserveShare(s, n)
+	}
+	return err
+}
+
+// holds reports whether a particular client has requests.
+func (r *Budget) holds(client netip.Prefix) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return client.IsValid() && r.pools[requests].by[client] != nil
 }
 
 // Leaves reports whether End was called, or will be, because of what s holds now.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // A held is the Holder of a test's Share, which records that End was called.
@@ -158,6 +159,29 @@ func TestAnswered(t *testing.T) {
 	r.Release(&s)
 	check(t, []step{{r.ReserveShare(&s, 100), nil}}) // of the next request
 	pools(100, 600)
+}
+
+// A whole request waits for room if its client holds nothing, and not for ever.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &Budget{Max: 1 << 20, Each: 1 << 20, Requests: 800}
+		full, whole := Share{Client: hog}, Share{Client: other, Whole: true}
+		check(t, []step{{r.ReserveShare(&full, 600), nil}})
+		start := time.Now()
+		check(t, []step{
+			{r.Await(&Share{Client: hog, Whole: true}, 300), ErrOverloaded}, // its client holds something
+			{r.Await(&whole, 100), nil},
+		})
+		if took := time.Since(start); took > 0 {
+			t.Errorf("waited %v", took)
+		}
+		check(t, []step{{r.Await(&Share{Client: netip.MustParsePrefix("192.0.2.3/32"), Whole: true}, 300), ErrOverloaded}})
+		if took := time.Since(start); took != awaitFor {
+			t.Errorf("waited %v, want %v", took, awaitFor)
+		}
+		time.AfterFunc(awaitStep/2, func() { r.Release(&full) })
+		check(t, []step{{r.Await(&Share{Client: netip.MustParsePrefix("192.0.2.3/32"), Whole: true}, 300), nil}})
+	})
 }
 
 // Connections at rest count against no pool.

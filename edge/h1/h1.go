@@ -289,8 +289,11 @@ func (c *Conn) forward(p []byte, next verdict) (int, error) {
 	if c.current.left > 0 && c.request.length <= bodies.Free {
 		costs += c.request.length
 	}
-	c.share.Whole = c.current.left == 0
-	if err := c.limits.Bodies.ReserveShare(&c.share, costs); err != nil {
+	reserve := c.limits.Bodies.ReserveShare
+	if c.share.Whole = c.current.left == 0; c.share.Whole {
+		reserve = c.limits.Bodies.Await
+	}
+	if err := reserve(&c.share, costs); err != nil {
 		return c.fail(err)
 	}
 	if c.current.left == 0 {
