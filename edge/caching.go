@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/clock"
@@ -17,6 +18,7 @@ const (
 	minCacheBytes     = 1 << 20
 	defaultDiskBytes  = 10 << 30
 	minDiskBytes      = 64 << 20
+	cachePart         = 4 // by default the cache has at most one part in cachePart of the memory limit
 )
 
 // Caching configures the cache in memory and on disk.
@@ -29,8 +31,8 @@ type Caching struct {
 }
 
 func (c *Caching) Flags(fs *flag.FlagSet) {
-	c.CacheBytes, c.CacheDiskBytes = defaultCacheBytes, defaultDiskBytes
-	fs.Var((*units.Size)(&c.CacheBytes), "cache-bytes", "size of the cache in `bytes`, such as 256MB or 1g")
+	c.CacheDiskBytes = defaultDiskBytes
+	fs.Var((*units.Size)(&c.CacheBytes), "cache-bytes", "size of the cache in `bytes`, such as 256MB or 1g (default 256MiB, at most a quarter of GOMEMLIMIT, of the control group's memory or of the machine's)")
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` for entries evicted from memory; it survives a restart (default none)")
 	fs.Var((*units.Size)(&c.CacheDiskBytes), "cache-disk-bytes", "size of that folder in `bytes`")
 }
@@ -49,7 +51,7 @@ func (c *Caching) Validate() error {
 // filled returns c with the defaults in place of zero values.
 func (c Caching) filled() Caching {
 	if c.CacheBytes == 0 {
-		c.CacheBytes = defaultCacheBytes
+		c.CacheBytes = max(minCacheBytes, min(defaultCacheBytes, debug.SetMemoryLimit(-1)/cachePart))
 	}
 	if c.CacheDiskBytes == 0 {
 		c.CacheDiskBytes = defaultDiskBytes

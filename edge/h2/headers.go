@@ -277,9 +277,10 @@ func (c *Conn) answerReady(stream uint32) (bool, error) {
 		return true, nil
 	}
 	*out = dst[:body]
-	s := c.add(stream)
+	s := c.newStream(stream)
 	s.whole, s.ended = true, true
-	if c.srv.config.Bodies.ReserveShare(&s.share, int64(length+streamCost)) != nil {
+	c.add(s)
+	if c.srv.config.Bodies.ReserveResponse(&s.share, int64(length+streamCost)) != nil {
 		// The header block is sent nevertheless, because the tables of both sides must stay the
 		// same.
 		return true, reset(stream, http2.ErrCodeEnhanceYourCalm)

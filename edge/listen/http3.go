@@ -88,27 +88,23 @@ type streams struct {
 	protocol exchange.Protocol
 	maxBody  int
 	room     *bodies.Budget
-	costs    int64         // bytes of a request besides fields and body; 0: counted elsewhere
 	receive  time.Duration // for each MiB of a request
 	send     time.Duration // for each MiB of a response
 }
 
 func newStreams(serve *Server, p exchange.Protocol) streams {
-	s := streams{server: serve, protocol: p, maxBody: serve.options.MaxBody, room: serve.conns.limits.Bodies, receive: serve.options.Capacity.RequestTimeout, send: serve.options.Capacity.AnswerTimeout}
-	if p != exchange.H3 {
-		s.costs = h2.HandlerCosts
-	}
-	return s
+	return streams{server: serve, protocol: p, maxBody: serve.options.MaxBody, room: serve.conns.limits.Bodies, receive: serve.options.Capacity.RequestTimeout, send: serve.options.Capacity.AnswerTimeout}
 }
 
 func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := requestOf(r)
 	owner := s.server.conns.owner(q.Client)
-	share, held := bodies.Share{Client: owner}, bodies.Share{Client: owner}
+	share, held := bodies.Share{Client: owner, Whole: r.ContentLength == 0}, bodies.Share{Client: owner}
 	defer s.room.Release(&share)
 	defer s.room.Release(&held)
-	if s.room.ReserveShare(&share, s.costs+int64(q.Size())) != nil {
-		panic(http.ErrAbortHandler)
+	if s.room.ReserveShare(&share, h2.HandlerCosts+int64(q.Size())) != nil {
+		rejectRequest(w)
+		return
 	}
 	if q.Protocol != "" {
 		r.Body = http.NoBody // its DATA are the tunnel's
@@ -117,7 +113,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			q.Refuse = http.StatusServiceUnavailable
 		}
 		upload.arrived = func() { s.room.Arrived(&held) }
-		s.answer(w, r, q, upload)
+		s.answer(w, r, q, upload, &share)
 		return
 	}
 	most := s.maxBody
@@ -139,11 +135,43 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(body) > s.maxBody:
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
-	s.answer(w, r, q, nil)
+	s.answer(w, r, q, nil, &share)
 }
 
-// answer answers a request. upload is its body if that still arrives; nil: q has the body.
-func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, upload *upload) {
+// rejectRequest tells the client that its request was not processed, so it may send it again (RFC
+// 9114, section 4.1.1).
+func rejectRequest(w http.ResponseWriter) {
+	streamer, ok := w.(http3.HTTPStreamer)
+	if !ok {
+		panic(http.ErrAbortHandler)
+	}
+	stream, err := streamer.HTTPStream()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	stream.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
+	stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
+}
+
+// An unreadCounter counts a request among those whose clients do not take the response, while a
+// write waits.
+type unreadCounter struct {
+	io.Writer
+	room  *bodies.Budget
+	share *bodies.Share
+}
+
+func (u unreadCounter) Write(p []byte) (int, error) {
+	if err := u.room.Unread(u.share); err != nil {
+		return 0, err
+	}
+	defer u.room.Answered(u.share)
+	return u.Writer.Write(p)
+}
+
+// answer answers a request, which holds share. upload is its body if that still arrives; nil: q has
+// the body.
+func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, upload *upload, share *bodies.Share) {
 	ctx := NewContext(q)
 	x := NewExchange(ctx, q, s.protocol)
 	x.Conn = exchange.Stream{Ended: r.Context().Done()}
@@ -157,6 +185,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	}
 	s.server.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
+	s.room.Answered(share)
 	if run := x.Response.Tunnel; run != nil {
 		tunnelH3(w, &x.Response, run)
 		return
@@ -186,7 +215,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	if abandon != nil {
 		defer context.AfterFunc(r.Context(), abandon)()
 	}
-	if a.copy(newMinRate(w, s.send), flush) != nil {
+	if a.copy(unreadCounter{newMinRate(w, s.send), s.room, share}, flush) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete
 	}
 	if trailer != nil {

@@ -284,7 +284,7 @@ func (d *quicDoor) config(base *quic.Config) func(*quic.ClientInfo) (*quic.Confi
 // admit counts a connection against its client's share until the connection ends, or refuses it.
 // quic-go calls it right after config, on the same goroutine, so both count the same streams.
 func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
-	share := &bodies.Share{Client: d.conns.owner(exchange.Address(c.RemoteAddr))}
+	share := &bodies.Share{Client: d.conns.owner(exchange.Address(c.RemoteAddr)), Connection: true}
 	room := d.conns.limits.Bodies
 	if err := room.ReserveShare(share, QUICConnBytes+QUICStreamBytes*d.streams(c.RemoteAddr)); err != nil {
 		d.conns.refused[refusedClient].Add(1)

@@ -97,14 +97,22 @@ func (m *Metrics) WatchOrigins(read func() upstream.Stats) {
 
 // ConnStats is the state of the public listeners.
 type ConnStats struct {
-	States      map[string]int   // connections over TCP, by what they do
-	Refused     map[string]int64 // connections, by reason
-	Max         int              // connections at a time
-	Reclaimed   int64            // connections that were closed to make room
-	Overdue     int64            // connections that were cut because their client was too slow
-	OverQUIC    int64            // open connections of HTTP/3
-	BodiesBytes int64            // memory for long request bodies
-	Clients     int              // clients whose connections count against a limit
+	States      map[string]int       // connections over TCP, by what they do
+	Refused     map[string]int64     // connections, by reason
+	Max         int                  // connections at a time
+	Reclaimed   int64                // connections that were closed to make room
+	Overdue     int64                // connections that were cut because their client was too slow
+	OverQUIC    int64                // open connections of HTTP/3
+	BodiesBytes int64                // memory for long request bodies
+	Memory      map[string]PoolStats // memory that all clients hold together, by kind: requests, responses
+	Clients     int                  // clients whose connections count against a limit
+}
+
+// A PoolStats is the memory that all clients hold together for one kind of thing.
+type PoolStats struct {
+	Held, Max int64 // bytes; Max 0: no limit
+	Refused   int64 // requests and responses for which there was no room
+	Ended     int64 // those that were ended to make room
 }
 
 // Open returns the number of open connections over TCP.
@@ -128,6 +136,16 @@ func (m *Metrics) WatchConns(read func() ConnStats) {
 	for reason := range now.Refused {
 		all = append(all, counter("connections_refused_total", "Refused connections, by reason: all are in use (total), the client has as many as it may (client), no descriptors are left (descriptors).",
 			func(c s) float64 { return float64(c.Refused[reason]) }, "reason", reason))
+	}
+	for kind := range now.Memory {
+		all = append(all,
+			gauge("client_memory_bytes", "Bytes of memory that clients hold together (--client-memory), by kind: requests without a response, responses that clients do not take.",
+				func(c s) float64 { return float64(c.Memory[kind].Held) }, "kind", kind),
+			gauge("client_memory_max_bytes", "Limit of these bytes.", func(c s) float64 { return float64(c.Memory[kind].Max) }, "kind", kind),
+			counter("client_memory_refused_total", "Requests and responses that were refused because clients held too many of these bytes.",
+				func(c s) float64 { return float64(c.Memory[kind].Refused) }, "kind", kind),
+			counter("client_memory_ended_total", "Requests and responses of the client that held most of these bytes that were ended to make room for other clients.",
+				func(c s) float64 { return float64(c.Memory[kind].Ended) }, "kind", kind))
 	}
 	m.Registry.MustRegister(component[s]{read, append(all,
 		gauge("connections_max", "Limit of connections at a time.", func(c s) float64 { return float64(c.Max) }),

@@ -199,7 +199,7 @@ func refusedAs(status int) *problem.Problem {
 		fasthttp.StatusRequestTimeout:              "the request did not arrive in time",
 		fasthttp.StatusRequestEntityTooLarge:       "the body is too large",
 		fasthttp.StatusRequestHeaderFieldsTooLarge: "the request line and header fields may have at most 16384 bytes",
-		fasthttp.StatusServiceUnavailable:          "the server is reading too many long requests; try again in a moment",
+		fasthttp.StatusServiceUnavailable:          "the server holds too many requests; try again in a moment",
 	}[status])
 	if status == fasthttp.StatusServiceUnavailable {
 		p.With("Retry-After", "1")
