@@ -75,6 +75,7 @@ type conns struct {
 	madeRoom       atomic.Int64
 	overdue        atomic.Int64
 	overQUIC       atomic.Int64 // open now, in addition to the connections in open
+	rejected       atomic.Int64 // requests of HTTP/3, because of the client's share of streams
 	now            func() time.Time
 
 	mu     sync.Mutex
