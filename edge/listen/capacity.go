@@ -54,13 +54,18 @@ const (
 	leastOthers      = 320
 	scarceOthers     = 2
 
-	// HTTP/3 gets one part in quicPart of the memory limit, at most mostQUIC bytes, of which
-	// connections at rest may take three quarters. With the garbage of its handshake a connection
-	// takes quicConnCosts, 57 KiB without it.
-	quicPart      = 4
-	mostQUIC      = 2 << 30
-	quicConnCosts = 112 << 10
-	quicEach      = 1024
+	// HTTP/3 gets one part in quicPart of the memory limit, at most mostQUIC bytes: three quarters
+	// for connections, each with the garbage of its handshake, an eighth for streams, and an eighth
+	// for receive windows. One client may have quicEach connections and mostWindowsEach bytes of
+	// windows.
+	quicPart        = 4
+	mostQUIC        = 2 << 30
+	quicConnCosts   = 112 << 10
+	quicStreamsPart = 8
+	quicWindowsPart = 8
+	mostWindows     = 64 << 20
+	mostWindowsEach = 16 << 20
+	quicEach        = 1024
 )
 
 // Flags defines the flags of Capacity on fs.
@@ -112,7 +117,7 @@ func (c Capacity) Filled() Capacity {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, defaultRequest)
 	c.AnswerTimeout = cmp.Or(c.AnswerTimeout, defaultAnswer)
 	places := shareOf(descriptors())
-	quic := int(quicMemory() * 3 / 4 / quicConnCosts)
+	quic := int(quicBytes() * 3 / 4 / quicConnCosts)
 	c.MaxQUIC = max(1, min(cmp.Or(c.MaxQUIC, c.MaxConnections, mostConnections), quic))
 	c.MaxQUICPerClient = min(cmp.Or(c.MaxQUICPerClient, c.MaxConnectionsPerClient, min(halfOf(c.MaxQUIC), quicEach)), c.MaxQUIC)
 	// An operator that allows one client many connections allows it the memory of those connections
@@ -134,14 +139,22 @@ func (c *Capacity) Memory() *bodies.Budget {
 	return &bodies.Budget{Max: c.MaxBodies, Each: c.ClientBytes, EachRequests: min(c.ClientBytes, maxEach)}
 }
 
-// quicMemory returns the number of bytes that HTTP/3 may take.
-func quicMemory() int64 { return min(debug.SetMemoryLimit(-1)/quicPart, mostQUIC) }
+// quicBytes returns the number of bytes that HTTP/3 may take.
+func quicBytes() int64 { return min(debug.SetMemoryLimit(-1)/quicPart, mostQUIC) }
 
-// quicStreams returns the budget of the streams of HTTP/3. A client may have one for each of its
-// connections, on whichever of them. c must be filled.
-func (c *Capacity) quicStreams() *bodies.Budget {
-	all := quicMemory() / 4
-	return &bodies.Budget{Max: all, Each: min(max(int64(c.MaxQUICPerClient), quicEach)*QUICStreamBytes, all/2)}
+// quicMemory returns the budget of the connections and streams of HTTP/3. A client may have a
+// stream for each of its connections, on whichever of them. c must be filled.
+func (c *Capacity) quicMemory() *bodies.Budget {
+	all := quicBytes() / quicStreamsPart
+	streams := min(max(int64(c.MaxQUICPerClient), quicEach)*QUICStreamBytes, all/2)
+	return &bodies.Budget{Max: all, Each: int64(c.MaxQUICPerClient)*QUICConnBytes + streams, EachRequests: streams}
+}
+
+// quicWindows returns the budget for the growth of receive windows, of which a client gets at most
+// half.
+func (c *Capacity) quicWindows() *bodies.Budget {
+	all := min(quicBytes()/quicWindowsPart, mostWindows)
+	return &bodies.Budget{Max: all, Each: min(all/2, mostWindowsEach)}
 }
 
 // shareOf returns the default maximum of connections for a number of descriptors; 0: that number is

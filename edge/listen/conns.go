@@ -374,7 +374,7 @@ func (s *conns) holders() int {
 func (s *conns) stats() observe.ConnStats {
 	stats := observe.ConnStats{
 		States: map[string]int{}, Refused: map[string]int64{}, Max: s.max, Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
-		OverQUIC: s.overQUIC.Load(), BodiesBytes: s.limits.Bodies.Used(), Clients: s.holders(),
+		OverQUIC: s.overQUIC.Load(), Rejected: s.rejected.Load(), BodiesBytes: s.limits.Bodies.Used(), Clients: s.holders(),
 	}
 	for phase, n := range s.phases() {
 		stats.States[phaseNames[phase]] = n

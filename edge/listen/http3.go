@@ -32,8 +32,7 @@ type quicServer struct {
 	transport *quic.Transport
 	listener  *quic.Listener
 	door      *quicDoor
-	streams   *bodies.Budget // of open streams, and of receive windows that have grown
-	rejected  *atomic.Int64
+	windows   *bodies.Budget // of receive windows that have grown
 	busy      *busy
 
 	mu      sync.Mutex // held while a context ends, and while serving grows
@@ -55,9 +54,9 @@ const (
 	connWindow       = 128 << 10
 	mostStreamWindow = 4 << 20
 	mostConnWindow   = 6 << 20
-	// windowsPart sets how much of a client's share of streams its windows may take: one part in
-	// windowsPart.
-	windowsPart = 2
+	// mostRejected is how many requests in a row the edge rejects on a connection before it closes
+	// the connection.
+	mostRejected = 32
 	// acceptors is the number of goroutines that accept connections. quic-go refuses a connection
 	// that is ready while 32 others wait to be accepted. One goroutine may wait longer for its turn
 	// than 32 handshakes take, above all while other processes use the processors.
@@ -69,13 +68,9 @@ const (
 func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	limits := serve.options.Capacity
 	s := &quicServer{
-		door: &quicDoor{
-			conns: serve.conns, max: limits.MaxQUIC, perClient: limits.MaxQUICPerClient, idle: limits.IdleTimeout, now: time.Now,
-			open: map[*quicConn]struct{}{}, of: perClient{}, shakes: perClient{},
-		},
-		streams:  limits.quicStreams(),
-		rejected: &serve.conns.rejected,
-		busy:     &busy{Handler: newStreams(serve, exchange.H3)},
+		door:    newQUICDoor(serve.conns, limits),
+		windows: limits.quicWindows(),
+		busy:    &busy{Handler: newStreams(serve, exchange.H3)},
 	}
 	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: exchange.MaxHead}
 	s.drains, s.drain = context.WithCancel(context.Background())
@@ -106,14 +101,11 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 // them.
 func (s *quicServer) widen(c *quic.Conn, by uint64) bool {
 	q := quicConnOf(c.Context())
-	if q.client.IsValid() && s.streams.Held(q.client)+int64(by) > s.streams.Each/windowsPart {
-		return false
-	}
-	if s.streams.Reserve(&q.window, q.grown+int64(by)) != nil {
+	if s.windows.Reserve(&q.window, q.grown+int64(by)) != nil {
 		return false
 	}
 	if q.grown == 0 {
-		context.AfterFunc(c.Context(), func() { s.streams.Release(&q.window) })
+		context.AfterFunc(c.Context(), func() { s.windows.Release(&q.window) })
 	}
 	q.grown += int64(by)
 	return true
@@ -142,7 +134,7 @@ func (s *quicServer) accept() error {
 		}
 		q := quicConnOf(c.Context())
 		if !s.door.enter(q, c) {
-			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "")
+			q.refuse()
 			continue
 		}
 		s.run(func() { s.serve(q) })
@@ -185,20 +177,24 @@ func (s *quicServer) serve(q *quicConn) {
 		}
 	})
 	var next quic.StreamID
-	for {
+	for rejected := 0; ; {
 		stream, err := q.AcceptStream(s.drains)
 		if err != nil {
 			break
 		}
 		next = stream.StreamID() + 4
 		share := &bodies.Share{Client: q.client}
-		if s.streams.Reserve(share, QUICStreamBytes) != nil {
-			s.rejected.Add(1)
+		if s.door.room.Reserve(share, QUICStreamBytes) != nil {
+			s.door.conns.rejected.Add(1)
+			if rejected++; rejected == mostRejected {
+				q.refuse()
+			}
 			reject(stream)
 			continue
 		}
+		rejected = 0
 		running.Go(func() {
-			defer s.streams.Release(share)
+			defer s.door.room.Release(share)
 			conn.HandleRequestStream(stream)
 		})
 	}

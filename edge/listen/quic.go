@@ -23,9 +23,10 @@ import (
 // use no file descriptors of their own. When the limit in all is reached, choose decides which
 // connections make room, as for TCP.
 type quicDoor struct {
-	conns          *conns        // knows the clients, and counts the refused connections
-	max, perClient int           // connections at a time
-	idle           time.Duration // how long a connection may stay open without a request
+	conns          *conns         // knows the clients, and counts the refused connections
+	max, perClient int            // connections at a time
+	idle           time.Duration  // how long a connection may stay open without a request
+	room           *bodies.Budget // of connections and streams
 	handshakes     ratelimit.PerSecond
 	now            func() time.Time
 
@@ -36,15 +37,24 @@ type quicDoor struct {
 	shaken int       // their number
 }
 
+func newQUICDoor(c *conns, limits Capacity) *quicDoor {
+	return &quicDoor{
+		conns: c, max: limits.MaxQUIC, perClient: limits.MaxQUICPerClient, idle: limits.IdleTimeout, room: limits.quicMemory(), now: time.Now,
+		open: map[*quicConn]struct{}{}, of: perClient{}, shakes: perClient{},
+	}
+}
+
 // A quicConn is a QUIC connection and the state of its requests. Only requests count as use:
 // keep-alive packets do not, nor do streams on which no request has arrived.
 type quicConn struct {
 	*quic.Conn // nil until the handshake is complete
 	client     netip.Prefix
+	rest       bodies.Share // what it takes without requests
 	window     bodies.Share // by how much its receive window has grown
 	grown      int64        // bytes of window
 	expires    *time.Timer
-	left       bool // the connection has ended
+	entered    bool // it counts as open; before that its handshake counts
+	left       bool // it has ended
 
 	mu      sync.Mutex
 	running int // requests in flight
@@ -72,8 +82,11 @@ const (
 	// than one part in unvalidatedPart of the connections that it may have. So an attacker that
 	// spoofs the address of another client cannot use them up.
 	unvalidatedPart = 8
+	// QUICConnBytes is the memory of a connection at rest, measured without garbage: 37 KiB of
+	// objects and 20 KiB of stacks.
+	QUICConnBytes = 57 << 10
 	// unfinishedPart sets how many handshakes may be incomplete at a time: one part in
-	// unfinishedPart of all connections, and at least one.
+	// unfinishedPart of all connections, but as many as one client may have connections by default.
 	unfinishedPart = 4
 )
 
@@ -90,7 +103,7 @@ func (d *quicDoor) verify(a net.Addr) bool {
 // ends.
 func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
 	q := &quicConn{client: d.conns.owner(exchange.Address(c.RemoteAddr)), used: d.conns.now()}
-	q.window.Client = q.client
+	q.rest.Client, q.rest.Connection, q.window.Client = q.client, true, q.client
 	if why, ok := d.begin(q); !ok {
 		d.conns.refused[why].Add(1)
 		return nil, errRefused
@@ -109,8 +122,10 @@ func (d *quicDoor) begin(q *quicConn) (refusal, bool) {
 	switch {
 	case d.of[q.client]+d.shakes[q.client] >= d.perClient:
 		return refusedClient, false
-	case d.shaken >= max(1, d.max/unfinishedPart):
+	case d.shaken >= max(d.max/unfinishedPart, min(d.max, quicEach)):
 		return refusedTotal, false
+	case d.room.ReserveShare(&q.rest, QUICConnBytes) != nil:
+		return refusedClient, false
 	}
 	d.shaken++
 	d.shakes.enter(q.client)
@@ -122,6 +137,7 @@ func (d *quicDoor) begin(q *quicConn) (refusal, bool) {
 func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	q.Conn = c
 	if q.left {
 		return false
 	}
@@ -131,7 +147,7 @@ func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
 	}
 	d.shaken--
 	d.shakes.leave(q.client)
-	q.Conn = c
+	q.entered = true
 	q.expires = time.AfterFunc(d.idle, func() { d.expire(q) })
 	d.open[q] = struct{}{}
 	d.of.enter(q.client)
@@ -171,7 +187,8 @@ func (d *quicDoor) leave(q *quicConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	q.left = true
-	if q.Conn == nil {
+	d.room.Release(&q.rest)
+	if !q.entered {
 		d.shaken--
 		d.shakes.leave(q.client)
 		return
@@ -207,6 +224,12 @@ func (d *quicDoor) expire(q *quicConn) {
 
 // end closes the connection without an error (H3_NO_ERROR).
 func (q *quicConn) end() { q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "") }
+
+// refuse closes the connection because its client has too many connections or requests, or all
+// have.
+func (q *quicConn) refuse() {
+	q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "")
+}
 
 // rests reports whether no request is in flight, and when the connection was last used.
 func (q *quicConn) rests() (bool, time.Time) {
