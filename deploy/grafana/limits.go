@@ -27,7 +27,7 @@ var limitsBoard = board{"limits", "Limits and abuse", "Clients that exceed limit
 		lines("Taken", share, "Of those that there may be; 85 % for ten minutes are a ticket.", q(`sum by (instance) (iconedge_edge_connections{@edge}) / sum by (instance) (iconedge_edge_connections_max{@edge})`, "{{instance}}")).above(.85, .95),
 		lines("Refused, by reason", events, "No room, too many of one client, no descriptors.", q(`sum by (reason) (rate(iconedge_edge_connections_refused_total{@edge}@rate))`, "{{reason}}")).stack(),
 		lines("Closed to make room, or as overdue", events, "Idle ones that gave way; ones whose clients did not take their answers.", q(`sum(rate(iconedge_edge_connections_reclaimed_total{@edge}@rate))`, "made room"), q(`sum(rate(iconedge_edge_connections_overdue_total{@edge}@rate))`, "overdue")),
-		lines("HTTP/2 ended, by reason", events, "calm are floods of frames, broken are bytes that are not HTTP/2, stalled and refused are streams.", q(`sum by (reason) (rate(iconedge_edge_h2_ended_total{@edge}@rate))`, "{{reason}}")),
+		lines("HTTP/2 ended, by reason, and HTTP/3 rejected", events, "calm are floods of frames, broken are bytes that are not HTTP/2, stalled, refused and rejected are streams.", q(`sum by (reason) (rate(iconedge_edge_h2_ended_total{@edge}@rate))`, "{{reason}}"), q(`sum(rate(iconedge_edge_h3_requests_rejected_total{@edge}@rate))`, "rejected (HTTP/3)")),
 		lines("Handshakes that failed", events, "Scanners, or clients that trust another authority.", q(`sum by (region) (rate(iconedge_edge_tls_handshakes_total{@edge,result="failed"}@rate))`, "{{region}}")),
 		lines("Bodies being read", size, "Of long requests; beyond 256 MiB others are refused.", q(`sum by (instance) (iconedge_edge_bodies_bytes{@edge})`, "{{instance}}")),
 	}},

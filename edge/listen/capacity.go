@@ -74,7 +74,7 @@ func (c *Capacity) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.RequestTimeout, "request-timeout", defaultRequest, "`time` for a whole request, from its first byte to its last; each further MiB of a request longer than 1 MiB adds as much again")
 	fs.DurationVar(&c.AnswerTimeout, "answer-timeout", defaultAnswer, "`time` that a client has to take a whole response; each further MiB of a response longer than 1 MiB adds as much again")
 	fs.IntVar(&c.MaxConnections, "max-connections", 0, "`number` of connections at a time; beyond it the edge closes an idle or slow connection of the client that holds most (default three quarters of the descriptors that the process may open, less if those are fewer than 1280, at most 16384)")
-	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less)")
+	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less; of HTTP/3 at most 1024)")
 	fs.Var(&c.Loop, "loop", "on Linux, `on|off`: whether connections of HTTP/1.1 and HTTP/2 rest on event loops, with and without TLS, which needs less memory and processor time than a goroutine for each (default "+string(defaultLoop)+")")
 	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; beyond it the edge answers 503 at once unless the cache has the response")
 }
