@@ -36,6 +36,11 @@ type Capacity struct {
 	MaxBodies        int64         // bytes of long request bodies in memory at a time
 	ClientBytes      int64         // bytes of memory that one client may hold
 	HandshakeTimeout time.Duration // for a handshake of TLS or QUIC
+	// MaxQUIC and MaxQUICPerClient bound the connections of HTTP/3, which need no descriptors but
+	// more memory: MaxConnections and MaxConnectionsPerClient if those are set, unless quicPart of
+	// the memory limit is too little for them. By default one client may have quicEach, or half of
+	// all if that is less.
+	MaxQUIC, MaxQUICPerClient int
 
 	// Now is the clock by which the idle times of connections are measured; nil: time.Now.
 	Now func() time.Time
@@ -59,6 +64,19 @@ const (
 	memoryPart   = 4        // by default clients may hold one part in memoryPart of the memory limit
 	mostRequests = 48 << 20 // bytes of requests by default
 	leastMemory  = 16 << 20 // bytes of all clients
+
+	// HTTP/3 gets one part in quicPart of the memory limit, at most mostQUIC bytes: three quarters
+	// for connections, each with the garbage of its handshake, an eighth for streams, and an eighth
+	// for receive windows. One client may have quicEach connections and mostWindowsEach bytes of
+	// windows.
+	quicPart        = 4
+	mostQUIC        = 2 << 30
+	quicConnCosts   = 112 << 10
+	quicStreamsPart = 8
+	quicWindowsPart = 8
+	mostWindows     = 64 << 20
+	mostWindowsEach = 16 << 20
+	quicEach        = 1024
 )
 
 // Flags defines the flags of Capacity on fs.
@@ -67,7 +85,7 @@ func (c *Capacity) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.RequestTimeout, "request-timeout", defaultRequest, "`time` for a whole request, from its first byte to its last; each further MiB of a request longer than 1 MiB adds as much again")
 	fs.DurationVar(&c.AnswerTimeout, "answer-timeout", defaultAnswer, "`time` that a client has to take a whole response; each further MiB of a response longer than 1 MiB adds as much again")
 	fs.IntVar(&c.MaxConnections, "max-connections", 0, "`number` of connections at a time; beyond it the edge closes an idle or slow connection of the client that holds most (default three quarters of the descriptors that the process may open, less if those are fewer than 1280, at most 16384)")
-	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less)")
+	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less; of HTTP/3 at most 1024)")
 	fs.Var(&c.Loop, "loop", "on Linux, `on|off`: whether connections of HTTP/1.1 and HTTP/2 rest on event loops, with and without TLS, which needs less memory and processor time than a goroutine for each (default "+string(defaultLoop)+")")
 	fs.Var((*units.Size)(&c.ClientMemory), "client-memory", "`bytes` that the requests and the unread responses of all clients may hold in memory, half for requests without a response, half for responses that clients do not take; beyond it the edge ends those of the client that holds most, and refuses others with 503 or REFUSED_STREAM, but still answers hits (default a quarter of GOMEMLIMIT, of the control group's memory or of the machine's, of which at most 48MiB for requests)")
 	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; beyond it the edge answers 503 at once unless the cache has the response")
@@ -114,6 +132,9 @@ func (c Capacity) Filled() Capacity {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, defaultRequest)
 	c.AnswerTimeout = cmp.Or(c.AnswerTimeout, defaultAnswer)
 	places := shareOf(descriptors())
+	quic := int(quicBytes() * 3 / 4 / quicConnCosts)
+	c.MaxQUIC = max(1, min(cmp.Or(c.MaxQUIC, c.MaxConnections, mostConnections), quic))
+	c.MaxQUICPerClient = min(cmp.Or(c.MaxQUICPerClient, c.MaxConnectionsPerClient, min(halfOf(c.MaxQUIC), quicEach)), c.MaxQUIC)
 	// An operator that allows one client many connections allows it the memory of those connections
 	// too, but not more for requests.
 	c.ClientBytes = cmp.Or(c.ClientBytes, max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts))
@@ -148,6 +169,24 @@ func (c *Capacity) pools(limit int64) (requests, responses int64) {
 	all := max(limit/memoryPart, leastMemory)
 	requests = min(all/2, mostRequests)
 	return requests, all - requests
+}
+
+// quicBytes returns the number of bytes that HTTP/3 may take.
+func quicBytes() int64 { return min(debug.SetMemoryLimit(-1)/quicPart, mostQUIC) }
+
+// quicMemory returns the budget of the connections and streams of HTTP/3. A client may have a
+// stream for each of its connections, on whichever of them. c must be filled.
+func (c *Capacity) quicMemory() *bodies.Budget {
+	all := quicBytes() / quicStreamsPart
+	streams := min(max(int64(c.MaxQUICPerClient), quicEach)*QUICStreamBytes, all/2)
+	return &bodies.Budget{Max: all, Each: int64(c.MaxQUICPerClient)*QUICConnBytes + streams, EachRequests: streams}
+}
+
+// quicWindows returns the budget for the growth of receive windows, of which a client gets at most
+// half.
+func (c *Capacity) quicWindows() *bodies.Budget {
+	all := min(quicBytes()/quicWindowsPart, mostWindows)
+	return &bodies.Budget{Max: all, Each: min(all/2, mostWindowsEach)}
 }
 
 // shareOf returns the default maximum of connections for a number of descriptors; 0: that number is
