@@ -103,11 +103,11 @@ func (d *decoder) Line(name string, nth int) []byte {
 	return nil
 }
 
-// parse reads an eligible request from a HEADERS frame. It reports false for any other request, a
-// malformed one (RFC 9114, section 4.3) among them.
-func (s *scratch) parse(head []byte, most int) bool {
-	start, _, _ := cutHead(head)
-	if !s.decode(head[start:], most) {
+// parse reads an eligible request, which is a HEADERS frame and nothing else. It reports false for
+// any other request, a malformed one (RFC 9114, section 4.3) among them.
+func (s *scratch) parse(stream []byte, most int) bool {
+	start, length, ok := cutHead(stream)
+	if !ok || start+length != len(stream) || !s.decode(stream[start:], most) {
 		return false
 	}
 	q := &s.request

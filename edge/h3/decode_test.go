@@ -75,11 +75,7 @@ func FuzzDecode(f *testing.F) {
 		if len(b) < leastHead {
 			return
 		}
-		start, length, ok := cutHead(b[:leastHead])
-		if !ok || start+length > len(b) || start+length > maxHead {
-			return
-		}
-		if s.parse(b[:start+length], most) && (s.request.Host == nil || s.request.Target[0] != '/') {
+		if s.parse(b, most) && (s.request.Host == nil || s.request.Target[0] != '/') {
 			t.Fatalf("%x is no request: %q, %q", b, s.request.Host, s.request.Target)
 		}
 	})
@@ -120,7 +116,8 @@ func TestSameAsQUICGo(t *testing.T) {
 		}
 		frame, start := BeginHead(nil, 200)
 		for i := 0; i < len(fields); i += 2 {
-			frame = AppendField(frame, strings.ToUpper(fields[i]), []byte(fields[i+1]))
+			add := []func([]byte, string, []byte) []byte{AppendField[string], AppendShort[string]}[random.IntN(2)]
+			frame = add(frame, strings.ToUpper(fields[i]), []byte(fields[i+1]))
 		}
 		frame = EndHead(frame, start)
 		want := append([]string{":status", "200"}, fields...)

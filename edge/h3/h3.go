@@ -12,6 +12,7 @@ package h3
 
 import (
 	"errors"
+	"io"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -35,10 +36,15 @@ type Answerer interface {
 type Account interface {
 	// Used records that a request was answered without waiting for the client.
 	Used(now time.Time)
-	// Take calls write, which waits until the client takes a response of size bytes. It fails
-	// without calling write if the client holds too much.
+	// Sampled records that http3 gets a request that was sampled for a trace.
+	Sampled()
+	// Take calls write, which waits until the client takes a response of size bytes. If the client
+	// holds too much it returns ErrExcessive instead.
 	Take(size int, write func() error) error
 }
+
+// ErrExcessive is the error of an Account whose client holds too much.
+var ErrExcessive = errors.New("the client holds too many responses that it has not taken")
 
 // A Conn answers the requests of a QUIC connection. It is safe for concurrent use.
 type Conn struct {
@@ -46,15 +52,18 @@ type Conn struct {
 	Account  Account
 	Client   func() netip.Addr // of the connection, now
 	Tier     bool              // the client is another edge of our own, according to its certificate
-	Send     time.Duration     // for the response, until the client has taken it
+	Send     time.Duration     // until the client has taken a response
 	MaxList  int               // SETTINGS_MAX_FIELD_SECTION_SIZE, in bytes
 }
 
 const (
-	// maxHead is the length in bytes of the longest head that the Answerer gets.
+	// maxHead is the length in bytes of the longest request that the Answerer gets.
 	maxHead = 8 << 10
-	// maxQueued is how many bytes quic-go takes without waiting: as many as a packet has.
+	// maxQueued is how many bytes of a response quic-go may hold before the client has room for
+	// them: as many as a packet has. http3 leaves as many to it at the end of a response.
 	maxQueued = 1452
+	// patience is how long Answer waits for bytes of a request whose end has arrived before them.
+	patience = time.Millisecond
 )
 
 // A scratch is the memory for one request.
@@ -63,102 +72,165 @@ type scratch struct {
 	request eligible.Request
 	head    [maxHead]byte
 	out     []byte
-	size    atomic.Int64 // bytes of the stream, once its end has arrived; else negative
-	ended   func(size int64)
+	end     *end
 }
 
-var scratches = sync.Pool{New: func() any {
-	s := &scratch{}
-	s.ended = func(size int64) { s.size.Store(size) }
-	return s
-}}
+// An end learns from quic-go where a stream ends.
+type end struct {
+	size  atomic.Int64 // negative: the end has not arrived
+	learn func(size int64)
+}
 
-const maxScratch = 64 << 10 // bytes of a response that go back to the pool
+func newEnd() *end {
+	e := &end{}
+	e.learn = e.size.Store
+	return e
+}
 
-// Answer answers the request on a stream if its response is ready. Otherwise it returns false and
-// has consumed nothing. It waits until the head of the request has arrived, and until the client
-// has taken the response.
-func (c *Conn) Answer(stream *quic.Stream) bool {
-	s := scratches.Get().(*scratch)
-	size, ok := s.readHead(stream)
-	ok = ok && s.parse(s.head[:size], c.MaxList)
-	if ok {
-		s.size.Store(-1)
-		stream.SetReceiveFinalSizeCallback(s.ended)
-		switch s.size.Load() {
-		case int64(size):
-		case -1: // a body may follow
-			stream.SetReceiveFinalSizeCallback(nil)
-			return false // quic-go may be calling ended, so s must not be used again
-		default:
-			ok = false
+var scratches = sync.Pool{New: func() any { return &scratch{end: newEnd()} }}
+
+// Answer answers the request on a stream if all of it has arrived and its response is ready, and
+// does not wait for the client. Otherwise it returns a function that may wait: for the head of the
+// request, or until the client has taken the response. That reports whether the request is
+// answered; if not, http3 must answer, and nothing has been consumed. If Answer returns nil, http3
+// must answer too.
+func (c *Conn) Answer(stream *quic.Stream) (later func() bool, done bool) {
+	s, now := scratches.Get().(*scratch), time.Now()
+	size := s.sizeOf(stream)
+	if size > 0 {
+		stream.SetReadDeadline(now.Add(patience))
+		_, err := stream.Peek(s.head[:size])
+		stream.SetReadDeadline(time.Time{})
+		if err != nil {
+			size = 0
 		}
 	}
-	if ok {
-		q := &s.request
-		q.Secure, q.Tier, q.Client, q.Now, q.Fields = true, c.Tier, c.Client(), time.Now(), &s.decoder
-		s.out, ok = c.Answerer.AnswerH3(s.out[:0], q)
+	switch {
+	case size == 0:
+		s.free()
+		return func() bool { return c.answerLate(stream) }, false
+	case !c.answer(s, size, now):
+		s.free()
+		return nil, false
+	case c.send(stream, s):
+		s.free()
+		return nil, true
 	}
-	if ok {
-		c.send(stream, s)
+	return func() bool {
+		c.wait(stream, s)
+		s.free()
+		return true
+	}, false
+}
+
+// answerLate waits for the head of a request, and answers if its response is ready.
+func (c *Conn) answerLate(stream *quic.Stream) bool {
+	s := scratches.Get().(*scratch)
+	defer s.free()
+	if !s.awaitHead(stream) {
+		return false
 	}
-	s.free()
-	return ok
+	size := s.sizeOf(stream)
+	if size == 0 {
+		return false
+	}
+	if _, err := stream.Peek(s.head[:size]); err != nil || !c.answer(s, size, time.Now()) {
+		return false
+	}
+	if !c.send(stream, s) {
+		c.wait(stream, s)
+	}
+	return true
 }
 
 // free gives a scratch back to the pool.
 func (s *scratch) free() {
-	if s.request.Reset(); cap(s.out) > maxScratch {
-		s.out = nil
-	}
+	s.request.Reset()
 	scratches.Put(s)
 }
 
-// readHead reads the HEADERS frame with which a stream begins, without consuming it, and returns
-// its length. It is not ok if the stream begins with anything else.
-func (s *scratch) readHead(stream *quic.Stream) (size int, ok bool) {
+// awaitHead waits for the HEADERS frame with which a stream begins. It reports false if the stream
+// begins with anything else.
+func (s *scratch) awaitHead(stream *quic.Stream) bool {
 	if _, err := stream.Peek(s.head[:leastHead]); err != nil {
-		return 0, false
+		return false
 	}
 	start, length, ok := cutHead(s.head[:leastHead])
-	if size = start + length; !ok || size > maxHead {
-		return 0, false
+	if size := start + length; ok && size <= maxHead {
+		_, err := stream.Peek(s.head[:size])
+		return err == nil
 	}
-	_, err := stream.Peek(s.head[:size])
-	return size, err == nil
+	return false
 }
 
-// send consumes the request and sends the response.
-func (c *Conn) send(stream *quic.Stream, s *scratch) {
+// sizeOf returns the size of a request whose end has arrived; 0: it has not, or the request is not
+// of a size that the Answerer gets.
+func (s *scratch) sizeOf(stream *quic.Stream) int {
+	s.end.size.Store(-1)
+	stream.SetReceiveFinalSizeCallback(s.end.learn)
+	n := s.end.size.Load()
+	if n < 0 {
+		stream.SetReceiveFinalSizeCallback(nil)
+		s.end = newEnd() // quic-go may be calling that of before
+	}
+	if n < leastHead || n > maxHead {
+		return 0
+	}
+	return int(n)
+}
+
+// answer makes the response to a request of size bytes, if it is ready.
+func (c *Conn) answer(s *scratch, size int, now time.Time) (ok bool) {
+	if !s.parse(s.head[:size], c.MaxList) {
+		return false
+	}
+	q := &s.request
+	q.Secure, q.Tier, q.Client, q.Now, q.Fields = true, c.Tier, c.Client(), now, &s.decoder
+	if s.out, ok = c.Answerer.AnswerH3(s.out[:0], q); !ok && q.Sampled {
+		c.Account.Sampled()
+	}
+	return ok
+}
+
+// send consumes the request and sends the response if that needs no waiting for the client.
+func (c *Conn) send(stream *quic.Stream, s *scratch) bool {
 	if f := s.Line("priority", 0); f != nil {
 		stream.SetPriority(priority(f))
 	}
-	for { // the whole request has arrived
-		if _, err := stream.Read(s.head[:]); err != nil {
+	for err := error(nil); err != io.EOF; { // all of it has arrived
+		if _, err = stream.Read(s.head[:]); err != nil && err != io.EOF {
+			stream.CancelRead(quic.StreamErrorCode(http3.ErrCodeNoError))
 			break
 		}
 	}
-	var err error
-	if len(s.out) <= maxQueued {
-		_, err = stream.Write(s.out)
-		c.Account.Used(s.request.Now)
-	} else {
-		err = c.Account.Take(len(s.out), func() error {
-			stream.SetWriteDeadline(s.request.Now.Add(c.Send))
-			_, err := stream.Write(s.out)
-			return err
-		})
+	if len(s.out) > maxQueued {
+		return false
 	}
-	if err == nil {
+	switch err := stream.TryWriteAll(s.out); {
+	case errors.Is(err, quic.ErrWouldBlock):
+		return false
+	case err != nil: // the client does not want the response any more
+		stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
+	default:
 		stream.Close()
-		return
 	}
-	code := http3.ErrCodeInternalError
-	if errors.Is(err, ErrExcessive) {
-		code = http3.ErrCodeExcessiveLoad
-	}
-	stream.CancelWrite(quic.StreamErrorCode(code)) // the client sees that the response is incomplete
+	c.Account.Used(s.request.Now)
+	return true
 }
 
-// ErrExcessive is the error of an Account whose client holds too much.
-var ErrExcessive = errors.New("the client holds too many responses that it has not taken")
+// wait sends the response while the client takes it.
+func (c *Conn) wait(stream *quic.Stream, s *scratch) {
+	err := c.Account.Take(len(s.out), func() error {
+		stream.SetWriteDeadline(time.Now().Add(c.Send))
+		_, err := stream.Write(s.out)
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrExcessive):
+		stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeExcessiveLoad))
+	case err != nil: // so that the client sees that the response is incomplete
+		stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeInternalError))
+	default:
+		stream.Close()
+	}
+}

@@ -25,7 +25,7 @@ func (p *Path) AnswerH3(dst []byte, q *eligible.Request) (out []byte, ok bool) {
 	if m.entry != nil {
 		*lines = p.edit(*lines, 0, m, q)
 	}
-	dst = appendHeadH3(dst, m.status, *lines)
+	dst = p.appendHeadH3(dst, m.status, *lines)
 	body := 0
 	if m.sends(q) {
 		if body = m.length(); body > 0 {
@@ -47,7 +47,7 @@ func (p *Path) answerJoinedH3(dst []byte, q *eligible.Request, parsed bool) (out
 	lines := heads.Get().(*[]byte)
 	defer heads.Put(lines)
 	*lines = p.appendJoinedHead((*lines)[:0], &w, &j, q)
-	dst = appendHeadH3(dst, j.status, *lines)
+	dst = p.appendHeadH3(dst, j.status, *lines)
 	body := 0
 	if j.status == statusOK {
 		body = j.length
@@ -61,7 +61,7 @@ func (p *Path) answerJoinedH3(dst []byte, q *eligible.Request, parsed bool) (out
 }
 
 // appendHeadH3 appends a HEADERS frame with the field lines of an HTTP/1.1 head.
-func appendHeadH3(dst []byte, status int, lines []byte) []byte {
+func (p *Path) appendHeadH3(dst []byte, status int, lines []byte) []byte {
 	dst, start := h3.BeginHead(dst, status)
-	return h3.EndHead(respond.AppendSection(dst, lines), start)
+	return h3.EndHead(p.sections.Append(dst, lines), start)
 }

@@ -76,6 +76,7 @@ type Path struct {
 	codings    codings
 	normalised normalised
 	blocks     respond.Blocks
+	sections   respond.Sections
 }
 
 // New returns a hit path that answers nothing before Use is called.

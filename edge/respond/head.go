@@ -18,7 +18,6 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/edge/h3"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/icon"
 )
@@ -301,16 +300,6 @@ func AppendBlock(dst, lines []byte) []byte {
 		var name, value []byte
 		name, value, lines = exchange.CutField(lines)
 		dst = h2.AppendField(dst, name, value)
-	}
-	return dst
-}
-
-// AppendSection appends the field lines of an HTTP/1.1 head as fields of a field section of HTTP/3.
-func AppendSection(dst, lines []byte) []byte {
-	for len(lines) > 0 {
-		var name, value []byte
-		name, value, lines = exchange.CutField(lines)
-		dst = h3.AppendField(dst, name, value)
 	}
 	return dst
 }
