@@ -22,6 +22,7 @@ var rooms = map[string]string{
 	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
 	"internal/inflate":  "",                  // short deflate streams, for edge and origin
 	"internal/units":    "",                  // sizes in bytes, for flags and files
+	"internal/glob":     "",                  // globs and lists of names, for rules and sites
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
@@ -29,7 +30,7 @@ var rooms = map[string]string{
 	// The configuration file of an edge: its form, its rules, and the places of flags in it. It
 	// knows nothing of caches or origins, but reads limits as the edge does.
 	"config":              "hostport edge/ratelimit internal/units go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
-	"config/rules":        "config hostport cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
+	"config/rules":        "config hostport internal/glob cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
 	"cmd/iconedge-client": "client/commands internal/cli",
 	"icon":                "",
@@ -53,18 +54,18 @@ var rooms = map[string]string{
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
-	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
+	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/clock edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
 	// The pipeline and its fast path.
-	"edge/proxy": "internal/units cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
+	"edge/proxy": "internal/units cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
 		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config config/rules edge/vhosts",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
-	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
+	"edge/cache":              "cachepolicy edge/clock github.com/dgraph-io/ristretto/v2",
 	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation internal/inflate github.com/klauspost/compress github.com/molecule-man/go-brrr",
 	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/slabs",
-	"edge/cache/disk":         "cachepolicy files edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
-	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation",
+	"edge/cache/disk":         "cachepolicy files edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/clock",
+	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/clock",
 	"edge/cache/invalidation": "edge/cache/batches edge/cache/hashes",
 	"edge/cache/codec":        "cachepolicy",
 	"edge/cache/hashes":       "",
@@ -82,20 +83,21 @@ var rooms = map[string]string{
 	// The event loop for connections: it knows no protocol, and origins could use it.
 	"netloop": "golang.org/x/sys",
 	// Who the client of a request is, and whether the request may proceed.
-	"edge/access": "certs files hostport icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
+	"edge/access": "certs files hostport icon problem tier edge/clock edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
 	"edge/listen": "certs files hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated netloop " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
-	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/access edge/ratelimit edge/routes edge/sites edge/upstream golang.org/x/sync",
+	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/access edge/clock edge/ratelimit edge/routes edge/sites edge/upstream golang.org/x/sync",
 	// What an edge knows about an origin of our own: release, names, negative cache.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.
-	"edge/purge":  "admin problem edge/cache edge/fleet edge/library edge/routes",
+	"edge/purge":  "admin problem edge/cache edge/clock edge/fleet edge/library edge/routes",
 	"edge/recent": "",
+	"edge/clock":  "",
 	// What an operator decides about the requests of a site.
-	"edge/sites": "cachepolicy edge/repeated edge/routes",
+	"edge/sites": "cachepolicy edge/repeated edge/routes internal/glob",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request

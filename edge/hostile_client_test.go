@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
 )
@@ -89,7 +88,7 @@ func (w *rawEdge) runCase(t *testing.T, c corpusCase, warm bool, lead int) {
 	}
 	w.library.Negative.Clear()
 	for _, a := range answers {
-		w.cache.Purge(cache.Purge{Keys: []string{a.target}, Tags: []string{cache.TargetTag(a.target)}}, time.Now())
+		w.cache.Purge(cache.Purge{Keys: []string{a.target}, Tags: []string{cache.TargetTag(a.target)}}, w.ages.now())
 		if warm && (a.method == "GET" || a.method == "HEAD") && !strings.Contains(a.target, "missing") {
 			w.warm(t, a.target)
 		}

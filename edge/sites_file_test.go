@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -31,6 +30,7 @@ import (
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/logtest"
 )
 
 // A fileEdge is an edge with a configuration file. Each origin of the file is an echoServer.
@@ -40,6 +40,7 @@ type fileEdge struct {
 	client  *http.Client
 	admin   string
 	origins map[string]string // URLs of the servers by those of the file
+	log     logtest.Log
 }
 
 // echo answers with the request that it gets. Its fields follow from the path.
@@ -99,7 +100,7 @@ func newFileEdge(t testing.TB, text string, args ...string) *fileEdge {
 	must(t, fs.Parse(args))
 	must(t, loaded.Apply(fs, given))
 	must(t, cfg.Validate())
-	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t), load, 16<<20, time.Second, slog.New(slog.DiscardHandler)
+	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t), load, 16<<20, time.Second, e.log.Logger()
 	e.Server, err = New(cfg)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())

@@ -132,6 +132,8 @@ func TestStaleShield(t *testing.T) {
 			}
 			before := requests.Load()
 			for i := range int64(5) {
+				shield.ages.move(time.Second)
+				e.ages.move(time.Second)
 				a := e.get(t, target)
 				if age, _ := strconv.Atoi(a.Header.Get("Age")); a.body != "picture 0" || age < 86400 || freshBelow(a) {
 					t.Fatalf("request %d: %s, Age: %s", i, a.body, a.Header.Get("Age"))
@@ -139,7 +141,7 @@ func TestStaleShield(t *testing.T) {
 				if status := strings.Join(a.Header["Cache-Status"], ", "); !strings.Contains(status[strings.LastIndex(status, "iconedge"):], "iconedge; hit; ttl=-") {
 					t.Errorf("request %d: Cache-Status: %s", i, status)
 				}
-				settled(t, "the shield has confirmed the entry", func() bool { return e.stored(target).Policy.AgeAt(time.Now()) >= 24*time.Hour })
+				settled(t, "the shield has confirmed the entry", func() bool { return e.stored(target).Policy.AgeAt(e.ages.now()) >= 24*time.Hour })
 				if got := requests.Load() - before; got > i+1 {
 					t.Errorf("the shield received %d requests after %d requests to the edge", got, i+1)
 				}

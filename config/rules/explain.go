@@ -88,64 +88,75 @@ func (e Explanation) Text() string {
 // Key returns the cache key of a request: scheme, host and the target in the cache, and behind NUL
 // the site with its key rules and everything else that the rules put into keys.
 func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
-	var b strings.Builder
-	b.Grow(len(scheme) + len(host) + len(q.Target) + 64)
+	return string(s.AppendKey(make([]byte, 0, len(scheme)+len(host)+len(q.Target)+64), d, q, scheme, host))
+}
+
+// AppendKey appends Key.
+func (s *Site) AppendKey(dst []byte, d *Decision, q *Request, scheme, host string) []byte {
 	if d.Key.Host != nil && !*d.Key.Host {
 		host = "_" // routes.AnyHost
 	}
-	b.WriteString(scheme + "://" + host + s.CacheTarget(d, q))
-	b.WriteString("\x00" + s.Name + "/" + s.KeyRules)
-	b.WriteString("\x00o=" + d.Choose(q)) // of one too: entries stay when a second origin comes
-	part := func(name string, values []string, between string) {
-		b.WriteString("\x00" + name)
-		if len(values) > 0 { // absent is not empty
-			b.WriteString(":" + url.QueryEscape(strings.Join(values, between)))
-		}
-	}
+	dst = append(append(append(dst, scheme...), "://"...), host...)
+	dst = s.appendCacheTarget(dst, d, q)
+	dst = append(append(append(append(dst, 0), s.Name...), '/'), s.KeyRules...)
+	dst = append(append(dst, "\x00o="...), d.Choose(q)...) // of one too: entries stay when a second origin comes
 	for _, name := range d.Key.Headers {
-		name = canonical(name)
-		values := q.Header[name]
-		if name == "Host" {
-			values = []string{q.Host}
+		if name = canonical(name); name == "Host" {
+			dst = appendKeyPart(dst, "\x00h=", name, ", ", q.Host)
+			continue
 		}
-		part("h="+name, values, ", ")
+		dst = appendKeyPart(dst, "\x00h=", name, ", ", q.linesOf(name)...)
 	}
 	for _, name := range d.Key.Cookies {
-		part("c="+name, q.sentCookies(name), "; ")
+		dst = appendKeyPart(dst, "\x00c=", name, "; ", q.sentCookies(name)...)
 	}
-	return b.String()
+	return dst
+}
+
+// appendKeyPart appends the values of a field or a cookie to a key. Absent is not empty.
+func appendKeyPart(dst []byte, kind, name, between string, values ...string) []byte {
+	dst = append(append(dst, kind...), name...)
+	if len(values) == 0 {
+		return dst
+	}
+	return append(append(dst, ':'), url.QueryEscape(strings.Join(values, between))...)
 }
 
 // CacheTarget returns the path and query by which a response is stored.
 func (s *Site) CacheTarget(d *Decision, q *Request) string {
+	return string(s.appendCacheTarget(nil, d, q))
+}
+
+func (s *Site) appendCacheTarget(dst []byte, d *Decision, q *Request) []byte {
 	target := cmp.Or(d.Target, q.Target)
 	path, query, has := strings.Cut(target, "?")
 	k := d.Key.Query
 	switch {
 	case !has || k == nil || !k.None && k.Include == nil && k.Exclude == nil:
-		return target
+		return append(dst, target...)
 	case k.None:
-		return path
+		return append(dst, path...)
 	}
-	var kept []string
+	names := s.queries[k]
+	dst = append(dst, path...)
+	separator := byte('?')
 	for part := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(part, "=")
+		name = unescape(name)
 		// Some applications find a second parameter behind a semicolon.
-		if k.Include != nil && (matchesName(k.Include, unescape(name)) || strings.Contains(part, ";")) ||
-			k.Exclude != nil && (!matchesName(k.Exclude, unescape(name)) || strings.Contains(part, ";")) {
-			kept = append(kept, part)
+		if k.Include != nil && (names.include.Match(name) || strings.Contains(part, ";")) ||
+			k.Exclude != nil && (!names.exclude.Match(name) || strings.Contains(part, ";")) {
+			dst = append(append(dst, separator), part...)
+			separator = '&'
 		}
 	}
-	if len(kept) == 0 {
-		return path
-	}
-	return path + "?" + strings.Join(kept, "&")
+	return dst
 }
 
 // sentCookies returns the cookies whose name matches a pattern, as the client sent them: the origin
 // may take the second of two with one name, or see a cookie behind a comma.
 func (q *Request) sentCookies(pattern string) (pairs []string) {
-	for _, line := range q.Header["Cookie"] {
+	for _, line := range q.linesOf("Cookie") {
 		for pair := range strings.SplitSeq(line, ";") {
 			if mayName(pair, []string{pattern}) {
 				pairs = append(pairs, strings.Trim(pair, " \t"))

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
@@ -46,6 +47,7 @@ type Options struct {
 	// client.
 	CheckToken func(token string) (plan string, valid bool, err error)
 	Observer   Observer
+	Clock      clock.Clock // that of the windows
 }
 
 // An Admission decides whether a request may proceed: it needs a valid token where its class
@@ -127,7 +129,7 @@ func (a *Admission) Sweep(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			for l := range a.limiters() {
-				l.Sweep(now)
+				l.Sweep(a.Clock.At(now))
 			}
 		}
 	}
@@ -175,9 +177,9 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 // Counts reports whether calls of a class are counted against a limit.
 func (a *Admission) Counts(class routes.Class) bool { return a.rates.Load().limits[class].own != nil }
 
-// AdmitFast decides about an eligible request. It is not ok where Admit has to decide. It does not
+// AdmitFast decides about an eligible request at now. It is not ok where Admit has to decide. It does not
 // count a request over the limit, because Admit counts that again and returns the 429.
-func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count, ok bool) {
+func (a *Admission) AdmitFast(q *eligible.Request, now time.Time, class routes.Class) (c Count, ok bool) {
 	if a.Rules.RequireToken && class.Licensed() {
 		return c, false
 	}
@@ -197,10 +199,28 @@ func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count,
 	if a.Share != nil {
 		return c, false // the limit is in Redis, and the fast path must not block
 	}
-	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(q.Client, q.Now)}); c.Decision.OK {
+	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(q.Client, now)}); c.Decision.OK {
 		a.Observer.Counted(class, true)
 	}
 	return c, c.Decision.OK
+}
+
+// AdmitFastSite is AdmitFast for the limit of a name that a site has.
+func (a *Admission) AdmitFastSite(q *eligible.Request, now time.Time, name string, l *ratelimit.Limiter) bool {
+	if q.Forwarded && len(a.clients.Trusted) > 0 {
+		return false // the forwarding fields name the client
+	}
+	switch a.Lists.Of(q.Client) {
+	case Denied:
+		return false
+	case Allowed:
+		return true
+	}
+	ok := l.Allow(q.Client, now).OK
+	if class := routes.ClassNamed(name); ok && class != routes.ClassNone {
+		a.Observer.Counted(class, true)
+	}
+	return ok
 }
 
 // licensed returns the licence of the request's token, or nil if the request has no valid one. If

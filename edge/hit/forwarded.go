@@ -19,19 +19,22 @@ import (
 // findForwarded finds the response to a request for a path of another application.
 func (p *Path) findForwarded(m *hit, q *eligible.Request, h *host) bool {
 	s := h.site
-	if (q.Forwarded || q.ForwardedHost || q.ForwardedProto) && p.Clients.Trusts(q.Client) {
-		return false // these fields name the client, or another address
-	}
 	path, _, _ := strings.Cut(texts(q.Target), "?")
-	if s.IsHealthPath(path) || s.Forwarded.Own != nil || q.Cookie && p.bypasses(s, q) {
+	if p.mayBeNamed(q) || s.IsHealthPath(path) || q.Cookie && p.bypasses(s, q) {
 		return false
 	}
-	key := append(m.key[:0], "http"...)
+	scheme := "http"
 	if q.Secure {
-		key = append(key, 's')
+		scheme = "https"
 	}
-	key = append(append(key, "://"...), h.name...)
-	m.target = parsedTarget{key: texts(s.AppendKey(key, texts(q.Target))), route: routes.Forwarded}
+	var key []byte
+	if m.outcome != nil {
+		key = s.Rules.AppendKey(m.key[:0], &m.outcome.Decision, &m.rules, scheme, h.name)
+	} else {
+		key = append(append(append(m.key[:0], scheme...), "://"...), h.name...)
+		key = s.AppendKey(key, texts(q.Target))
+	}
+	m.target = parsedTarget{key: texts(key), route: routes.Forwarded}
 	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m.vary[:0], vary, q) }) {
 		return false
 	}
@@ -98,13 +101,26 @@ func (p *Path) chooseForwarded(m *hit, q *eligible.Request) bool {
 	}
 	var a Asked
 	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: q.Cookie, Authorized: q.Authorization, Policy: m.site.Policy}
+	compresses := m.site.Compress
+	if o := m.outcome; o != nil {
+		if len(e.Vary) > 0 && len(o.RequestEdits) > 0 {
+			return false // the edits may concern fields by which the response varies
+		}
+		asked.Policy.SafeCookies = asked.Policy.SafeCookies && o.Cache != "force"
+		if o.Compress != nil {
+			compresses = compresses && *o.Compress
+		}
+	}
 	a.read(q, &asked)
-	if cachepolicy.Decide(f, asked, q.Now) != cachepolicy.Fresh {
+	if cachepolicy.Decide(f, asked, m.now) == cachepolicy.Fresh {
+		m.stale = false
+	} else if !m.mayServeStale(f, asked, q) {
+		m.variant = strings.Clone(e.Secondary)
 		return false
 	}
-	m.age, m.ttl = f.AgeAt(q.Now), f.TTL(q.Now)
+	m.age, m.ttl = f.AgeAt(m.now), f.TTL(m.now)
 	got, wanted := entry.Identity, entry.Identity
-	if a.Codable(e, m.site.Compress) {
+	if a.Codable(e, compresses) {
 		choice := p.codings.of(q.AcceptEncoding)
 		got, wanted = choice.of[setOf(&m.view)], choice.Of(compress.Made(e)...)
 	}
@@ -123,18 +139,18 @@ func (p *Path) chooseForwarded(m *hit, q *eligible.Request) bool {
 	}
 	m.status = e.Status
 	if m.status == http.StatusOK {
-		m.status = Conditional(e, &a, texts(m.etag), q.Now)
+		m.status = Conditional(e, &a, texts(m.etag), m.now)
 		m.bodyless = m.status == http.StatusNotModified
 	}
-	if m.status == http.StatusOK && !whole && coding == entry.Identity && a.Range != "" && !m.cut(&a, q.Now) {
+	if m.status == http.StatusOK && !whole && coding == entry.Identity && a.Range != "" && !m.cut(e, &a, m.now) {
 		return false // 416
 	}
 	return m.fits(q, true)
 }
 
 // cut makes the body the part that the client wants. It reports false if there is no such part.
-func (m *hit) cut(a *Asked, now time.Time) bool {
-	if !Joins(m.entry, a.IfRange, texts(m.etag), now) {
+func (m *hit) cut(e *cache.Entry, a *Asked, now time.Time) bool {
+	if !Joins(e, a.IfRange, texts(m.etag), now) {
 		return true
 	}
 	size := int64(len(m.body))

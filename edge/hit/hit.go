@@ -14,14 +14,17 @@ package hit
 import (
 	"bytes"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
@@ -30,6 +33,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/pieces"
 	"github.com/iconedge/iconedge/edge/respond"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/trace"
@@ -48,6 +52,8 @@ type Options struct {
 	Redirects bool   // requests without TLS are redirected
 	AltSvc    string // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 
+	// Clock measures ages, freshness lifetimes and the windows of limits.
+	Clock      clock.Clock
 	Clients    access.Clients
 	Admission  *access.Admission
 	Cache      *cache.Cache
@@ -120,8 +126,16 @@ func (p *Path) Sites() *vhosts.Set { return p.current.Load().set }
 func (p *Path) RememberHost(set *vhosts.Set, text []byte, name string, of *vhosts.Site, mounted bool) {
 	current := p.current.Load()
 	if s := current.sites[of]; current.set == set && s != nil {
-		current.hosts.add(host{string(text), name, s, mounted})
+		current.hosts.add(host{string(text), name, withoutPort(name), s, mounted})
 	}
+}
+
+// withoutPort returns a host without its port. An IPv6 address keeps its brackets.
+func withoutPort(name string) string {
+	if at := strings.LastIndexByte(name, ':'); at >= 0 && !strings.HasSuffix(name, "]") {
+		return name[:at]
+	}
+	return name
 }
 
 // Knows reports whether requests with a Host are for a site with icons.
@@ -145,6 +159,8 @@ type hit struct {
 	at  [maxRange]byte
 
 	vary [maxVary]byte // memory of a secondary key
+
+	rules rules.Request
 }
 
 // A found is the part of a hit that each request sets.
@@ -152,14 +168,20 @@ type found struct {
 	view   cache.View
 	entry  *cache.Entry // of a forwarded path; nil: the head of the view is prebuilt
 	site   *site
+	now    time.Time // by the Clock
 	target parsedTarget
 	hex    [len("#rrggbb")]byte // the colour, if parsedTarget has read it; 0: that of target
 	age    time.Duration
 	ttl    time.Duration // remaining freshness lifetime
 	count  access.Count  // the limit that counted the request
 	representation
+	outcome *rules.Outcome // of the rules of the site; nil: it has none
 	// lacksBrotli: the client would get brotli, if the entry had it.
 	lacksBrotli bool
+	// stale: the entry is stale, and may be served while it is revalidated. Its variant is the
+	// secondary key of its fetches.
+	stale   bool
+	variant string
 }
 
 const (
@@ -186,27 +208,89 @@ func (p *Path) find(m *hit, q *eligible.Request) (ok bool) {
 		return false
 	}
 	h := current.hosts.of(q.Host)
-	if h == nil || h.mounted || !h.site.spares(q.Target) {
+	if h == nil || h.mounted {
 		return false
 	}
-	m.site = h.site
-	switch {
-	case !h.site.Icons:
-		ok = p.findForwarded(m, q, h)
-	default:
-		ok = p.findOwn(m, q, current.set)
+	m.site, m.now = h.site, p.Clock.At(q.Now)
+	if h.site.Rules != nil && (p.mayBeNamed(q) || !m.decide(q, h)) {
+		return false
 	}
-	if !ok {
+	if !p.findEntry(m, q, current.set, h) && !(m.stale && p.isRevalidated(m, q) && p.findEntry(m, q, current.set, h)) {
 		return false
 	}
 	if p.Reports.Tracer == nil || !p.sampleTrace(q) {
-		if m.count, ok = p.Admission.AdmitFast(q, m.target.route.Class()); ok {
+		if ok = p.admit(m, q); ok {
 			m.lacksBrotli = mayGetBrotli(m.view.Hit()) && m.lacksBrotli
 			return true
 		}
 	}
 	m.view.Release()
 	return false
+}
+
+// findEntry finds the response to a request for a site.
+func (p *Path) findEntry(m *hit, q *eligible.Request, set *vhosts.Set, h *host) bool {
+	if h.site.Icons {
+		return p.findOwn(m, q, set)
+	}
+	return p.findForwarded(m, q, h)
+}
+
+// isRevalidated reports whether a fetch revalidates the stale response of m, or has just failed, so
+// that the response may be served without another fetch. The pipeline begins the fetch.
+func (p *Path) isRevalidated(m *hit, q *eligible.Request) bool {
+	key, failures := m.target.key, m.target.key
+	if m.variant != "" {
+		key += "\x00" + m.variant
+		failures = key
+	}
+	if m.target.route == routes.Forwarded && (q.Authorization || q.Cookie) {
+		failures += WithCredentials
+	}
+	return p.Cache.Fetching(key, failures, m.now)
+}
+
+// WithCredentials ends the key of the failures and hit-for-pass markers of requests with credentials.
+const WithCredentials = "\x00credentials"
+
+// mayBeNamed reports whether a trusted proxy may name the client of a request, or another address.
+func (p *Path) mayBeNamed(q *eligible.Request) bool {
+	return (q.Forwarded || q.ForwardedHost || q.ForwardedProto) && p.Clients.Trusts(q.Client)
+}
+
+// decide finds the outcome of the rules of a site. It reports false if the pipeline has to decide,
+// or if the outcome keeps the request from the cache.
+func (m *hit) decide(q *eligible.Request, h *host) bool {
+	r := &m.rules
+	r.Reset()
+	r.Method, r.Host, r.Target, r.TLS, r.Client, r.Fields, r.Now = http.MethodGet, h.bare, texts(q.Target), q.Secure, q.Client, q.Fields, m.now
+	if q.Head {
+		r.Method = http.MethodHead
+	}
+	o := h.site.Rules.Outcome(r)
+	if o == nil || o.Cache == "bypass" || o.Cache == "never" || len(o.EarlyHints) > 0 || q.Cookie && (o.StripAll || o.StripCookies != nil) {
+		return false
+	}
+	m.outcome = o
+	return true
+}
+
+// admit counts a request against its limit. It reports false if the pipeline has to decide: several
+// limits concern the request, edges share the limit, or it refuses the request, which the pipeline
+// then counts again. So it counts nothing that the pipeline would not.
+func (p *Path) admit(m *hit, q *eligible.Request) (ok bool) {
+	class, of, name := m.target.route.Class(), m.site.Client, "client"
+	if forwarded := m.site.Forwarded; m.target.route == routes.Forwarded && forwarded.Own != nil {
+		if of.Own != nil {
+			return false
+		}
+		of, name = forwarded, routes.ClassForwarded.String()
+	}
+	if of.Own == nil {
+		m.count, ok = p.Admission.AdmitFast(q, m.now, class)
+		return ok
+	}
+	return of.Window == vhosts.Window(of.Own) && !p.Admission.Counts(class) && p.Admission.AdmitFastSite(q, m.now, name, of.Own)
 }
 
 // spares reports whether no rule of a site and no limit besides that of a class can concern a
@@ -277,7 +361,7 @@ func (p *Path) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 	dst = append(dst, statusLine(m.status)...)
 	start := len(dst)
 	dst = w.Append(dst, &t)
-	if m.entry != nil {
+	if m.entry != nil || m.isEdited() {
 		dst = p.edit(dst, start, m, q)
 	}
 	dst = append(dst, "\r\n"...)
@@ -308,7 +392,7 @@ func (p *Path) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) 
 	t := p.fill(m, q)
 	start := len(dst)
 	dst = h2.AppendStatus(dst, m.status)
-	if m.entry == nil {
+	if m.entry == nil && !m.isEdited() {
 		w.Block, w.Table = p.blocks.Of(w.Prebuilt), known
 		dst = w.Append(dst, &t)
 	} else {
@@ -331,9 +415,13 @@ func (p *Path) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) 
 
 // note counts and logs a response.
 func (p *Path) note(m *hit, by exchange.Protocol, q *eligible.Request, body int) {
-	p.Metrics.Hit(by, m.target.route, m.status, q.Now, body)
-	m.site.hits.Count(m.status)
-	p.Reports.LogHit(m.site.Name, by, m.target.route, m.status, q, body)
+	outcome := exchange.Hit
+	if m.stale {
+		outcome = exchange.Stale
+	}
+	p.Metrics.Hit(by, m.target.route, outcome, m.status, q.Now, body)
+	m.site.hits.Count(outcome, m.status)
+	p.Reports.LogHit(m.site.Name, by, m.target.route, outcome, m.status, q, body)
 }
 
 // sends reports whether the response has a body.
@@ -367,20 +455,27 @@ func (p *Path) fill(m *hit, q *eligible.Request) (t respond.Head) {
 	return t
 }
 
-// edit makes the lines of a forwarded response's head, which begin at start, those that the client
-// gets: some of the edge's fields replace the origin's.
+// isEdited reports whether the operator edits the fields of the response.
+func (m *hit) isEdited() bool { return m.outcome != nil && len(m.outcome.ResponseEdits) > 0 }
+
+// edit makes the lines of a head, which begin at start, those that the client gets: some of the
+// edge's fields replace those of the origin of a forwarded response, and the operator edits all.
 func (p *Path) edit(dst []byte, start int, m *hit, q *eligible.Request) []byte {
-	edits := m.site.ResponseEdits()
-	altSvc := q.Secure && p.AltSvc != ""
-	if !altSvc && m.count.Limit.Off() && len(edits) == 0 {
+	altSvc := m.entry != nil && q.Secure && p.AltSvc != ""
+	limit := m.entry != nil && !m.count.Limit.Off()
+	if !altSvc && !limit && !m.isEdited() {
 		return dst
 	}
 	r := exchange.Response{Lines: dst[start:]}
-	respond.SetLimit(&r, &m.count)
+	if limit {
+		respond.SetLimit(&r, &m.count)
+	}
 	if altSvc {
 		r.Set("Alt-Svc", p.AltSvc)
 	}
-	respond.Edit(&r, edits)
+	if m.isEdited() {
+		respond.Edit(&r, m.outcome.ResponseEdits)
+	}
 	return append(dst[:start], r.Lines...)
 }
 

@@ -14,6 +14,7 @@ type hosts [1 << 10]atomic.Pointer[host]
 type host struct {
 	text    string // as the client spells it
 	name    string // in the form that cache keys have
+	bare    string // name without the port
 	site    *site
 	mounted bool // it is a mount of Iconify's API
 }

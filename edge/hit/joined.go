@@ -47,9 +47,9 @@ func (p *Path) findJoined(j *joined, q *eligible.Request, parsed bool) (ok bool)
 		return false
 	}
 	j.Response = pieces.Responses.Get().(*pieces.Response)
-	at := p.Cache.Generation()
-	if p.Pieces.Lookup(j.Response, q.Target, h.mounted, at, q.Now) && p.chooseJoined(j, q) && (p.Reports.Tracer == nil || !p.sampleTrace(q)) {
-		if j.count, ok = p.Admission.AdmitFast(q, routes.Iconify.Class()); ok {
+	at, now := p.Cache.Generation(), p.Clock.At(q.Now)
+	if p.Pieces.Lookup(j.Response, q.Target, h.mounted, at, now) && p.chooseJoined(j, q) && (p.Reports.Tracer == nil || !p.sampleTrace(q)) {
+		if j.count, ok = p.Admission.AdmitFast(q, now, routes.Iconify.Class()); ok {
 			p.noteJoined(j, sum)
 			return true
 		}
@@ -127,8 +127,9 @@ func (p *Path) appendJoinedHead(dst []byte, w *respond.Writer, j *joined, q *eli
 	var t respond.Head
 	t.Bodyless, t.Length = j.status != http.StatusOK, j.length
 	t.Coding, t.Ranges, t.ETag = j.coding, j.coding == entry.Identity, j.etag
-	t.Aged, t.Age = true, j.oldest.Freshness.AgeAt(q.Now)
-	t.Status.Hit, t.Status.HasTTL, t.Status.TTL = true, true, j.oldest.Freshness.TTL(q.Now)
+	now := p.Clock.At(q.Now)
+	t.Aged, t.Age = true, j.oldest.Freshness.AgeAt(now)
+	t.Status.Hit, t.Status.HasTTL, t.Status.TTL = true, true, j.oldest.Freshness.TTL(now)
 	t.Count = &j.count
 	if q.Secure {
 		t.AltSvc = p.AltSvc
@@ -165,9 +166,9 @@ func (p *Path) answerJoined(dst []byte, q *eligible.Request, parsed bool) ([]byt
 	dst = append(p.appendJoinedHead(append(dst, status...), &w, &j, q), "\r\n"...)
 	start := len(dst)
 	dst = j.appendJoinedBody(dst)
-	p.Metrics.Hit(exchange.H1, routes.Iconify, j.status, q.Now, len(dst)-start)
-	j.site.hits.Count(j.status)
-	p.Reports.LogHit(j.site.Name, exchange.H1, routes.Iconify, j.status, q, len(dst)-start)
+	p.Metrics.Hit(exchange.H1, routes.Iconify, exchange.Hit, j.status, q.Now, len(dst)-start)
+	j.site.hits.Count(exchange.Hit, j.status)
+	p.Reports.LogHit(j.site.Name, exchange.H1, routes.Iconify, exchange.Hit, j.status, q, len(dst)-start)
 	return dst, true
 }
 
@@ -186,8 +187,8 @@ func (p *Path) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientT
 	}
 	body := len(dst)
 	dst = j.appendJoinedBody(dst)
-	p.Metrics.Hit(exchange.H2, routes.Iconify, j.status, q.Now, len(dst)-body)
-	j.site.hits.Count(j.status)
-	p.Reports.LogHit(j.site.Name, exchange.H2, routes.Iconify, j.status, q, len(dst)-body)
+	p.Metrics.Hit(exchange.H2, routes.Iconify, exchange.Hit, j.status, q.Now, len(dst)-body)
+	j.site.hits.Count(exchange.Hit, j.status)
+	p.Reports.LogHit(j.site.Name, exchange.H2, routes.Iconify, exchange.Hit, j.status, q, len(dst)-body)
 	return dst, block, true
 }

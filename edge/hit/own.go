@@ -2,9 +2,11 @@ package hit
 
 import (
 	"bytes"
+	"net/http"
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/recent"
@@ -39,7 +41,9 @@ func (p *Path) findOwn(m *hit, q *eligible.Request, set *vhosts.Set) (ok bool) {
 func (p *Path) chooseOwn(m *hit, q *eligible.Request) bool {
 	v, color := &m.view, m.color()
 	var fresh bool
-	if m.age, m.ttl, fresh = v.Fresh(q.Now); !fresh || q.Range != nil || q.IfModifiedSince != nil {
+	if m.age, m.ttl, fresh = v.Fresh(m.now); fresh {
+		m.stale = false
+	} else if !m.mayServeStale(v.Entry().Freshness(), cachepolicy.Request{Method: http.MethodGet}, q) {
 		return false
 	}
 	m.coding = entry.Identity
@@ -65,7 +69,35 @@ func (p *Path) chooseOwn(m *hit, q *eligible.Request) bool {
 			return false // the client has gzip, from before brotli was made
 		}
 	}
-	return m.fits(q, color == "")
+	if q.IfModifiedSince == nil && q.Range == nil {
+		return m.fits(q, color == "")
+	}
+	return m.chooseLess(q) && m.fits(q, color == "")
+}
+
+// chooseLess decides about If-Modified-Since and Range, which few requests for icons have.
+func (m *hit) chooseLess(q *eligible.Request) bool {
+	e := m.view.Entry()
+	if q.IfNoneMatch == nil && cachepolicy.NotModified("", e.LastModified, "", texts(q.IfModifiedSince)) {
+		m.status, m.bodyless = statusNotModified, true
+	}
+	var a Asked
+	a.read(q, &cachepolicy.Request{})
+	if a.Range == "" || m.bodyless || m.coding != entry.Identity {
+		return true
+	}
+	return m.color() == "" && m.cut(e, &a, m.now)
+}
+
+// mayServeStale reports whether a stale response may be served, because a fetch revalidates it. The
+// first call for a request only records that the response would be such.
+func (m *hit) mayServeStale(e cachepolicy.Entry, r cachepolicy.Request, q *eligible.Request) bool {
+	if e.SoftPurged || cachepolicy.Decide(e, r, m.now) != cachepolicy.StaleWhileRevalidate {
+		return false
+	}
+	known := m.stale
+	m.stale = true
+	return known
 }
 
 // fits reports whether the event loop can send the body. separable means that the body may follow

@@ -18,24 +18,25 @@ import (
 // origins' URLs, which the operator sets, and the origin's release, of which only the last has a
 // series. answers counts requests, because client_golang is too slow for hits.
 type Metrics struct {
-	config     sync.Once // of configOK
-	configOK   *prometheus.GaugeVec
-	bySite     *prometheus.CounterVec
-	Registry   *prometheus.Registry
-	answers    *tallies
-	decisions  [routes.Classes][2]prometheus.Counter // refused, accepted
-	upstream   [2]prometheus.Counter                 // error, ok
-	took       prometheus.Observer                   // time to the origin's response
-	switches   prometheus.Counter
-	absent     prometheus.Counter
-	names      prometheus.Gauge
-	release    releases
-	checks     [tokenResults]prometheus.Counter
-	Handshakes [2]prometheus.Counter // TLS handshakes: failed, ok
-	CertsRead  prometheus.Gauge      // 1 if the last reading of the certificates succeeded
-	certs      certificates
-	listsRead  map[string]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
-	ranges     map[string]prometheus.Gauge // by list
+	config       sync.Once // of configOK
+	configOK     *prometheus.GaugeVec
+	rulesStopped *prometheus.CounterVec // by site and result; nil without a configuration file
+	bySite       *prometheus.CounterVec
+	Registry     *prometheus.Registry
+	answers      *tallies
+	decisions    [routes.Classes][2]prometheus.Counter // refused, accepted
+	upstream     [2]prometheus.Counter                 // error, ok
+	took         prometheus.Observer                   // time to the origin's response
+	switches     prometheus.Counter
+	absent       prometheus.Counter
+	names        prometheus.Gauge
+	release      releases
+	checks       [tokenResults]prometheus.Counter
+	Handshakes   [2]prometheus.Counter // TLS handshakes: failed, ok
+	CertsRead    prometheus.Gauge      // 1 if the last reading of the certificates succeeded
+	certs        certificates
+	listsRead    map[string]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
+	ranges       map[string]prometheus.Gauge // by list
 }
 
 // A tokenResult is the result of checking the licence token of a request.
@@ -180,9 +181,10 @@ func (m *Metrics) Traced(r routes.Route, took time.Duration, traceID string) {
 	m.answers.traced[r].add(took, traceID, time.Now())
 }
 
-// Hit counts a request that was received at now and answered on the fast path.
-func (m *Metrics) Hit(p exchange.Protocol, r routes.Route, status int, now time.Time, bytes int) {
-	m.answers.of(p, r, exchange.Hit, status).hit(now, bytes)
+// Hit counts a request that was received at now and answered on the fast path, by a fresh or a
+// stale response.
+func (m *Metrics) Hit(p exchange.Protocol, r routes.Route, o exchange.Outcome, status int, now time.Time, bytes int) {
+	m.answers.of(p, r, o, status).hit(now, bytes)
 }
 
 // Counted counts a decision of a rate limit.
@@ -206,7 +208,9 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 	m.config.Do(func() {
 		m.bySite = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_responses_total",
 			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status."}, []string{"site", "cache", "status"})
-		m.Registry.MustRegister(m.bySite)
+		m.rulesStopped = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_rules_stopped_total",
+			Help: "Requests whose rules cost too much and were stopped, for each site of the configuration file: refused with 503, because a rule that keeps requests from the origin was not decided, or passed on uncached."}, []string{"site", "result"})
+		m.Registry.MustRegister(m.bySite, m.rulesStopped)
 		m.configOK = m.gauges("config_last_reload_successful", "Whether the configuration file could be used when it was last read, at the start or by a reload.")
 	})
 	value := 0.0
@@ -214,6 +218,11 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 		value = 1
 	}
 	m.configOK.WithLabelValues().Set(value)
+}
+
+// RulesStopped counts a request of a site of the configuration file whose rules cost too much.
+func (m *Metrics) RulesStopped(site string, refused bool) {
+	m.rulesStopped.WithLabelValues(site, [...]string{"passed", "refused"}[index(refused)]).Inc()
 }
 
 // SiteAnswered counts a response of the pipeline for a site of the configuration file, whose name
@@ -225,22 +234,28 @@ func (m *Metrics) SiteAnswered(site string, o exchange.Outcome, status int) {
 // classes are the classes of statuses.
 var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// SiteHits counts hits of one site on the fast path. The zero value counts nothing.
+// SiteHits counts hits of one site on the fast path, by the class of their status. The zero value
+// counts nothing.
 type SiteHits struct {
-	by [statusClasses]prometheus.Counter
+	fresh, stale [statusClasses]prometheus.Counter
 }
 
 // SiteHits returns the counters of a site of the configuration file.
 func (m *Metrics) SiteHits(site string) (s SiteHits) {
 	for class := 2; class < statusClasses; class++ { // no hit has another class
-		s.by[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], classes[class])
+		s.fresh[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], classes[class])
+		s.stale[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Stale], classes[class])
 	}
 	return s
 }
 
-// Count counts a hit with a status.
-func (s SiteHits) Count(status int) {
-	if c := s.by[status/100%statusClasses]; c != nil {
+// Count counts a response.
+func (s *SiteHits) Count(o exchange.Outcome, status int) {
+	counters := &s.fresh
+	if o == exchange.Stale {
+		counters = &s.stale
+	}
+	if c := counters[status/100%statusClasses]; c != nil {
 		c.Inc()
 	}
 }

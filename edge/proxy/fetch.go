@@ -39,6 +39,10 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	// These are read before the request, so that a purge from here on applies to the response.
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
 	u := q.upstream(stale)
+	if stale != nil {
+		// A request that no stored response could answer may bypass a shield whose origin has failed.
+		u.TryNextGroup = !mayServeStale(stale, h.Options.Clock.Now())
+	}
 	u.TakesKnown = q.own && stale == nil && q.ruled == nil && hit.IsPlainIcon(q.key)
 	a, err := h.request(q, u)
 	if err == nil && a.Known != nil {
@@ -89,7 +93,7 @@ func (h *Proxy) dropIf(e *cache.Entry, is func(stored *cache.Entry) bool) bool {
 	if !is(stored) {
 		return false
 	}
-	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
+	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, h.Options.Clock.Now())
 	return true
 }
 

@@ -41,15 +41,15 @@ func (r *request) addFieldsOfEveryAnswer() {
 	}
 }
 
-// A clock returns the present time as a Date field, formatted once a second.
-type clock struct{ last atomic.Pointer[tick] }
+// A dateClock returns a time as a Date field, formatted once a second.
+type dateClock struct{ last atomic.Pointer[tick] }
 
 type tick struct {
 	second int64
 	date   []byte
 }
 
-func (c *clock) date(now time.Time) []byte {
+func (c *dateClock) date(now time.Time) []byte {
 	if t := c.last.Load(); t != nil && t.second == now.Unix() {
 		return t.date
 	}

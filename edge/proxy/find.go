@@ -78,7 +78,7 @@ func (h *Proxy) find(r *request, q *fetchRequest, ask fetchFunc) (found, error) 
 		case stateHitForPass:
 			next = h.fetchAlone(&x)
 		case stateRetry:
-			next = x.retry()
+			next = x.retry(h.Options.Clock.Now())
 		case stateCollapsed:
 			if f, ok := x.collapsed(x.result, x.arrived); ok {
 				return f, nil
@@ -145,16 +145,16 @@ func (h *Proxy) fetchCollapsed(x *finding) state {
 	if x.result.Found {
 		x.stored.entry = x.result.Entry
 	}
-	x.arrived = time.Now()
+	x.arrived = h.Options.Clock.Now()
 	l := waited{Result: &x.result, began: began, invalidated: h.Options.Cache.InvalidatedSince(fetch, x.result.ForOthers(), x.came)}
 	return afterJoin(e, l, x.q, x.now, x.arrived)
 }
 
 // retry looks the key up again. The request has waited, so that any response must be fresh at this
 // later time.
-func (x *finding) retry() state {
-	x.waiter = x.afterUnusable(&x.result, x.q, time.Now())
-	x.now = time.Now()
+func (x *finding) retry(now time.Time) state {
+	x.waiter = x.afterUnusable(&x.result, x.q, now)
+	x.now = now
 	return stateLookup
 }
 
@@ -231,7 +231,7 @@ func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, 
 	}
 	plain := q.policy
 	plain.Directives = cachepolicy.Directives{}
-	now := time.Now()
+	now := h.Options.Clock.Now()
 	h.Options.Cache.MarkHitForPass(q.passKey(key), !cachepolicy.Usable(l.Collapsed(), plain, now), now)
 }
 
@@ -254,7 +254,7 @@ func (q *fetchRequest) passKey(key string) string {
 	if cachepolicy.MayShareError(q.policy) {
 		return key
 	}
-	return key + "\x00credentials"
+	return key + hit.WithCredentials
 }
 
 // onlyIfCached reports whether a request has only-if-cached, the one directive of clients that
@@ -334,6 +334,7 @@ type fastMiss struct {
 	accept  string
 	secure  bool
 	arrived time.Time
+	now     time.Time                             // the same by the clock of ages
 	top     func(now time.Time, status, body int) // counts the response; nil: not in the sample
 	slot    *slot
 	ready   func(append func([]byte) []byte, result any)
@@ -357,7 +358,7 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 		q.Fields.Line("cache-control", 0) != nil || q.Fields.Line("traceparent", 0) != nil || h.Options.Admission.Counts(routes.ClassCDN) {
 		return nil
 	}
-	if _, ok := h.Options.Admission.AdmitFast(q, routes.ClassCDN); !ok {
+	if _, ok := h.Options.Admission.AdmitFast(q, h.Options.Clock.At(q.Now), routes.ClassCDN); !ok {
 		return nil
 	}
 	name := strings.TrimSuffix(key[1:], ".svg")
@@ -365,20 +366,20 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 	if ref, err := icon.ParseRef(name); err != nil || !h.Options.Library.Has(ref) {
 		return nil
 	}
-	m := &fastMiss{h: h, accept: string(q.AcceptEncoding), secure: q.Secure, arrived: q.Now, ready: ready}
+	m := &fastMiss{h: h, accept: string(q.AcceptEncoding), secure: q.Secure, arrived: q.Now, now: h.Options.Clock.At(q.Now), ready: ready}
 	m.q = &fetchRequest{key: key, target: key, own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: name, header: h.fieldsFor(key), policy: cachepolicy.Request{Method: http.MethodGet, Target: key}}
 	m.came = h.Options.Cache.Generation()
 	if h.Options.Cache.Reads(key) {
 		return nil // an event loop must not block
 	}
 	// The pipeline decides about a stored response: it may serve a stale one at once.
-	if h.Options.Cache.IsHitForPass(key, q.Now) || h.lookup(m.q).entry != nil {
+	if h.Options.Cache.IsHitForPass(key, m.now) || h.lookup(m.q).entry != nil {
 		return nil
 	}
 	if m.slot = h.Options.Origin.limiter.tryAcquire(client); m.slot == nil {
 		return nil
 	}
-	m.fetch, m.began = h.Options.Cache.Join(q.Now, collapse.Call{
+	m.fetch, m.began = h.Options.Cache.Join(m.now, collapse.Call{
 		Key: key, Stored: key, Failures: m.q.passKey(key), Came: m.came,
 		Find:   func() *cache.Entry { return h.lookup(m.q).entry }, // the pipeline decides about it
 		Fetch:  func() collapse.Result { return h.fetchOnce(m.q, key, nil, h.fetchAndStore) },
@@ -408,7 +409,7 @@ func (m *fastMiss) end(l collapse.Result) {
 // take makes the result of a fetch on the fast path that of the request, and returns the state that
 // follows it.
 func (x *finding) take(h *Proxy, m *fastMiss) state {
-	x.forward, x.key, x.came, x.result, x.arrived = cachepolicy.ForwardURIMiss, m.q.key, m.came, m.result, time.Now()
+	x.forward, x.key, x.came, x.result, x.arrived = cachepolicy.ForwardURIMiss, m.q.key, m.came, m.result, h.Options.Clock.Now()
 	switch {
 	case m.result.Found:
 		x.stored.entry = m.result.Entry
@@ -424,14 +425,14 @@ func (m *fastMiss) waited(h *Proxy) waited {
 
 // appendMiss returns the function that appends the response; nil: the pipeline has to answer.
 func (h *Proxy) appendMiss(m *fastMiss) func([]byte) []byte {
-	l, now := &m.result, time.Now()
+	l, now := &m.result, h.Options.Clock.Now()
 	e := l.Entry
 	if l.Err != nil || l.Found || l.Stream != nil || !l.Stored || e.Status != http.StatusOK || e.Head == nil || h.hits.Draining() {
 		return nil
 	}
-	switch afterJoin(nil, m.waited(h), m.q, m.arrived, now) {
+	switch afterJoin(nil, m.waited(h), m.q, m.now, now) {
 	case stateFetch:
-		now = m.arrived
+		now = m.now
 	case stateCollapsed:
 	default:
 		return nil

@@ -293,7 +293,7 @@ func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
 		if !errors.Is(err, errChanged) {
 			return o, err
 		}
-		r.now = time.Now() // the object is no longer stored
+		r.now = h.Options.Clock.Now() // the object is no longer stored
 	}
 	return h.bypassRange(r, q)
 }

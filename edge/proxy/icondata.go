@@ -493,7 +493,7 @@ func (b *iconDataFetch) fetch(name string) fetchFunc {
 // absent returns the result for a name that the pack does not have, and remembers it for as long as
 // another 404.
 func (b *iconDataFetch) absent(key string) collapse.Result {
-	now := time.Now()
+	now := b.h.Options.Clock.Now()
 	e := &cache.Entry{Key: key, Status: http.StatusNotFound, Policy: cachepolicy.Entry{Stored: now, Lifetime: clientErrors}}
 	e.SetIdentity(nil, "")
 	b.missing.Put(e)

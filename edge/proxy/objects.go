@@ -121,7 +121,7 @@ func (h *Proxy) storePart(q *fetchRequest, stale *cache.Entry, a *upstream.Respo
 			return l
 		}
 	} else {
-		h.Options.Cache.MarkHitForPass(unsliceableKey(q), true, time.Now())
+		h.Options.Cache.MarkHitForPass(unsliceableKey(q), true, h.Options.Clock.Now())
 	}
 	a.Body.Close()
 	return collapse.Result{Entry: unsliceable}

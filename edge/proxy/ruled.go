@@ -43,6 +43,9 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	d.site = r.site.Rules
 	d.Decision = d.site.Decide(&d.request)
 	r.ruled = d
+	if stop := d.Stopped; stop != nil {
+		h.rulesStopped(r, stop)
+	}
 	a := d.Answer
 	if a == nil {
 		return false
@@ -53,6 +56,8 @@ func (h *Proxy) decide(r *request) (answered bool) {
 		o = exchange.Limited
 	case a.Denied:
 		o = exchange.Denied
+	case d.Stopped != nil:
+		o = exchange.Refused
 	}
 	if a.Text != "" {
 		p := problem.New(a.Status, a.Text).With("Cache-Control", "no-store")
@@ -75,6 +80,16 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	}
 	h.end(r, o, nil)
 	return true
+}
+
+// rulesStopped reports that the rules of a request cost too much. It logs one a second, because a
+// client can send any number of such requests.
+func (h *Proxy) rulesStopped(r *request, stop *rules.Stop) {
+	h.Options.Metrics.RulesStopped(r.site.Name, stop.Refused)
+	now := r.now.Unix()
+	if last := h.stopLogged.Load(); last != now && h.stopLogged.CompareAndSwap(last, now) {
+		h.Options.Log.Warn("rules of a site stopped, because they cost too much for a request", "site", r.site.Name, "line", stop.Line, "refused", stop.Refused, "client", r.Client)
+	}
 }
 
 // countSite counts a request against a limit of its site. It returns the 429 if the client is over

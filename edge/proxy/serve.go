@@ -25,6 +25,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
@@ -54,6 +55,8 @@ type Options struct {
 	// takes no PURGE.
 	Purge func(authorization []string, address string) (entries int, err error)
 
+	// Clock measures ages, freshness lifetimes and the windows of limits.
+	Clock     clock.Clock
 	Clients   access.Clients
 	Admission *access.Admission
 	Tiers     *access.Credentials
@@ -70,7 +73,7 @@ type Options struct {
 type Proxy struct {
 	Options Options
 	doors   doorkeeper
-	clock   clock
+	clock   dateClock
 
 	hits    *hit.Path
 	current atomic.Pointer[current]
@@ -81,13 +84,14 @@ type Proxy struct {
 	pieces     *pieces.Table        // of icon data
 	compressor *compress.Compressor // of stored responses of forwarded paths
 
-	loopLogged sync.Once // a request loop
+	loopLogged sync.Once    // a request loop
+	stopLogged atomic.Int64 // the second in which stopped rules were logged last
 }
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
 	h := &Proxy{Options: o, objects: objects.New(o.Cache), joined: cache.NewShare(o.Cache, o.CacheBytes/joinedPart), pieces: pieces.NewTable(o.CacheBytes / recentPart), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
-	h.hits = hit.New(hit.Options{Redirects: o.Redirect != "", AltSvc: o.AltSvc, Clients: o.Clients, Admission: o.Admission, Cache: o.Cache, Library: o.Library,
+	h.hits = hit.New(hit.Options{Redirects: o.Redirect != "", AltSvc: o.AltSvc, Clock: o.Clock, Clients: o.Clients, Admission: o.Admission, Cache: o.Cache, Library: o.Library,
 		Compressor: h.compressor, Pieces: h.pieces, Doors: &h.doors, Metrics: o.Metrics, Reports: o.Reports})
 	h.Use(o.Sites)
 	return h
@@ -191,7 +195,7 @@ func (h *Proxy) newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *reque
 	if site == nil {
 		site, _ = sites.Find(hostName(ctx.Host()))
 	}
-	return &request{Request: x, ctx: ctx, site: site, now: x.Arrived}
+	return &request{Request: x, ctx: ctx, site: site, now: h.Options.Clock.At(x.Arrived)}
 }
 
 // hostName returns a Host without its port.
@@ -210,7 +214,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 			h.panicked(r, p)
 		}
 	}()
-	x.Conn.Serve(r.now)
+	x.Conn.Serve(x.Arrived)
 	readTarget(ctx)
 	sites := h.current.Load()
 	p := refuse(r, sites.Set)
@@ -284,7 +288,7 @@ func (h *Proxy) ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, e
 	if r.LongTarget && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
 		p = longTarget()
 	}
-	r.now = time.Now()
+	r.now = h.Options.Clock.Now()
 	if r.unread = p.Status != fasthttp.StatusRequestEntityTooLarge; !r.unread {
 		r.Client = h.Options.Clients.Of(r.Request)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // Settings are what an operator sets about a site.
@@ -97,13 +98,12 @@ func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields m
 	return site
 }
 
-// names returns the names in lists.
-func names(lists []string) patterns {
-	var all patterns
-	for _, list := range lists {
-		all = append(all, strings.Split(list, ",")...)
+// names returns the names in lists; nil: there are none.
+func names(lists []string) *glob.Names {
+	if len(lists) == 0 {
+		return nil
 	}
-	return all
+	return glob.NewNames(strings.Split(strings.Join(lists, ","), ","))
 }
 
 // validPath reports whether a path can be that of a request, as a client would send it.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // A Site decides about the requests of one site. It never changes while requests use it.
@@ -26,9 +27,9 @@ type Site struct {
 	Policy       cachepolicy.Policy // the cache policy of forwarded requests
 	PassedFields map[string]bool    // request fields that the edge lets through to the origin
 
-	mounts    []string // hosts whose root is the mount of Iconify's API, in lower case
-	ignored   patterns // query parameters that are no part of the cache key
-	bypassing patterns // cookies whose requests bypass the cache
+	mounts    []string    // hosts whose root is the mount of Iconify's API, in lower case
+	ignored   *glob.Names // query parameters that are no part of the cache key; nil: none
+	bypassing *glob.Names // cookies whose requests bypass the cache; nil: none
 }
 
 // IsMount reports whether the root of a host is the mount of Iconify's API. host may have a port.
@@ -48,7 +49,7 @@ func (s *Site) IsHealthPath(path string) bool { return path != "" && path == s.H
 // Key returns the path and query under which the response to a forwarded target is stored: the
 // target without the ignored parameters. The others keep their order and their spelling.
 func (s *Site) Key(target string) string {
-	if len(s.ignored) == 0 || !strings.Contains(target, "?") {
+	if s.ignored == nil || !strings.Contains(target, "?") {
 		return target
 	}
 	return string(s.AppendKey(nil, target))
@@ -57,7 +58,7 @@ func (s *Site) Key(target string) string {
 // AppendKey appends Key.
 func (s *Site) AppendKey(dst []byte, target string) []byte {
 	path, query, has := strings.Cut(target, "?")
-	if len(s.ignored) == 0 || !has {
+	if s.ignored == nil || !has {
 		return append(dst, target...)
 	}
 	dst = append(dst, path...)
@@ -76,35 +77,22 @@ func (s *Site) AppendKey(dst []byte, target string) []byte {
 // value of that parameter to the origin without its being part of the key.
 func (s *Site) ignores(parameter string) bool {
 	name, _, _ := strings.Cut(parameter, "=")
-	return s.ignored.match(name) && !strings.Contains(parameter, ";")
+	return s.ignored.Match(name) && !strings.Contains(parameter, ";")
 }
 
 // Bypasses reports whether a request with these Cookie lines bypasses the cache. Some applications
 // split cookies at commas too, so Bypasses finds a name after either separator.
 func (s *Site) Bypasses(cookies []string) bool {
-	if len(s.bypassing) == 0 {
+	if s.bypassing == nil {
 		return false
 	}
 	separator := func(r rune) bool { return r == ';' || r == ',' }
 	for _, line := range cookies {
 		for pair := range strings.FieldsFuncSeq(line, separator) {
 			name, _, _ := strings.Cut(pair, "=")
-			if s.bypassing.match(strings.Trim(name, " \t")) {
+			if s.bypassing.Match(strings.Trim(name, " \t")) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// patterns are names. A pattern that ends in an asterisk stands for every name that begins with the
-// rest.
-type patterns []string
-
-func (p patterns) match(name string) bool {
-	for _, pattern := range p {
-		if stem, ok := strings.CutSuffix(pattern, "*"); ok && strings.HasPrefix(name, stem) || name == pattern {
-			return true
 		}
 	}
 	return false

@@ -18,6 +18,7 @@ import (
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
@@ -30,6 +31,7 @@ type Builder struct {
 	Upstream upstream.Config // of every client, besides what the file says
 	Drain    time.Duration   // for which a client without a site is kept, for requests in flight
 	Log      *slog.Logger
+	Clock    clock.Clock // of the windows of limits
 	// Share returns the window that edges share under a name; nil: limits are not shared.
 	Share func(name string, own *ratelimit.Limiter) Window
 
