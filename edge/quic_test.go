@@ -1,10 +1,16 @@
 package edge
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
 	"net"
 	"net/http"
-	"net/netip"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,8 +18,6 @@ import (
 	"github.com/quic-go/quic-go/http3"
 
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/edge/listen"
-	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
 // silent opens a QUIC connection that sends no requests and ignores what the edge sends.
@@ -28,11 +32,15 @@ func (s *securedTest) silent(t testing.TB) *quic.Conn {
 func (s *securedTest) dialQUIC(t testing.TB, from string) (*quic.Conn, error) {
 	t.Helper()
 	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(from)})
-	must(t, err)
+	if err != nil {
+		return nil, err
+	}
 	t.Cleanup(func() { socket.Close() })
 	to, err := net.ResolveUDPAddr("udp", s.tls)
-	must(t, err)
-	c, err := quic.Dial(t.Context(), socket, to, http3.ConfigureTLSConfig(trusting.Clone()), &quic.Config{KeepAlivePeriod: 20 * time.Millisecond})
+	if err != nil {
+		return nil, err
+	}
+	c, err := quic.Dial(t.Context(), socket, to, http3.ConfigureTLSConfig(trusting.Clone()), &quic.Config{KeepAlivePeriod: time.Second, HandshakeIdleTimeout: longEnough / 4, MaxIdleTimeout: longEnough})
 	if err == nil {
 		t.Cleanup(func() { c.CloseWithError(0, "") })
 	}
@@ -165,28 +173,134 @@ func TestEndsWithoutSilentClients(t *testing.T) {
 	}
 }
 
-// Over QUIC too, each address is a client of its own, and its connections count only against its
-// own share.
-func TestClientsOfQUIC(t *testing.T) {
+// A crowd behind one address is served, however many connections it opens at once. Those within the
+// limit get all their responses, whatever comes beyond it; the others are refused.
+func TestCrowdOverQUIC(t *testing.T) {
+	const most = 1024 // connections of one client by default
+	for _, crowd := range []int{40, 100, 200, 400, 1200} {
+		if crowd > 2*manyClients || testing.Short() && crowd > 100 {
+			continue
+		}
+		t.Run(strconv.Itoa(crowd), func(t *testing.T) {
+			s := newSecured(t, newOurOrigin(), func(c *Config) { c.IdleTimeout = time.Hour })
+			var served, refused atomic.Int64
+			var all sync.WaitGroup
+			for range crowd {
+				all.Go(func() {
+					var code *quic.TransportError
+					switch err := s.comeAndStay(t, "127.0.0.2"); {
+					case err == nil:
+						served.Add(1)
+					case errors.As(err, &code) && code.ErrorCode == quic.ConnectionRefused:
+						refused.Add(1)
+					default:
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if want := int64(min(crowd, most)); served.Load() != want || refused.Load() != int64(crowd)-want {
+				t.Errorf("of %d connections %d were served and %d refused", crowd, served.Load(), refused.Load())
+			}
+			if n := s.listeners.Stats(); n.Rejected != 0 || (n.Refused["client"] > 0) != (crowd > most) {
+				t.Errorf("%d requests were rejected, connections refused: %v", n.Rejected, n.Refused)
+			}
+		})
+	}
+}
+
+// comeAndStay opens a QUIC connection, gets three responses over it, and leaves it open. It opens
+// another one if a handshake takes too long for a slow machine.
+func (s *securedTest) comeAndStay(t testing.TB, from string) error {
+	var late *quic.IdleTimeoutError
+	c, err := s.dialQUIC(t, from)
+	for errors.As(err, &late) || errors.As(err, new(*quic.HandshakeTimeoutError)) {
+		c, err = s.dialQUIC(t, from)
+	}
+	if err != nil {
+		return err
+	}
+	client := (&http3.Transport{}).NewClientConn(c)
+	for range 3 {
+		if err := healthy(t.Context(), client); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// healthy asks for the health of an edge.
+func healthy(ctx context.Context, client http.RoundTripper) error {
+	req, err := http.NewRequestWithContext(ctx, "GET", "https://edge.test/healthz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// Over QUIC too, each address is a client of its own, and its streams count only against its own
+// share. Beyond it the edge rejects requests, so that the client may send them again, and serves
+// those of other clients.
+func TestStreamsOfQUIC(t *testing.T) {
 	t.Parallel()
-	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
-	from := func(address string) {
-		t.Helper()
-		socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(address)})
+	const most = 1024 // streams of one client by default
+	s := newSecured(t, newOurOrigin(), func(c *Config) { c.IdleTimeout, c.RequestTimeout = time.Hour, time.Hour })
+	var hoards []*quic.Conn
+	for range most / h2.MaxStreams {
+		c, err := s.dialQUIC(t, "127.0.0.2")
 		must(t, err)
-		tr := &quic.Transport{Conn: socket}
-		t.Cleanup(func() { tr.Close(); socket.Close() })
-		to, err := net.ResolveUDPAddr("udp", s.tls)
-		must(t, err)
-		_, err = tr.Dial(t.Context(), to, http3.ConfigureTLSConfig(trusting.Clone()), nil)
-		must(t, err)
+		for range h2.MaxStreams {
+			stream, err := c.OpenStreamSync(t.Context())
+			must(t, err)
+			_, err = stream.Write([]byte{0x01, 0x40}) // half a head
+			must(t, err)
+		}
+		hoards = append(hoards, c)
 	}
-	for i, address := range []string{"127.0.0.2", "127.0.0.2", "127.0.0.3", "127.0.0.4"} {
-		from(address)
-		settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == int64(i+1) })
+	client := func(from string) http.RoundTripper {
+		c, err := s.dialQUIC(t, from)
+		must(t, err)
+		return (&http3.Transport{}).NewClientConn(c)
 	}
-	held := func(address string) int64 { return s.memory.Held(ratelimit.ClientKey(netip.MustParseAddr(address))) }
-	if each := int64(listen.QUICConnBytes + listen.QUICStreamBytes*h2.MaxStreams); held("127.0.0.2") != 2*each || held("127.0.0.3") != each {
-		t.Errorf("%d and %d bytes are held, want %d and %d", held("127.0.0.2"), held("127.0.0.3"), 2*each, each)
+	mine, other := client("127.0.0.2"), client("127.0.0.3")
+	var code *http3.Error
+	settled(t, "a request beyond the share is rejected", func() bool {
+		return errors.As(healthy(t.Context(), mine), &code) && code.ErrorCode == http3.ErrCodeRequestRejected
+	})
+	if s.listeners.Stats().Rejected == 0 {
+		t.Error("the rejected request is not counted")
+	}
+	must(t, healthy(t.Context(), other))
+	hoards[0].CloseWithError(0, "")
+	settled(t, "a request within the share is served", func() bool { return healthy(t.Context(), mine) == nil })
+}
+
+// An edge that drains announces it on the control stream, and names the first stream that it
+// does not answer.
+func TestGoAwayOverQUIC(t *testing.T) {
+	t.Parallel()
+	s := newSecured(t, newOurOrigin())
+	c := s.silent(t)
+	control, err := c.AcceptUniStream(t.Context())
+	must(t, err)
+	go s.stop()
+	got, err := io.ReadAll(control)
+	var ended *quic.ApplicationError
+	if !errors.As(err, &ended) || ended.ErrorCode != quic.ApplicationErrorCode(http3.ErrCodeNoError) {
+		t.Errorf("the connection ends with %v", err)
+	}
+	if !bytes.HasSuffix(got, []byte{0x07, 1, 0}) {
+		t.Errorf("the control stream has %x", got)
 	}
 }

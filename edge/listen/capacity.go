@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"flag"
+	"runtime/debug"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/bodies"
@@ -28,6 +29,11 @@ type Capacity struct {
 	// Limits without flags; 0: the default.
 	MaxBodies   int64 // bytes of long request bodies in memory at a time
 	ClientBytes int64 // bytes of memory that one client may hold
+	// MaxQUIC and MaxQUICPerClient bound the connections of HTTP/3, which need no descriptors but
+	// more memory: MaxConnections and MaxConnectionsPerClient if those are set, unless quicPart of
+	// the memory limit is too little for them. By default one client may have quicEach, or half of
+	// all if that is less.
+	MaxQUIC, MaxQUICPerClient int
 
 	// Now is the clock by which the idle times of connections are measured; nil: time.Now.
 	Now func() time.Time
@@ -47,6 +53,19 @@ const (
 	otherDescriptors = 4
 	leastOthers      = 320
 	scarceOthers     = 2
+
+	// HTTP/3 gets one part in quicPart of the memory limit, at most mostQUIC bytes: three quarters
+	// for connections, each with the garbage of its handshake, an eighth for streams, and an eighth
+	// for receive windows. One client may have quicEach connections and mostWindowsEach bytes of
+	// windows.
+	quicPart        = 4
+	mostQUIC        = 2 << 30
+	quicConnCosts   = 112 << 10
+	quicStreamsPart = 8
+	quicWindowsPart = 8
+	mostWindows     = 64 << 20
+	mostWindowsEach = 16 << 20
+	quicEach        = 1024
 )
 
 // Flags defines the flags of Capacity on fs.
@@ -98,6 +117,9 @@ func (c Capacity) Filled() Capacity {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, defaultRequest)
 	c.AnswerTimeout = cmp.Or(c.AnswerTimeout, defaultAnswer)
 	places := shareOf(descriptors())
+	quic := int(quicBytes() * 3 / 4 / quicConnCosts)
+	c.MaxQUIC = max(1, min(cmp.Or(c.MaxQUIC, c.MaxConnections, mostConnections), quic))
+	c.MaxQUICPerClient = min(cmp.Or(c.MaxQUICPerClient, c.MaxConnectionsPerClient, min(halfOf(c.MaxQUIC), quicEach)), c.MaxQUIC)
 	// An operator that allows one client many connections allows it the memory of those connections
 	// too, but not more for requests.
 	c.ClientBytes = cmp.Or(c.ClientBytes, max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts))
@@ -115,6 +137,24 @@ func (c Capacity) Filled() Capacity {
 // Memory returns the budget of the memory that clients may hold. c must be filled.
 func (c *Capacity) Memory() *bodies.Budget {
 	return &bodies.Budget{Max: c.MaxBodies, Each: c.ClientBytes, EachRequests: min(c.ClientBytes, maxEach)}
+}
+
+// quicBytes returns the number of bytes that HTTP/3 may take.
+func quicBytes() int64 { return min(debug.SetMemoryLimit(-1)/quicPart, mostQUIC) }
+
+// quicMemory returns the budget of the connections and streams of HTTP/3. A client may have a
+// stream for each of its connections, on whichever of them. c must be filled.
+func (c *Capacity) quicMemory() *bodies.Budget {
+	all := quicBytes() / quicStreamsPart
+	streams := min(max(int64(c.MaxQUICPerClient), quicEach)*QUICStreamBytes, all/2)
+	return &bodies.Budget{Max: all, Each: int64(c.MaxQUICPerClient)*QUICConnBytes + streams, EachRequests: streams}
+}
+
+// quicWindows returns the budget for the growth of receive windows, of which a client gets at most
+// half.
+func (c *Capacity) quicWindows() *bodies.Budget {
+	all := min(quicBytes()/quicWindowsPart, mostWindows)
+	return &bodies.Budget{Max: all, Each: min(all/2, mostWindowsEach)}
 }
 
 // shareOf returns the default maximum of connections for a number of descriptors; 0: that number is

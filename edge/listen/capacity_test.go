@@ -1,6 +1,10 @@
 package listen
 
-import "testing"
+import (
+	"math"
+	"runtime/debug"
+	"testing"
+)
 
 // The limits of connections, in all and for each client, follow from the number of descriptors.
 // Some descriptors stay free for the origin, the disk and the listeners.
@@ -32,6 +36,36 @@ func TestCapacityOfMemory(t *testing.T) {
 	for each, want := range map[int]int64{0: maxEach, 100: maxEach, 10000: 10000 * secureCosts} {
 		if got := (Capacity{MaxConnectionsPerClient: each}).Filled().ClientBytes; got != want {
 			t.Errorf("--max-connections-per-client %d: one client may hold %d bytes, want %d", each, got, want)
+		}
+	}
+}
+
+// HTTP/3 needs no descriptors. By default one client may have a thousand connections of it, and
+// each limit that the operator sets holds for them too. A small memory limit allows fewer, of which
+// a client still gets at most half.
+func TestCapacityOfQUIC(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	for _, tt := range []struct {
+		memory            int64
+		all, each         int
+		wantAll, wantEach int
+	}{
+		{math.MaxInt64, 0, 0, 14043, 1024},
+		{math.MaxInt64, 200, 0, 200, 100},
+		{math.MaxInt64, 0, 5000, 14043, 5000},
+		{math.MaxInt64, 1, 0, 1, 1},
+		{math.MaxInt64, 1 << 20, 0, 14043, 1024},
+		{460 << 20, 0, 0, 788, 394},
+		{460 << 20, 0, 5000, 788, 788},
+	} {
+		debug.SetMemoryLimit(tt.memory)
+		c := Capacity{MaxConnections: tt.all, MaxConnectionsPerClient: tt.each}.Filled()
+		if c.MaxQUIC != tt.wantAll || c.MaxQUICPerClient != tt.wantEach {
+			t.Errorf("%+v: %d, and %d of one client", tt, c.MaxQUIC, c.MaxQUICPerClient)
+		}
+		if room := c.quicMemory(); room.EachRequests > room.Max/2 || room.EachRequests < int64(min(c.MaxQUICPerClient, quicEach))*QUICStreamBytes/2 {
+			t.Errorf("%+v: one client may have %d bytes of streams, all %d", tt, room.EachRequests, room.Max)
 		}
 	}
 }

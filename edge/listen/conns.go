@@ -75,6 +75,7 @@ type conns struct {
 	madeRoom       atomic.Int64
 	overdue        atomic.Int64
 	overQUIC       atomic.Int64 // open now, in addition to the connections in open
+	rejected       atomic.Int64 // requests of HTTP/3, because of the client's share of streams
 	now            func() time.Time
 
 	mu     sync.Mutex
@@ -373,7 +374,7 @@ func (s *conns) holders() int {
 func (s *conns) stats() observe.ConnStats {
 	stats := observe.ConnStats{
 		States: map[string]int{}, Refused: map[string]int64{}, Max: s.max, Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
-		OverQUIC: s.overQUIC.Load(), BodiesBytes: s.limits.Bodies.Used(), Clients: s.holders(),
+		OverQUIC: s.overQUIC.Load(), Rejected: s.rejected.Load(), BodiesBytes: s.limits.Bodies.Used(), Clients: s.holders(),
 	}
 	for phase, n := range s.phases() {
 		stats.States[phaseNames[phase]] = n

@@ -14,9 +14,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	_ "unsafe" // for newRawServerConn
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/quic-go/quicvarint"
 
 	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/bodies"
@@ -26,59 +28,221 @@ import (
 
 // A quicServer speaks HTTP/3 (RFC 9114).
 type quicServer struct {
-	http      *http3.Server
+	http      *http3.Server // reads requests from the streams that it is given
 	transport *quic.Transport
-	listener  *quicListener
+	listener  *quic.Listener
+	door      *quicDoor
+	windows   *bodies.Budget // of receive windows that have grown
 	busy      *busy
+
+	mu      sync.Mutex // held while a context ends, and while serving grows
+	serving sync.WaitGroup
+	drains  context.Context // ends when no further requests are accepted
+	drain   context.CancelFunc
+	ends    context.Context // ends when all connections are closed
+	end     context.CancelFunc
 }
+
+const (
+	// QUICStreamBytes estimates the memory of a stream: its goroutine, its buffers and the head of
+	// its request. Bodies and responses count apart.
+	QUICStreamBytes = 16 << 10
+	// streamWindow and connWindow are how many bytes a client may send before the edge has read
+	// them: on a stream as many as over HTTP/2, on all streams of a connection twice as many. While
+	// the edge reads a body as fast as it arrives, quic-go lets the windows grow up to the others.
+	streamWindow     = 64 << 10
+	connWindow       = 128 << 10
+	mostStreamWindow = 4 << 20
+	mostConnWindow   = 6 << 20
+	// mostRejected is how many requests in a row the edge rejects on a connection before it closes
+	// the connection.
+	mostRejected = 32
+	// acceptors is the number of goroutines that accept connections. quic-go refuses a connection
+	// that is ready while 32 others wait to be accepted. One goroutine may wait longer for its turn
+	// than 32 handshakes take, above all while other processes use the processors.
+	acceptors = 64
+)
 
 // newQUIC listens for HTTP/3 on a socket. It does not allow 0-RTT, because an attacker could replay
 // a client's requests, which count against that client's limits.
 func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
-	base := &quic.Config{
+	limits := serve.options.Capacity
+	s := &quicServer{
+		door:    newQUICDoor(serve.conns, limits),
+		windows: limits.quicWindows(),
+		busy:    &busy{Handler: newStreams(serve, exchange.H3)},
+	}
+	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: exchange.MaxHead}
+	s.drains, s.drain = context.WithCancel(context.Background())
+	s.ends, s.end = context.WithCancel(context.Background())
+	s.transport = &quic.Transport{Conn: socket, VerifySourceAddress: s.door.verify, ConnContext: s.door.admit}
+	var err error
+	s.listener, err = s.transport.Listen(http3.ConfigureTLSConfig(config), &quic.Config{
 		Allow0RTT:            false,
 		HandshakeIdleTimeout: handshakeTimeout,
-		MaxIdleTimeout:       serve.options.Capacity.IdleTimeout,
+		MaxIdleTimeout:       limits.IdleTimeout,
 		// Streams and tunnels may pause; expire closes unused connections.
-		KeepAlivePeriod:       serve.options.Capacity.IdleTimeout / 2,
-		MaxIncomingUniStreams: 8,
-	}
-	d := &quicDoor{conns: serve.conns, now: time.Now}
-	base.GetConfigForClient = d.config(base)
-	t := &quic.Transport{Conn: socket, VerifySourceAddress: d.verify, ConnContext: d.admit}
-	l, err := t.ListenEarly(http3.ConfigureTLSConfig(config), base)
+		KeepAlivePeriod:                limits.IdleTimeout / 2,
+		MaxIncomingStreams:             h2.MaxStreams,
+		MaxIncomingUniStreams:          8,
+		InitialStreamReceiveWindow:     streamWindow,
+		InitialConnectionReceiveWindow: connWindow,
+		MaxStreamReceiveWindow:         mostStreamWindow,
+		MaxConnectionReceiveWindow:     mostConnWindow,
+		AllowConnectionWindowIncrease:  s.widen,
+	})
 	if err != nil {
 		return nil, err
 	}
-	s := &quicServer{transport: t, listener: &quicListener{EarlyListener: l, conns: serve.conns, idle: serve.options.Capacity.IdleTimeout, open: map[*quic.Conn]*quicConn{}, of: perClient{}}, busy: &busy{Handler: newStreams(serve, exchange.H3)}}
-	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: exchange.MaxHead, ConnContext: s.listener.know}
 	return s, nil
+}
+
+// widen reports whether the receive window of a connection may grow by a number of bytes, and counts
+// them.
+func (s *quicServer) widen(c *quic.Conn, by uint64) bool {
+	q := quicConnOf(c.Context())
+	if s.windows.Reserve(&q.window, q.grown+int64(by)) != nil {
+		return false
+	}
+	if q.grown == 0 {
+		context.AfterFunc(c.Context(), func() { s.windows.Release(&q.window) })
+	}
+	q.grown += int64(by)
+	return true
 }
 
 // Serve serves connections until Shutdown or Close is called.
 func (s *quicServer) Serve() error {
-	if err := s.http.ServeListener(s.listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, quic.ErrServerClosed) {
-		return err
+	broken := make(chan error, acceptors)
+	for range acceptors {
+		if !s.run(func() { broken <- s.accept() }) {
+			return nil
+		}
 	}
-	return nil
+	return <-broken
+}
+
+// accept serves connections until no further ones are accepted.
+func (s *quicServer) accept() error {
+	for {
+		c, err := s.listener.Accept(s.drains)
+		switch {
+		case s.drains.Err() != nil || errors.Is(err, quic.ErrServerClosed):
+			return nil
+		case err != nil:
+			return err
+		}
+		q := quicConnOf(c.Context())
+		if !s.door.enter(q, c) {
+			q.refuse()
+			continue
+		}
+		s.run(func() { s.serve(q) })
+	}
+}
+
+// run starts a goroutine that Close waits for, unless the server drains.
+func (s *quicServer) run(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.drains.Err() != nil {
+		return false
+	}
+	s.serving.Go(f)
+	return true
+}
+
+// newRawServerConn begins HTTP/3 on a connection and returns its control stream too, which GOAWAY
+// needs. The exported method returns only the connection, and the exported Server accepts all
+// streams itself: before a head has arrived nothing could count or refuse them.
+//
+//go:linkname newRawServerConn github.com/quic-go/quic-go/http3.(*Server).newRawServerConn
+func newRawServerConn(*http3.Server, *quic.Conn) (*http3.RawServerConn, *quic.SendStream, error)
+
+// serve answers the requests of a connection until it ends.
+func (s *quicServer) serve(q *quicConn) {
+	conn, control, err := newRawServerConn(s.http, q.Conn)
+	if err != nil { // the connection has ended
+		return
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() {
+		for {
+			stream, err := q.AcceptUniStream(context.Background())
+			if err != nil {
+				return
+			}
+			go conn.HandleUnidirectionalStream(stream)
+		}
+	})
+	var next quic.StreamID
+	for rejected := 0; ; {
+		stream, err := q.AcceptStream(s.drains)
+		if err != nil {
+			break
+		}
+		next = stream.StreamID() + 4
+		share := &bodies.Share{Client: q.client}
+		if s.door.room.Reserve(share, QUICStreamBytes) != nil {
+			s.door.conns.rejected.Add(1)
+			if rejected++; rejected == mostRejected {
+				q.refuse()
+			}
+			reject(stream)
+			continue
+		}
+		rejected = 0
+		running.Go(func() {
+			defer s.door.room.Release(share)
+			conn.HandleRequestStream(stream)
+		})
+	}
+	running.Go(func() { control.Write(goAway(next)) }) // may wait for the client; fails if the connection has ended
+	for {
+		stream, err := q.AcceptStream(s.ends)
+		if err != nil {
+			q.end()
+			return
+		}
+		reject(stream)
+	}
+}
+
+// goAway returns a frame that refuses requests from a stream on (RFC 9114, section 7.2.6).
+func goAway(from quic.StreamID) []byte {
+	id := quicvarint.Append(nil, uint64(from))
+	return append([]byte{0x07, byte(len(id))}, id...)
+}
+
+// reject tells the client that its request was not processed, so it may send it again (RFC 9114,
+// section 4.1.1).
+func reject(stream *quic.Stream) {
+	stream.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
+	stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
 }
 
 // Shutdown announces to clients that no further requests are accepted (GOAWAY, RFC 9114, section
 // 5.2), and waits for the requests in flight. It does not wait until clients close their
 // connections.
 func (s *quicServer) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.drain()
+	s.mu.Unlock()
 	waits, done := context.WithCancel(ctx)
-	go func() { s.busy.quiet(ctx); done() }()
-	err := s.http.Shutdown(waits)
-	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	return errors.Join(err, s.listener.Close(), s.transport.Close())
+	go func() { s.serving.Wait(); done() }()
+	s.busy.quiet(waits)
+	return errors.Join(ctx.Err(), s.Close())
 }
 
 // Close closes all connections at once.
 func (s *quicServer) Close() error {
-	return errors.Join(s.http.Close(), s.listener.Close(), s.transport.Close())
+	s.mu.Lock()
+	s.drain()
+	s.mu.Unlock()
+	s.end()
+	s.serving.Wait()
+	return errors.Join(s.listener.Close(), s.transport.Close())
 }
 
 // streams answers the requests of servers with net/http's interfaces, by the same steps as all
@@ -124,7 +288,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n := r.ContentLength; n >= 0 { // the declared length is enough; read tries one byte more
 		most = int(min(int64(most), n))
 	}
-	conn := quicConnOf(r)
+	conn := quicConnOf(r.Context())
 	conn.count(0, 1)
 	body, err := newMinRate(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Body(&held, length) })
 	conn.count(0, -1)
@@ -178,7 +342,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	if a.flush && flush() != nil { // the body may begin much later
 		panic(http.ErrAbortHandler)
 	}
-	if conn := quicConnOf(r); a.stream == nil { // otherwise the origin may be the slow side
+	if conn := quicConnOf(r.Context()); a.stream == nil { // otherwise the origin may be the slow side
 		conn.count(0, 1)
 		defer conn.count(0, -1)
 	}
@@ -269,7 +433,7 @@ type upload struct {
 // uploadOf returns the body of a request if the handler reads it while it arrives, else nil. A
 // request of unknown length that usually has no body has none if its stream ends at once.
 func (s streams) uploadOf(w http.ResponseWriter, r *http.Request) *upload {
-	u := &upload{length: r.ContentLength, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue"), from: r.Body, rate: newMinRate(w, s.receive), conn: quicConnOf(r), arrived: func() {}}
+	u := &upload{length: r.ContentLength, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue"), from: r.Body, rate: newMinRate(w, s.receive), conn: quicConnOf(r.Context()), arrived: func() {}}
 	switch {
 	case !s.server.options.Uploads || u.length == 0:
 		return nil

@@ -24,7 +24,7 @@ const (
 // returnMemory returns memory to the system after clients have held much of it, and when a quiet
 // edge has much of it unused. The runtime alone would keep it: hits make no garbage, so that the
 // next collection may come two minutes after an attack.
-func returnMemory(ctx context.Context, room *bodies.Budget) {
+func returnMemory(ctx context.Context, rooms ...*bodies.Budget) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
 	var h heapSample
@@ -36,7 +36,11 @@ func returnMemory(ctx context.Context, room *bodies.Budget) {
 		case <-tick.C:
 			before := h
 			h.look()
-			if room.Fallen(fallenBytes) || h.spare(before) {
+			fallen := false
+			for _, room := range rooms {
+				fallen = room.Fallen(fallenBytes) || fallen
+			}
+			if fallen || h.spare(before) {
 				runtime.GC() // one of two, because sync.Pools keep objects for one
 				debug.FreeOSMemory()
 			}

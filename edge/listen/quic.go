@@ -2,6 +2,7 @@ package listen
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,29 +15,46 @@ import (
 
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
-// A quicListener limits the QUIC connections in all and for each client, with the same limits as
-// for TCP. It counts them apart from TCP connections, because they use no file descriptors of their
-// own. When the limit in all is reached, choose decides which connections make room, as for TCP.
-type quicListener struct {
-	*quic.EarlyListener
-	conns *conns        // gives the limits, and counts the refused connections
-	idle  time.Duration // how long a connection may stay open without a request
+// A quicDoor admits or refuses QUIC connections before the edge spends memory on them, and bounds
+// their number in all and for each client. It counts them apart from TCP connections, because they
+// use no file descriptors of their own. When the limit in all is reached, choose decides which
+// connections make room, as for TCP.
+type quicDoor struct {
+	conns          *conns         // knows the clients, and counts the refused connections
+	max, perClient int            // connections at a time
+	idle           time.Duration  // how long a connection may stay open without a request
+	room           *bodies.Budget // of connections and streams
+	handshakes     ratelimit.PerSecond
+	now            func() time.Time
 
-	mu   sync.Mutex
-	open map[*quic.Conn]*quicConn
-	of   perClient
+	mu     sync.Mutex
+	open   map[*quicConn]struct{}
+	of     perClient
+	shakes perClient // connections whose handshake is not complete
+	shaken int       // their number
+}
+
+func newQUICDoor(c *conns, limits Capacity) *quicDoor {
+	return &quicDoor{
+		conns: c, max: limits.MaxQUIC, perClient: limits.MaxQUICPerClient, idle: limits.IdleTimeout, room: limits.quicMemory(), now: time.Now,
+		open: map[*quicConn]struct{}{}, of: perClient{}, shakes: perClient{},
+	}
 }
 
 // A quicConn is a QUIC connection and the state of its requests. Only requests count as use:
 // keep-alive packets do not, nor do streams on which no request has arrived.
 type quicConn struct {
-	*quic.Conn
-	client  netip.Prefix
-	expires *time.Timer
+	*quic.Conn // nil until the handshake is complete
+	client     netip.Prefix
+	rest       bodies.Share // what it takes without requests
+	window     bodies.Share // by how much its receive window has grown
+	grown      int64        // bytes of window
+	expires    *time.Timer
+	entered    bool // it counts as open; before that its handshake counts
+	left       bool // it has ended
 
 	mu      sync.Mutex
 	running int // requests in flight
@@ -46,60 +64,116 @@ type quicConn struct {
 	used  time.Time // when a request last began, made progress, or ended
 }
 
-// Accept returns the next connection within the limits. It closes the connections beyond them.
-func (l *quicListener) Accept(ctx context.Context) (*quic.Conn, error) {
-	for {
-		c, err := l.EarlyListener.Accept(ctx)
-		if err != nil {
-			return nil, err
-		}
-		q := &quicConn{Conn: c, used: l.conns.now()}
-		if peer := exchange.Address(c.RemoteAddr()); !l.conns.clients.Trusts(peer) {
-			q.client = ratelimit.ClientKey(peer)
-		}
-		if why, ok := l.enter(q); !ok {
-			l.conns.refused[why].Add(1)
-			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "")
-			continue
-		}
-		q.expires = time.AfterFunc(l.idle, func() { l.expire(q) })
-		context.AfterFunc(c.Context(), func() { l.leave(q) })
-		return c, nil
-	}
+// A quicKey is the context key of the quicConn of a connection and of its requests.
+type quicKey struct{}
+
+// quicConnOf returns the QUIC connection of a context; nil: it has none, because it belongs to
+// another protocol.
+func quicConnOf(ctx context.Context) *quicConn {
+	q, _ := ctx.Value(quicKey{}).(*quicConn)
+	return q
 }
 
-// enter counts a connection if the limits allow it, closing others to make room if need be.
-// Otherwise it returns the reason for the refusal.
-func (l *quicListener) enter(q *quicConn) (refusal, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.of[q.client] >= l.conns.perClient {
+const (
+	// unvalidatedEach is how many handshakes a second may come from addresses that are not
+	// validated. Beyond that rate the edge validates the address first (RFC 9000, section 8.1).
+	unvalidatedEach = 200
+	// unvalidatedPart sets when a client's address is validated first: once the client holds more
+	// than one part in unvalidatedPart of the connections that it may have. So an attacker that
+	// spoofs the address of another client cannot use them up.
+	unvalidatedPart = 8
+	// QUICConnBytes is the memory of a connection at rest, measured without garbage: 37 KiB of
+	// objects and 20 KiB of stacks.
+	QUICConnBytes = 57 << 10
+	// unfinishedPart sets how many handshakes may be incomplete at a time: one part in
+	// unfinishedPart of all connections, but as many as one client may have connections by default.
+	unfinishedPart = 4
+)
+
+// verify reports whether an address must be validated before a handshake.
+func (d *quicDoor) verify(a net.Addr) bool {
+	client := d.conns.owner(exchange.Address(a))
+	d.mu.Lock()
+	many := d.of[client]+d.shakes[client] > d.perClient/unvalidatedPart
+	d.mu.Unlock()
+	return many || !d.handshakes.Allow(d.now(), unvalidatedEach)
+}
+
+// admit counts a connection before its handshake, or refuses it. The connection counts until ctx
+// ends.
+func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
+	q := &quicConn{client: d.conns.owner(exchange.Address(c.RemoteAddr)), used: d.conns.now()}
+	q.rest.Client, q.rest.Connection, q.window.Client = q.client, true, q.client
+	if why, ok := d.begin(q); !ok {
+		d.conns.refused[why].Add(1)
+		return nil, errRefused
+	}
+	context.AfterFunc(ctx, func() { d.leave(q) })
+	return context.WithValue(ctx, quicKey{}, q), nil
+}
+
+var errRefused = errors.New("too many QUIC connections are open")
+
+// begin counts a handshake if the limits allow another connection. Otherwise it returns the reason
+// for the refusal.
+func (d *quicDoor) begin(q *quicConn) (refusal, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.of[q.client]+d.shakes[q.client] >= d.perClient:
+		return refusedClient, false
+	case d.shaken >= max(d.max/unfinishedPart, min(d.max, quicEach)):
+		return refusedTotal, false
+	case d.room.ReserveShare(&q.rest, QUICConnBytes) != nil:
 		return refusedClient, false
 	}
-	if len(l.open) >= l.conns.max {
-		if l.of.foremost(q.client, l.conns.max) {
-			return refusedTotal, false
-		}
-		spare := choose(l.holdings(l.conns.now()), l.of, q.client, l.conns.max)
-		if len(spare) == 0 {
-			return refusedTotal, false
-		}
-		for _, h := range spare {
-			l.forget(h.conn)
-			l.conns.madeRoom.Add(1)
-			go h.conn.end() // not here: end waits for the connection's own goroutine
-		}
-	}
-	l.open[q.Conn] = q
-	l.of.enter(q.client)
-	l.conns.overQUIC.Add(1)
+	d.shaken++
+	d.shakes.enter(q.client)
 	return 0, true
+}
+
+// enter counts a connection whose handshake is complete as open, closing others to make room if need
+// be. If there is no room it refuses the connection.
+func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q.Conn = c
+	if q.left {
+		return false
+	}
+	if len(d.open) >= d.max && !d.makeRoom(q.client) {
+		d.conns.refused[refusedTotal].Add(1)
+		return false
+	}
+	d.shaken--
+	d.shakes.leave(q.client)
+	q.entered = true
+	q.expires = time.AfterFunc(d.idle, func() { d.expire(q) })
+	d.open[q] = struct{}{}
+	d.of.enter(q.client)
+	d.conns.overQUIC.Add(1)
+	return true
+}
+
+// makeRoom closes connections to make room for one more of a client, and reports whether it found
+// any. The caller holds mu.
+func (d *quicDoor) makeRoom(client netip.Prefix) bool {
+	if d.of.foremost(client, d.max) {
+		return false
+	}
+	spare := choose(d.holdings(d.conns.now()), d.of, client, d.max)
+	for _, h := range spare {
+		d.forget(h.conn)
+		d.conns.madeRoom.Add(1)
+		go h.conn.end() // not here: end waits for the connection's own goroutine
+	}
+	return len(spare) > 0
 }
 
 // holdings lists the connections that may be closed to make room: those that have been idle, or
 // slow, for long enough.
-func (l *quicListener) holdings(now time.Time) (list []holding[*quicConn]) {
-	for _, q := range l.open {
+func (d *quicDoor) holdings(now time.Time) (list []holding[*quicConn]) {
+	for q := range d.open {
 		switch resting, since := q.rests(); {
 		case resting && now.Sub(since) >= IdleFor, q.slow() && now.Sub(since) >= SlowFor:
 			list = append(list, holding[*quicConn]{q, q.client, since, resting})
@@ -109,30 +183,37 @@ func (l *quicListener) holdings(now time.Time) (list []holding[*quicConn]) {
 }
 
 // leave releases a connection that has ended.
-func (l *quicListener) leave(q *quicConn) {
+func (d *quicDoor) leave(q *quicConn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q.left = true
+	d.room.Release(&q.rest)
+	if !q.entered {
+		d.shaken--
+		d.shakes.leave(q.client)
+		return
+	}
 	q.expires.Stop()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.forget(q)
+	d.forget(q)
 }
 
 // forget stops counting q. Further calls have no effect. The caller holds mu.
-func (l *quicListener) forget(q *quicConn) {
-	if l.open[q.Conn] != q {
+func (d *quicDoor) forget(q *quicConn) {
+	if _, ok := d.open[q]; !ok {
 		return
 	}
-	delete(l.open, q.Conn)
-	l.of.leave(q.client)
-	l.conns.overQUIC.Add(-1)
+	delete(d.open, q)
+	d.of.leave(q.client)
+	d.conns.overQUIC.Add(-1)
 }
 
 // expire closes a connection that has had no request for the idle time. It checks again later if
 // the connection is busy, or has been used since.
-func (l *quicListener) expire(q *quicConn) {
+func (d *quicDoor) expire(q *quicConn) {
 	resting, since := q.rests()
-	left := l.idle
+	left := d.idle
 	if resting {
-		left = l.idle - time.Since(since)
+		left = d.idle - time.Since(since)
 	}
 	if left <= 0 {
 		q.end()
@@ -143,6 +224,12 @@ func (l *quicListener) expire(q *quicConn) {
 
 // end closes the connection without an error (H3_NO_ERROR).
 func (q *quicConn) end() { q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "") }
+
+// refuse closes the connection because its client has too many connections or requests, or all
+// have.
+func (q *quicConn) refuse() {
+	q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "")
+}
 
 // rests reports whether no request is in flight, and when the connection was last used.
 func (q *quicConn) rests() (bool, time.Time) {
@@ -169,22 +256,6 @@ func (q *quicConn) count(running, waits int) {
 	q.running, q.waits, q.used = q.running+running, q.waits+waits, time.Now()
 }
 
-// A quicKey is the context key of a request's quicConn.
-type quicKey struct{}
-
-// know adds the quicConn of a connection to the context of its requests.
-func (l *quicListener) know(ctx context.Context, c *quic.Conn) context.Context {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return context.WithValue(ctx, quicKey{}, l.open[c])
-}
-
-// quicConnOf returns the QUIC connection of a request; nil if it arrived by another protocol.
-func quicConnOf(r *http.Request) *quicConn {
-	q, _ := r.Context().Value(quicKey{}).(*quicConn)
-	return q
-}
-
 // busy is a handler that counts its requests in flight.
 type busy struct {
 	http.Handler
@@ -192,7 +263,7 @@ type busy struct {
 }
 
 func (b *busy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	q := quicConnOf(r)
+	q := quicConnOf(r.Context())
 	q.count(1, 0)
 	defer q.count(-1, 0)
 	b.now.Add(1)
@@ -223,73 +294,4 @@ func (b *busy) quiet(ctx context.Context) {
 			}
 		}
 	}
-}
-
-const (
-	// unvalidatedEach is how many handshakes a second may come from addresses that are not
-	// validated. Beyond that rate the edge validates the address first (RFC 9000, section 8.1).
-	unvalidatedEach = 200
-	// unvalidatedPart sets when a client's address is validated first: once the client holds more
-	// than one part in unvalidatedPart of its share of memory. So an attacker that spoofs the
-	// address of another client cannot use up that client's share.
-	unvalidatedPart = 8
-	// roomyPart sets how many streams a new connection gets. While the client holds at most one
-	// part in roomyPart of its share, it gets as many as over HTTP/2; beyond that, fewStreams.
-	roomyPart  = 4
-	fewStreams = 16
-
-	// QUICConnBytes and quicStreamCosts estimate the bytes of memory of a connection, and of each
-	// stream that the client may open on it. Streams are counted in advance, because quic-go reads
-	// the head of a request before it calls the edge's handler.
-	QUICConnBytes   = 64 << 10
-	QUICStreamBytes = 16 << 10
-)
-
-// A quicDoor admits or refuses QUIC connections before the edge spends memory on them.
-type quicDoor struct {
-	conns      *conns
-	handshakes ratelimit.PerSecond
-	now        func() time.Time
-}
-
-// over reports whether the client at an address holds more than one part in `part` of its share.
-func (d *quicDoor) over(a net.Addr, part int64) bool {
-	room := d.conns.limits.Bodies
-	return room.Held(d.conns.owner(exchange.Address(a))) > room.Each/part
-}
-
-// verify reports whether an address must be validated before a handshake.
-func (d *quicDoor) verify(a net.Addr) bool {
-	return d.over(a, unvalidatedPart) || !d.handshakes.Allow(d.now(), unvalidatedEach)
-}
-
-// streams returns how many streams the client at an address may open on its next connection.
-func (d *quicDoor) streams(a net.Addr) int64 {
-	if d.over(a, roomyPart) {
-		return fewStreams
-	}
-	return h2.MaxStreams
-}
-
-// config returns a function that makes the configuration of each connection, with its own limit of
-// streams.
-func (d *quicDoor) config(base *quic.Config) func(*quic.ClientInfo) (*quic.Config, error) {
-	return func(c *quic.ClientInfo) (*quic.Config, error) {
-		own := base.Clone()
-		own.MaxIncomingStreams = d.streams(c.RemoteAddr)
-		return own, nil
-	}
-}
-
-// admit counts a connection against its client's share until the connection ends, or refuses it.
-// quic-go calls it right after config, on the same goroutine, so both count the same streams.
-func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
-	share := &bodies.Share{Client: d.conns.owner(exchange.Address(c.RemoteAddr))}
-	room := d.conns.limits.Bodies
-	if err := room.ReserveShare(share, QUICConnBytes+QUICStreamBytes*d.streams(c.RemoteAddr)); err != nil {
-		d.conns.refused[refusedClient].Add(1)
-		return nil, err
-	}
-	context.AfterFunc(ctx, func() { room.Release(share) })
-	return ctx, nil
 }

@@ -10,38 +10,62 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/h2"
 )
 
-// A client that holds much gets connections with fewer streams, its address is validated, and in
-// the end it is refused.
+// A client that holds many connections has its address validated, and in the end it is refused,
+// before its handshakes take memory. Other clients notice nothing of it.
 func TestQUICDoor(t *testing.T) {
 	capacity := Capacity{}.Filled()
 	conns := newConns(Options{Capacity: capacity, Memory: capacity.Memory()})
-	room := conns.limits.Bodies
-	d := &quicDoor{conns: conns, now: time.Now}
+	d := newQUICDoor(conns, capacity)
+	d.now = func() time.Time { return time.Unix(0, 0) }
 	a := &net.UDPAddr{IP: net.ParseIP("192.0.2.7")}
-	connections, validated, fewer := 0, -1, -1
+	connections, validated := 0, -1
 	ctx, end := context.WithCancel(t.Context())
-	for ; connections < 1000; connections++ {
+	for ; connections < 2*quicEach; connections++ {
 		if validated < 0 && d.verify(a) {
 			validated = connections
-		}
-		if fewer < 0 && d.streams(a) == fewStreams {
-			fewer = connections
 		}
 		if _, err := d.admit(ctx, &quic.ClientInfo{RemoteAddr: a}); err != nil {
 			break
 		}
 	}
-	if validated < 1 || fewer <= validated || connections < 100 || connections > 200 || conns.refused[refusedClient].Load() != 1 {
-		t.Errorf("validated behind %d, fewer streams behind %d, refused behind %d", validated, fewer, connections)
+	if validated != quicEach/unvalidatedPart+1 || connections != quicEach || conns.refused[refusedClient].Load() != 1 {
+		t.Errorf("validated behind %d, refused behind %d", validated, connections)
 	}
-	if other := (&net.UDPAddr{IP: net.ParseIP("192.0.2.8")}); d.verify(other) || d.streams(other) != h2.MaxStreams {
-		t.Error("another client suffers for it")
+	other := &net.UDPAddr{IP: net.ParseIP("192.0.2.8")}
+	if d.verify(other) {
+		t.Error("the address of another client is validated")
+	}
+	if _, err := d.admit(ctx, &quic.ClientInfo{RemoteAddr: other}); err != nil {
+		t.Errorf("another client is refused: %v", err)
 	}
 	end()
-	for room.Held(conns.owner(exchange.Address(a))) != 0 {
+	held := func() int {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.shaken + d.shakes[conns.owner(exchange.Address(a))]
+	}
+	for held() != 0 {
 		runtime.Gosched() // until AfterFunc has run
+	}
+}
+
+// Handshakes that nobody completes, of whatever addresses, take no more than their part of the
+// connections.
+func TestUnfinishedHandshakesOverQUIC(t *testing.T) {
+	for all, want := range map[int]int{16: 16, 8192: 2048} {
+		capacity := Capacity{MaxConnections: all}.Filled()
+		conns := newConns(Options{Capacity: capacity, Memory: capacity.Memory()})
+		d := newQUICDoor(conns, capacity)
+		for i := range want + 1 {
+			from := &net.UDPAddr{IP: net.IPv4(192, 0, byte(i>>8), byte(i))}
+			if _, err := d.admit(t.Context(), &quic.ClientInfo{RemoteAddr: from}); (err == nil) != (i < want) {
+				t.Fatalf("of %d connections: handshake %d: %v", all, i, err)
+			}
+		}
+		if conns.refused[refusedTotal].Load() != 1 {
+			t.Errorf("of %d connections: the refusal is not counted", all)
+		}
 	}
 }

@@ -117,7 +117,11 @@ func (s *Server) StreamStats() h2.Stats { return s.streams.Stats() }
 // Serve serves all listeners. The error that ends one of them goes to broken, which needs room for
 // three.
 func (s *Server) Serve(broken chan<- error) {
-	go returnMemory(s.options.Life, s.conns.limits.Bodies)
+	rooms := []*bodies.Budget{s.conns.limits.Bodies}
+	if s.quic != nil {
+		rooms = append(rooms, s.quic.door.room)
+	}
+	go returnMemory(s.options.Life, rooms...)
 	if s.looped != nil {
 		s.looped.run()
 	}

@@ -102,6 +102,7 @@ type ConnStats struct {
 	Reclaimed   int64            // connections that were closed to make room
 	Overdue     int64            // connections that were cut because their client was too slow
 	OverQUIC    int64            // open connections of HTTP/3
+	Rejected    int64            // requests of HTTP/3, because of their client's share of streams
 	BodiesBytes int64            // memory for long request bodies
 	Clients     int              // clients whose connections count against a limit
 }
@@ -133,6 +134,7 @@ func (m *Metrics) WatchConns(read func() ConnStats) {
 		counter("connections_reclaimed_total", "Connections over TCP or QUIC that were closed to make room: those of the client with the most, idle ones first.", func(c s) float64 { return float64(c.Reclaimed) }),
 		counter("connections_overdue_total", "Connections that were cut because their client did not take its responses in time.", func(c s) float64 { return float64(c.Overdue) }),
 		gauge("h3_connections", "Open HTTP/3 connections, which iconedge_edge_connections does not count.", func(c s) float64 { return float64(c.OverQUIC) }),
+		counter("h3_requests_rejected_total", "Requests of HTTP/3 that were rejected (H3_REQUEST_REJECTED), because their client has as many streams as it may.", func(c s) float64 { return float64(c.Rejected) }),
 		gauge("bodies_bytes", "Bytes of memory for long request bodies that are being read.", func(c s) float64 { return float64(c.BodiesBytes) }),
 	)})
 }
