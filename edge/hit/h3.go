@@ -21,10 +21,7 @@ func (p *Path) AnswerH3(dst []byte, q *eligible.Request) (out []byte, ok bool) {
 	t := p.fill(m, q)
 	lines := heads.Get().(*[]byte)
 	defer heads.Put(lines)
-	*lines = w.Append((*lines)[:0], &t)
-	if m.entry != nil {
-		*lines = p.edit(*lines, 0, m, q)
-	}
+	*lines = p.edit(w.Append((*lines)[:0], &t), 0, m, q)
 	dst = p.appendHeadH3(dst, m.status, *lines)
 	body := 0
 	if m.sends(q) {
@@ -54,9 +51,9 @@ func (p *Path) answerJoinedH3(dst []byte, q *eligible.Request, parsed bool) (out
 		dst = h3.BeginData(dst, body)
 	}
 	dst = j.appendJoinedBody(dst)
-	p.Metrics.Hit(exchange.H3, routes.Iconify, j.status, q.Now, body)
-	j.site.hits.Count(j.status)
-	p.Reports.LogHit(j.site.Name, exchange.H3, routes.Iconify, j.status, q, body)
+	p.Metrics.Hit(exchange.H3, routes.Iconify, exchange.Hit, j.status, q.Now, body)
+	j.site.hits.Count(exchange.Hit, j.status)
+	p.Reports.LogHit(j.site.Name, exchange.H3, routes.Iconify, exchange.Hit, j.status, q, body)
 	return dst, true
 }
 
