@@ -54,8 +54,8 @@ type quicConn struct {
 	grown      int64        // bytes of window
 	expires    *time.Timer
 	sampled    atomic.Int32 // requests that the hit path has sampled for traces, and http3 gets
-	entered    bool // it counts as open; before that its handshake counts
-	left       bool // it has ended
+	entered    bool         // it counts as open; before that its handshake counts
+	left       bool         // it has ended
 
 	mu      sync.Mutex
 	running int // requests in flight
