@@ -184,6 +184,9 @@ func (pipelineOnly) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable)
 	return dst, 0, false
 }
 
+// AnswerH3 implements h3.Answerer.
+func (pipelineOnly) AnswerH3(dst []byte, _ *eligible.Request) ([]byte, bool) { return dst, false }
+
 // patient sets deadlines that no machine needs, so that a request which reaches one was kept
 // waiting by the edge.
 func patient(c *Config) {

@@ -118,7 +118,7 @@ func (c *Conn) add(s *stream) {
 	c.streams.add(s)
 	for _, f := range c.decoder.fields {
 		if string(f.Name) == "priority" {
-			s.urgency = urgency(f.Value)
+			s.urgency = Urgency(f.Value)
 		}
 	}
 	c.sweep()
@@ -126,8 +126,8 @@ func (c *Conn) add(s *stream) {
 
 const defaultUrgency = 3
 
-// urgency parses the u parameter of a Priority field (RFC 9218, section 4.1).
-func urgency(field []byte) byte {
+// Urgency parses the u parameter of a Priority field (RFC 9218, section 4.1).
+func Urgency(field []byte) byte {
 	for part := range bytes.SplitSeq(field, []byte(",")) {
 		if part = bytes.TrimSpace(part); len(part) == 3 && part[0] == 'u' && part[1] == '=' && '0' <= part[2] && part[2] <= '7' {
 			return part[2] - '0'

@@ -83,6 +83,7 @@ type Path struct {
 	normalised normalised
 	encodings  normalised // of Accept-Encoding, as origins get it
 	blocks     respond.Blocks
+	sections   respond.Sections
 }
 
 // New returns a hit path that answers nothing before Use is called.

@@ -28,6 +28,7 @@ import (
 
 // A quicServer speaks HTTP/3 (RFC 9114).
 type quicServer struct {
+	server    *Server
 	http      *http3.Server // reads requests from the streams that it is given
 	transport *quic.Transport
 	listener  *quic.Listener
@@ -68,6 +69,7 @@ const (
 func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	limits := serve.options.Capacity
 	s := &quicServer{
+		server:  serve,
 		door:    newQUICDoor(serve.conns, limits),
 		windows: limits.quicWindows(),
 		busy:    &busy{Handler: newStreams(serve, exchange.H3)},
@@ -165,6 +167,7 @@ func (s *quicServer) serve(q *quicConn) {
 	if err != nil { // the connection has ended
 		return
 	}
+	hits := s.hitsOf(q)
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() {
@@ -183,6 +186,10 @@ func (s *quicServer) serve(q *quicConn) {
 			break
 		}
 		next = stream.StreamID() + 4
+		later, done := hits.Answer(stream)
+		if done {
+			continue
+		}
 		share := &bodies.Share{Client: q.client}
 		if s.door.room.Reserve(share, QUICStreamBytes) != nil {
 			s.door.conns.rejected.Add(1)
@@ -195,7 +202,9 @@ func (s *quicServer) serve(q *quicConn) {
 		rejected = 0
 		running.Go(func() {
 			defer s.door.room.Release(share)
-			conn.HandleRequestStream(stream)
+			if later == nil || !later() {
+				conn.HandleRequestStream(stream)
+			}
 		})
 	}
 	running.Go(func() { control.Write(goAway(next)) }) // may wait for the client; fails if the connection has ended
@@ -557,7 +566,7 @@ func (u *upload) finish() {
 
 // requestOf returns a request of net/http in the form that a stream of HTTP/2 has.
 func requestOf(r *http.Request) *h2.Request {
-	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
+	q := &h2.Request{Method: r.Method, Sampled: quicConnOf(r.Context()).takeSampled(), Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
 	if r.Method == http.MethodConnect && r.ProtoMajor == 3 && !strings.HasPrefix(r.Proto, "HTTP/") {
 		q.Protocol = r.Proto // RFC 9220
 	}

@@ -53,8 +53,9 @@ type quicConn struct {
 	window     bodies.Share // by how much its receive window has grown
 	grown      int64        // bytes of window
 	expires    *time.Timer
-	entered    bool // it counts as open; before that its handshake counts
-	left       bool // it has ended
+	sampled    atomic.Int32 // requests that the hit path has sampled for traces, and http3 gets
+	entered    bool         // it counts as open; before that its handshake counts
+	left       bool         // it has ended
 
 	mu      sync.Mutex
 	running int // requests in flight
@@ -254,6 +255,23 @@ func (q *quicConn) count(running, waits int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running, q.waits, q.used = q.running+running, q.waits+waits, time.Now()
+}
+
+// use records that a request was answered.
+func (q *quicConn) use(now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.used = now
+}
+
+// takeSampled reports whether a request is to be traced because the hit path has sampled one. http3
+// gives its handler no stream, so it may be another one of the same connection.
+func (q *quicConn) takeSampled() bool {
+	if q == nil {
+		return false
+	}
+	n := q.sampled.Load()
+	return n > 0 && q.sampled.CompareAndSwap(n, n-1)
 }
 
 // busy is a handler that counts its requests in flight.

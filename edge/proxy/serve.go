@@ -122,6 +122,11 @@ func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable)
 	return h.hits.AnswerH2(dst, q, known)
 }
 
+// AnswerH3 answers a hit over HTTP/3; see h3.Answerer.
+func (h *Proxy) AnswerH3(dst []byte, q *eligible.Request) (out []byte, ok bool) {
+	return h.hits.AnswerH3(dst, q)
+}
+
 // Sites returns the sites in use.
 func (h *Proxy) Sites() *vhosts.Set { return h.current.Load().Set }
 
