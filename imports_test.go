@@ -61,9 +61,9 @@ var rooms = map[string]string{
 	"edge/proxy": "internal/units cachepolicy hostport icon problem tier trace edge/access edge/bodies edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/hit edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
 		"edge/recent edge/repeated edge/respond edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config config/rules edge/vhosts",
 	// Hits, on the event loops and for all sites.
-	"edge/hit": "cachepolicy config/rules hostport icon trace edge/access edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/observe edge/pieces edge/recent edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	"edge/hit": "cachepolicy config/rules hostport icon trace edge/access edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/h3 edge/icondata edge/library edge/observe edge/pieces edge/recent edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
 	// The head of a response, for hits and for the pipeline.
-	"edge/respond": "cachepolicy config icon edge/access edge/cache edge/exchange edge/h2 edge/ratelimit github.com/valyala/fasthttp",
+	"edge/respond": "cachepolicy config icon edge/access edge/cache edge/exchange edge/h2 edge/h3 edge/ratelimit edge/recent github.com/valyala/fasthttp",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
 	"edge/cache":              "cachepolicy edge/clock github.com/dgraph-io/ristretto/v2",
@@ -90,7 +90,7 @@ var rooms = map[string]string{
 	// Who the client of a request is, and whether the request may proceed.
 	"edge/access": "certs files hostport icon internal/guesses problem tier edge/clock edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
-	"edge/listen": "certs files hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated netloop " +
+	"edge/listen": "certs files hostport internal/units edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/h3 edge/observe edge/ratelimit edge/repeated netloop " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
@@ -108,7 +108,9 @@ var rooms = map[string]string{
 	"edge/exchange": "",                          // the request
 	"edge/h1":       "edge/bodies edge/eligible", // knows nothing of caches
 	// Knows nothing of caches either. x/net has the names of frames and HPACK's static table.
-	"edge/h2":         "edge/bodies edge/eligible edge/h2/huffman golang.org/x/net/http2",
+	"edge/h2": "edge/bodies edge/eligible edge/h2/huffman golang.org/x/net/http2",
+	// Knows nothing of caches: hits on the raw streams of HTTP/3, QPACK.
+	"edge/h3":         "edge/eligible edge/h2 github.com/quic-go/quic-go github.com/quic-go/qpack golang.org/x/net/http2",
 	"edge/h2/huffman": "golang.org/x/net/http2",
 	"edge/eligible":   "",
 	"edge/ratelimit":  "edge/slabs",
