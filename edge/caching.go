@@ -18,7 +18,8 @@ const (
 	minCacheBytes     = 1 << 20
 	defaultDiskBytes  = 10 << 30
 	minDiskBytes      = 64 << 20
-	cachePart         = 4 // by default the cache has at most one part in cachePart of the memory limit
+	// By default the cache has at most one part in cachePart of the memory limit.
+	cachePart = 4
 )
 
 // Caching configures the cache in memory and on disk.

@@ -129,7 +129,8 @@ func TestHitOverH3IsTaken(t *testing.T) {
 				got = fast.call(t, method, row.target, row.line, nil)
 				return count.n.Load() == before
 			}
-			settled(t, "the hit path answers "+method+" "+row.target+" with "+row.line, taken) // unless the end of a request is late
+			// Unless the end of a request is late.
+			settled(t, "the hit path answers "+method+" "+row.target+" with "+row.line, taken)
 			if !strings.HasPrefix(got, fmt.Sprintf("HTTP/1.1 %d", row.status)) {
 				t.Errorf("%s %s with %q: %.100q", method, row.target, row.line, got)
 			}
@@ -227,7 +228,7 @@ func TestRequestInPartsOverH3(t *testing.T) {
 	}
 }
 
-// What is no request is refused as http3 does it, and the connection's other requests are answered.
+// http3 refuses malformed streams, and the connection's other requests are answered.
 func TestMalformedOverH3(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t, newOurOrigin())

@@ -12,8 +12,8 @@ import (
 // Free is the longest body, in bytes, that does not count against Max.
 const Free = 64 << 10
 
-// ErrOverloaded means that the memory for requests or for unread responses, or the client's share of
-// it, is used up.
+// ErrOverloaded means that the memory for requests or for unread responses, or the client's share
+// of it, is used up.
 var ErrOverloaded = errors.New("too many bytes of requests and responses are held in memory")
 
 // A Budget accounts for that memory. It is safe for concurrent use; a nil Budget has no bound.

@@ -22,8 +22,9 @@ const sparePart = 8
 
 // A pool is the bytes of one kind that all clients hold together.
 type pool struct {
-	held    int64
-	leaving int64                    // of held: of places that their Holders were told to leave
+	held int64
+	// Of held: of places that their Holders have been made to leave.
+	leaving int64
 	by      map[netip.Prefix]*member // the clients that have places
 	most    members                  // those of particular clients
 	refused int64                    // reservations
@@ -49,8 +50,8 @@ type place struct {
 	newer, older *place // in the list of the member
 }
 
-// Answered says that the response to a request has begun. What its Share holds does not count against
-// Requests any more, and not against Responses while the client takes the response.
+// Answered says that the response to a request has begun. What its Share holds does not count
+// against Requests any more, and not against Responses while the client takes the response.
 func (r *Budget) Answered(s *Share) {
 	if r == nil {
 		return
@@ -88,7 +89,8 @@ func (r *Budget) Unread(s *Share) error {
 const (
 	awaitFor  = time.Second
 	awaitStep = 10 * time.Millisecond
-	// awaitMost is the number of requests that wait for room at a time. Each has a goroutine already.
+	// awaitMost is the number of requests that wait for room at a time. Each has a goroutine
+	// already.
 	awaitMost = 256
 )
 
@@ -211,10 +213,10 @@ func (r *Budget) uncount(s *Share, n int64) {
 
 // relieve makes clients that hold more than client would with n bytes more leave places, until all
 // bytes are no more than room, as soon as the Holders have done so. A client that holds nothing yet
-// also takes the place of one that holds as much. Each time relieve takes the newest place of the
-// client that then holds most. Clients that belong to no particular one, as those
-// behind a trusted proxy, leave places only if no other client can. It returns false if client
-// itself holds most.
+// also takes the place of a client that holds as much. Each time relieve takes the newest place of
+// the client that then holds most. Clients that belong to no particular one, as those behind a
+// trusted proxy, leave places only if no other client can. It returns false if client itself holds
+// most.
 func (p *pool) relieve(client netip.Prefix, n, room int64) bool {
 	for p.held-p.leaving+n > room {
 		m, first := p.victim(client, n)

@@ -38,7 +38,8 @@ func shares(n, client int) (list []*Share, ended chan *held) {
 // what it has begun last, as soon as others want more.
 func TestClientThatHoldsMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &Budget{Max: 1 << 20, Requests: 1600} // 1200, 200 for those that hold less, 200 for whole ones
+		// 1200, 200 for those that hold less, 200 for whole ones.
+		r := &Budget{Max: 1 << 20, Requests: 1600}
 		hogs, ended := shares(13, 1)
 		for i, s := range hogs {
 			if err, want := r.ReserveShare(s, 100), i >= 12; errors.Is(err, ErrOverloaded) != want {
@@ -47,10 +48,11 @@ func TestClientThatHoldsMost(t *testing.T) {
 		}
 		others, _ := shares(3, 2)
 		check(t, []step{
-			{r.ReserveShare(others[0], 100), nil},           // ends one of the other client
-			{r.ReserveShare(others[1], 50), nil},            // another one
-			{r.ReserveShare(hogs[12], 100), ErrOverloaded},  // it still holds most
-			{r.ReserveShare(others[2], 150), ErrOverloaded}, // beyond all that waiting requests may hold
+			{r.ReserveShare(others[0], 100), nil},          // ends one of the other client
+			{r.ReserveShare(others[1], 50), nil},           // another one
+			{r.ReserveShare(hogs[12], 100), ErrOverloaded}, // it still holds most
+			// Beyond all that waiting requests may hold.
+			{r.ReserveShare(others[2], 150), ErrOverloaded},
 			{r.ReserveShare(&Share{Whole: true}, 150), nil}, // not beyond what whole ones may
 		})
 		synctest.Wait()
@@ -74,9 +76,9 @@ func TestClientThatHoldsMost(t *testing.T) {
 	})
 }
 
-// A client that holds nothing takes the place of one that holds as much, so that a crowd of equal
-// clients keeps no other one out. Clients that belong to no particular one lose a place only if no
-// other client has any.
+// A client that holds nothing takes the place of a client that holds as much, so that a crowd of
+// equal clients keeps no other one out. Clients that belong to no particular one lose a place only
+// if no other client has any.
 func TestVictims(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
@@ -169,7 +171,8 @@ func TestAwait(t *testing.T) {
 		check(t, []step{{r.ReserveShare(&full, 600), nil}})
 		start := time.Now()
 		check(t, []step{
-			{r.Await(&Share{Client: hog, Whole: true}, 300), ErrOverloaded}, // its client holds something
+			// Its client holds something.
+			{r.Await(&Share{Client: hog, Whole: true}, 300), ErrOverloaded},
 			{r.Await(&whole, 100), nil},
 		})
 		if took := time.Since(start); took > 0 {

@@ -189,8 +189,9 @@ func (c *Conn) readMore(p []byte) (int, error) {
 // response its time from the start.
 func (c *Conn) ResponseLength(length int64) { c.out.declared.Store(length) }
 
-// Write writes a part of the server's response. While the client does not take it, it counts against
-// the memory for unread responses. If that is used up, the client has a short time to take it.
+// Write writes a part of the server's response. While the client does not take it, it counts
+// against the memory for unread responses. If that is used up, the client has a short time to take
+// it.
 func (c *Conn) Write(p []byte) (int, error) {
 	each := c.limits.Answer
 	if c.limits.Bodies.Unread(&c.share) != nil {
@@ -200,7 +201,8 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return c.write(p, each)
 }
 
-// overloadedAnswer is the time for each MiB of a response when unread responses use up their memory.
+// overloadedAnswer is the time for each MiB of a response when unread responses use up their
+// memory.
 const overloadedAnswer = time.Second
 
 // write writes p, for each MiB of which the client has a time. Only the time that the client makes

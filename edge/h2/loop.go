@@ -206,8 +206,8 @@ func (c *Conn) flushNow() error {
 	return err
 }
 
-// reserveUnread reserves memory for the bytes that the client does not take, and for the frames that
-// follow them.
+// reserveUnread reserves memory for the bytes that the client does not take, and for the frames
+// that follow them.
 func (c *Conn) reserveUnread() error {
 	if c.loop.unread == nil {
 		c.loop.unread = &bodies.Share{Client: c.deadline.share.Client, Holder: unread{c}}

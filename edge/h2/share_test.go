@@ -253,9 +253,9 @@ func TestPartialFramesCount(t *testing.T) {
 	settledAt(t, room, 0)
 }
 
-// Clients that stay within their shares may together hold more than there is for all. Then the client
-// that holds most loses the streams that it has opened last, those of others stay, and a complete
-// request of another client passes.
+// Clients that stay within their shares may together hold more than there is for all. Then the
+// client that holds most loses the streams that it has opened last, those of others stay, and a
+// complete request of another client passes.
 func TestCrowdOfClients(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ends bool

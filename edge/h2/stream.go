@@ -214,8 +214,8 @@ func (s *stream) handlerCosts(tunnel bool) int64 {
 	return costs
 }
 
-// End implements bodies.Holder: it resets the stream, because its client holds more than others that
-// need the memory.
+// End implements bodies.Holder: it resets the stream, because its client holds more than others
+// that need the memory.
 func (s *stream) End() {
 	c := s.c
 	c.mu.Lock()

@@ -160,13 +160,13 @@ func TestLongHead(t *testing.T) {
 	}
 }
 
-// A plain request is eligible, with its fields as views. Anything unusual is left to http3.
+// An ordinary GET is eligible, with its fields as views. Anything unusual is left to http3.
 func TestEligible(t *testing.T) {
 	var s scratch
 	with := func(more ...string) []byte { return headers(encode(append(append([]string{}, get...), more...)...)) }
 	head := with("accept-encoding", "br", "user-agent", "test", "cookie", "a", "cookie", "b", "priority", "u=1, i")
 	if !s.parse(head, most) {
-		t.Fatal("a plain request is not eligible")
+		t.Fatal("an ordinary GET is not eligible")
 	}
 	q := &s.request
 	if string(q.Target) != "/mdi/home.svg" || string(q.Host) != "edge.test" || q.Head || string(q.AcceptEncoding) != "br" || !q.Cookie {
@@ -224,7 +224,7 @@ func TestEligible(t *testing.T) {
 	}
 }
 
-// What does not begin with a HEADERS frame of moderate length is no head.
+// A stream has no head unless it begins with a HEADERS frame of moderate length.
 func TestCutHead(t *testing.T) {
 	for b, want := range map[string][2]int{"\x01\x05x": {2, 5}, "\x01\x40\x05": {3, 5}, "\x01\x7f\xff": {3, 1<<14 - 1}, "\x00\x05x": {}, "\x01\x80\x00": {}, "\x01\xc0\x00": {}, "\x40\x01\x05": {}, "\x21\x00\x01": {}} {
 		if start, length, ok := cutHead([]byte(b)); ok != (want[0] > 0) || ok && (start != want[0] || length != want[1]) {

@@ -62,7 +62,8 @@ func appendField[T string | []byte](dst []byte, name T, value []byte, coded bool
 	low := h2.AppendLower(buf[:0], name)
 	in, ok := names[string(low)]
 	if !ok {
-		return appendString(appendString(dst, 0x20, 3, low, coded), 0, 7, value, coded) // section 4.5.6
+		// Section 4.5.6.
+		return appendString(appendString(dst, 0x20, 3, low, coded), 0, 7, value, coded)
 	}
 	if i, ok := in.values[string(value)]; ok {
 		return h2.AppendInt(dst, 0xc0, 6, i)
@@ -70,8 +71,8 @@ func appendField[T string | []byte](dst []byte, name T, value []byte, coded bool
 	return appendString(h2.AppendInt(dst, 0x50, 4, in.first), 0, 7, value, coded) // section 4.5.4
 }
 
-// appendString appends a string, in the Huffman code if coded is set and that is shorter. Its length
-// has so many bits, after the bits of before and the one that says whether the code is used.
+// appendString appends a string, in the Huffman code if coded is set and that is shorter. Its
+// length has so many bits, after the bits of before and the one that says whether the code is used.
 func appendString(dst []byte, before byte, bits uint, s []byte, coded bool) []byte {
 	if coded {
 		text := string(s)

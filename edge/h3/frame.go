@@ -40,7 +40,8 @@ func BeginHead(dst []byte, status int) (out []byte, start int) {
 func EndHead(dst []byte, start int) []byte {
 	n := len(dst) - start
 	if n <= maxShort {
-		dst[start-2], dst[start-1] = 0x40|byte(n>>8), byte(n) // any encoding is allowed (RFC 9000, section 16)
+		// Any encoding is allowed (RFC 9000, section 16).
+		dst[start-2], dst[start-1] = 0x40|byte(n>>8), byte(n)
 		return dst
 	}
 	section := string(dst[start:])

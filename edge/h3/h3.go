@@ -3,7 +3,7 @@
 // views, without allocating, and passes an eligible request (package eligible) to an Answerer. The
 // response, head and body, is one write.
 //
-// Whatever is not a plain request with a ready response stays on its stream as it arrived, for
+// Every other request stays on its stream as it arrived, for
 // quic-go's http3: bodies, malformed and unusual heads, other methods. So http3 alone decides which
 // error a client gets.
 //
@@ -51,9 +51,10 @@ type Conn struct {
 	Answerer Answerer
 	Account  Account
 	Client   func() netip.Addr // of the connection, now
-	Tier     bool              // the client is another edge of our own, according to its certificate
-	Send     time.Duration     // until the client has taken a response
-	MaxList  int               // SETTINGS_MAX_FIELD_SECTION_SIZE, in bytes
+	// The client is another edge of our own, according to its certificate.
+	Tier    bool
+	Send    time.Duration // until the client has taken a response
+	MaxList int           // SETTINGS_MAX_FIELD_SECTION_SIZE, in bytes
 }
 
 const (

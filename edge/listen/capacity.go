@@ -61,7 +61,8 @@ const (
 	leastOthers      = 320
 	scarceOthers     = 2
 
-	memoryPart   = 4        // by default clients may hold one part in memoryPart of the memory limit
+	// By default clients may hold one part in memoryPart of the memory limit.
+	memoryPart   = 4
 	mostRequests = 48 << 20 // bytes of requests by default
 	leastMemory  = 16 << 20 // bytes of all clients
 

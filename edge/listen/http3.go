@@ -99,8 +99,8 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 	return s, nil
 }
 
-// widen reports whether the receive window of a connection may grow by a number of bytes, and counts
-// them.
+// widen reports whether the receive window of a connection may grow by a number of bytes, and
+// counts them.
 func (s *quicServer) widen(c *quic.Conn, by uint64) bool {
 	q := quicConnOf(c.Context())
 	if s.windows.Reserve(&q.window, q.grown+int64(by)) != nil {
@@ -207,7 +207,8 @@ func (s *quicServer) serve(q *quicConn) {
 			}
 		})
 	}
-	running.Go(func() { control.Write(goAway(next)) }) // may wait for the client; fails if the connection has ended
+	// May wait for the client; fails if the connection has ended.
+	running.Go(func() { control.Write(goAway(next)) })
 	for {
 		stream, err := q.AcceptStream(s.ends)
 		if err != nil {
@@ -381,7 +382,8 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	if a.flush && flush() != nil { // the body may begin much later
 		panic(http.ErrAbortHandler)
 	}
-	if conn := quicConnOf(r.Context()); a.stream == nil { // otherwise the origin may be the slow side
+	// Otherwise the origin may be the slow side.
+	if conn := quicConnOf(r.Context()); a.stream == nil {
 		conn.count(0, 1)
 		defer conn.count(0, -1)
 	}

@@ -247,8 +247,8 @@ func (c *lingeringConn) drop() {
 	}
 }
 
-// End implements bodies.Holder: it closes c, because its client holds more than others that need the
-// memory.
+// End implements bodies.Holder: it closes c, because its client holds more than others that need
+// the memory.
 func (c *lingeringConn) End() {
 	if c.http1().Leaves() {
 		c.http1().Cut()

@@ -133,8 +133,8 @@ func (d *quicDoor) begin(q *quicConn) (refusal, bool) {
 	return 0, true
 }
 
-// enter counts a connection whose handshake is complete as open, closing others to make room if need
-// be. If there is no room it refuses the connection.
+// enter counts a connection whose handshake is complete as open, closing others to make room if
+// need be. If there is no room it refuses the connection.
 func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -97,16 +97,18 @@ func (m *Metrics) WatchOrigins(read func() upstream.Stats) {
 
 // ConnStats is the state of the public listeners.
 type ConnStats struct {
-	States      map[string]int       // connections over TCP, by what they do
-	Refused     map[string]int64     // connections, by reason
-	Max         int                  // connections at a time
-	Reclaimed   int64                // connections that were closed to make room
-	Overdue     int64                // connections that were cut because their client was too slow
-	OverQUIC    int64                // open connections of HTTP/3
-	Rejected    int64                // requests of HTTP/3, because of their client's share of streams
-	BodiesBytes int64                // memory for long request bodies
-	Memory      map[string]PoolStats // memory that all clients hold together, by kind: requests, responses
-	Clients     int                  // clients whose connections count against a limit
+	States    map[string]int   // connections over TCP, by what they do
+	Refused   map[string]int64 // connections, by reason
+	Max       int              // connections at a time
+	Reclaimed int64            // connections that were closed to make room
+	Overdue   int64            // connections that were cut because their client was too slow
+	OverQUIC  int64            // open connections of HTTP/3
+	// Requests of HTTP/3, because of their client's share of streams.
+	Rejected    int64
+	BodiesBytes int64 // memory for long request bodies
+	// Memory that all clients hold together, by kind: requests, responses.
+	Memory  map[string]PoolStats
+	Clients int // clients whose connections count against a limit
 }
 
 // A PoolStats is the memory that all clients hold together for one kind of thing.

@@ -43,8 +43,8 @@ var crowds = []hoard{
 	{"tls: hits of 2 kB in a row, unread", "tls1", 0, send(strings.Repeat("GET /small HTTP/1.1\r\n"+home+"\r\n", 60))},
 }
 
-// indexedPosts begins a hundred POST requests with four references each to a field of 3.7 kB. body is
-// what arrives of each body.
+// indexedPosts begins a hundred POST requests with four references each to a field of 3.7 kB. body
+// is what arrives of each body.
 func indexedPosts(body string) func(*blockWriter) []byte {
 	return func(w *blockWriter) (all []byte) {
 		for i := range 100 {
@@ -65,11 +65,11 @@ func indexedPosts(body string) func(*blockWriter) []byte {
 	}
 }
 
-// TestCrowds has many clients make the edge hold memory together, while another one sends hits. With
-// ICONEDGE_HOARDS=all, or a name of the list, it measures with 200, 1,000 and 3,000 addresses how
-// much that is, without a limit of memory and with a small one. Without it the crowd is small, and so
-// is what all clients may hold; the test only checks that they hold no more and that the other
-// client is answered.
+// TestCrowds has many clients make the edge hold memory together, while another one sends hits.
+// With ICONEDGE_HOARDS=all, or a name of the list, it measures with 200, 1,000 and 3,000 addresses
+// how much that is, without a limit of memory and with a small one. Without it the crowd is small,
+// and so is what all clients may hold; the test only checks that they hold no more and that the
+// other client is answered.
 func TestCrowds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have no 127.1.0.1")
