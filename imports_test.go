@@ -85,7 +85,7 @@ var rooms = map[string]string{
 	// Who the client of a request is, and whether the request may proceed.
 	"edge/access": "certs files hostport icon problem tier edge/clock edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
-	"edge/listen": "certs files hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated netloop " +
+	"edge/listen": "certs files hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/h3 edge/observe edge/ratelimit edge/repeated netloop " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
@@ -105,8 +105,11 @@ var rooms = map[string]string{
 	// Knows nothing of caches either. x/net has the names of frames and HPACK's static table.
 	"edge/h2":         "edge/bodies edge/eligible edge/h2/huffman golang.org/x/net/http2",
 	"edge/h2/huffman": "golang.org/x/net/http2",
-	"edge/eligible":   "",
-	"edge/ratelimit":  "edge/slabs",
+	// Nor does this one: the requests of HTTP/3 whose responses are ready. QPACK's integers, names
+	// and values are those of HPACK.
+	"edge/h3":        "edge/eligible edge/h2 edge/h2/huffman github.com/quic-go/quic-go github.com/quic-go/qpack golang.org/x/net/http2",
+	"edge/eligible":  "",
+	"edge/ratelimit": "edge/slabs",
 	// Memory outside of the heap.
 	"edge/slabs": "",
 	// Which slices of a large object a range needs, and which may be combined.
