@@ -112,10 +112,8 @@ var rooms = map[string]string{
 	// Knows nothing of caches: hits on the raw streams of HTTP/3, QPACK.
 	"edge/h3":         "edge/eligible edge/h2 github.com/quic-go/quic-go github.com/quic-go/qpack golang.org/x/net/http2",
 	"edge/h2/huffman": "golang.org/x/net/http2",
-	// Nor does this one: the requests of HTTP/3 whose responses are ready. QPACK's integers, names
-	// and values are those of HPACK.
-	"edge/eligible":  "",
-	"edge/ratelimit": "edge/slabs",
+	"edge/eligible":   "",
+	"edge/ratelimit":  "edge/slabs",
 	// Memory outside of the heap.
 	"edge/slabs": "",
 	// Which slices of a large object a range needs, and which may be combined.
@@ -206,7 +204,12 @@ var restricted = map[string]string{
 
 // private lists packages that only their room may import, although rows allow the room.
 var private = map[string]string{
-	"icon/raster": "origin", // edges draw nothing
+	"edge/cache/memory":  "edge/cache",
+	"edge/cache/disk":    "edge/cache",
+	"edge/cache/codec":   "edge/cache",
+	"edge/cache/hashes":  "edge/cache",
+	"edge/cache/batches": "edge/cache",
+	"icon/raster":        "origin", // edges draw nothing
 }
 
 func TestImports(t *testing.T) {
