@@ -33,7 +33,18 @@ func TestQUICDoor(t *testing.T) {
 	if validated != quicEach/unvalidatedPart+1 || connections != quicEach || conns.refused[refusedClient].Load() != 1 {
 		t.Errorf("validated behind %d, refused behind %d", validated, connections)
 	}
-	other := &net.UDPAddr{IP: net.ParseIP("192.0.2.8")}
+	end()
+	for range unvalidatedEach { // use up what is left of this second
+		d.handshakes.Allow(d.now(), unvalidatedEach)
+	}
+	late := &net.UDPAddr{IP: net.ParseIP("192.0.2.9"), Port: 1}
+	first := d.verify(late)
+	d.now = func() time.Time { return time.Unix(1, 0) }
+	if !first || !d.verify(late) {
+		t.Error("of two packets of a first flight only one leads to a Retry")
+	}
+	ctx, end = context.WithCancel(t.Context())
+	other := &net.UDPAddr{IP: net.ParseIP("192.0.2.8"), Port: 2}
 	if d.verify(other) {
 		t.Error("the address of another client is validated")
 	}
