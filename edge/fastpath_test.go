@@ -190,7 +190,7 @@ func TestHitDoesNotAllocate(t *testing.T) {
 			if _, ok := e.Answer(out, q); !ok {
 				t.Fatalf("%s took the pipeline", target)
 			}
-		}); n != 0 {
+		}); n > 2*(raceFactor-1) { // the race detector empties pools
 			t.Errorf("a hit of %s allocates %v times", target, n)
 		}
 	}
