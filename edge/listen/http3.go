@@ -34,6 +34,7 @@ type quicServer struct {
 	door      *quicDoor
 	windows   *bodies.Budget // of receive windows that have grown
 	busy      *busy
+	serves    atomic.Bool
 
 	mu      sync.Mutex // held while a context ends, and while serving grows
 	serving sync.WaitGroup
@@ -57,10 +58,6 @@ const (
 	// mostRejected is how many requests in a row the edge rejects on a connection before it closes
 	// the connection.
 	mostRejected = 32
-	// acceptors is the number of goroutines that accept connections. quic-go refuses a connection
-	// that is ready while 32 others wait to be accepted. One goroutine may wait longer for its turn
-	// than 32 handshakes take, above all while other processes use the processors.
-	acceptors = 64
 )
 
 // newQUIC listens for HTTP/3 on a socket. It does not allow 0-RTT, because an attacker could replay
@@ -75,7 +72,7 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: exchange.MaxHead}
 	s.drains, s.drain = context.WithCancel(context.Background())
 	s.ends, s.end = context.WithCancel(context.Background())
-	s.transport = &quic.Transport{Conn: socket, VerifySourceAddress: s.door.verify, ConnContext: s.door.admit}
+	s.transport = &quic.Transport{Conn: socket, VerifySourceAddress: s.door.verify, ConnContext: s.begin}
 	var err error
 	s.listener, err = s.transport.Listen(http3.ConfigureTLSConfig(config), &quic.Config{
 		Allow0RTT:            false,
@@ -97,8 +94,8 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 	return s, nil
 }
 
-// widen reports whether the receive window of a connection may grow by a number of bytes, and counts
-// them.
+// widen reports whether the receive window of a connection may grow by a number of bytes, and
+// counts them.
 func (s *quicServer) widen(c *quic.Conn, by uint64) bool {
 	q := quicConnOf(c.Context())
 	if s.windows.Reserve(&q.window, q.grown+int64(by)) != nil {
@@ -113,32 +110,41 @@ func (s *quicServer) widen(c *quic.Conn, by uint64) bool {
 
 // Serve serves connections until Shutdown or Close is called.
 func (s *quicServer) Serve() error {
-	broken := make(chan error, acceptors)
-	for range acceptors {
-		if !s.run(func() { broken <- s.accept() }) {
-			return nil
-		}
-	}
-	return <-broken
-}
-
-// accept serves connections until no further ones are accepted.
-func (s *quicServer) accept() error {
+	s.serves.Store(true)
 	for {
-		c, err := s.listener.Accept(s.drains)
-		switch {
+		switch err := s.accept(s.drains); {
 		case s.drains.Err() != nil || errors.Is(err, quic.ErrServerClosed):
 			return nil
 		case err != nil:
 			return err
 		}
-		q := quicConnOf(c.Context())
-		if !s.door.enter(q, c) {
-			q.refuse()
-			continue
-		}
-		s.run(func() { s.serve(q) })
 	}
+}
+
+// begin admits a connection before its handshake and starts a goroutine that accepts it, or another
+// one in its place. quic-go refuses connections while 32 others wait to be accepted. A single
+// goroutine would accept them too late, because in a crowd it waits for its turn while many
+// handshakes end.
+func (s *quicServer) begin(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
+	ctx, err := s.door.admit(ctx, c)
+	if err == nil && s.serves.Load() {
+		s.run(func() { s.accept(ctx) })
+	}
+	return ctx, err
+}
+
+// accept accepts a connection and starts to serve it, unless there is no room for it.
+func (s *quicServer) accept(ctx context.Context) error {
+	c, err := s.listener.Accept(ctx)
+	if err != nil {
+		return err
+	}
+	if q := quicConnOf(c.Context()); !s.door.enter(q, c) {
+		q.refuse()
+	} else if !s.run(func() { s.serve(q) }) {
+		q.end()
+	}
+	return nil
 }
 
 // run starts a goroutine that Close waits for, unless the server drains.
@@ -198,7 +204,8 @@ func (s *quicServer) serve(q *quicConn) {
 			conn.HandleRequestStream(stream)
 		})
 	}
-	running.Go(func() { control.Write(goAway(next)) }) // may wait for the client; fails if the connection has ended
+	// Write may wait for the client, and fails if the connection has ended.
+	running.Go(func() { control.Write(goAway(next)) })
 	for {
 		stream, err := q.AcceptStream(s.ends)
 		if err != nil {
@@ -241,8 +248,9 @@ func (s *quicServer) Close() error {
 	s.drain()
 	s.mu.Unlock()
 	s.end()
+	err := s.listener.Close() // ends accept
 	s.serving.Wait()
-	return errors.Join(s.listener.Close(), s.transport.Close())
+	return errors.Join(err, s.transport.Close())
 }
 
 // streams answers the requests of servers with net/http's interfaces, by the same steps as all
@@ -342,7 +350,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	if a.flush && flush() != nil { // the body may begin much later
 		panic(http.ErrAbortHandler)
 	}
-	if conn := quicConnOf(r.Context()); a.stream == nil { // otherwise the origin may be the slow side
+	if conn := quicConnOf(r.Context()); a.stream == nil { // or the origin may be the slow side
 		conn.count(0, 1)
 		defer conn.count(0, -1)
 	}

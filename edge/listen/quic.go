@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,10 @@ type quicDoor struct {
 	of     perClient
 	shakes perClient // connections whose handshake is not complete
 	shaken int       // their number
+	// retried are the last addresses that were asked for validation, by port. A ClientHello has
+	// several packets. Without this memory a later one of them could begin a handshake that nobody
+	// completes, which takes a place meanwhile.
+	retried [rememberedRetries]netip.AddrPort
 }
 
 func newQUICDoor(c *conns, limits Capacity) *quicDoor {
@@ -81,7 +86,10 @@ const (
 	// unvalidatedPart sets when a client's address is validated first: once the client holds more
 	// than one part in unvalidatedPart of the connections that it may have. So an attacker that
 	// spoofs the address of another client cannot use them up.
-	unvalidatedPart = 8
+	unvalidatedPart = 2
+	// rememberedRetries is the number of addresses that the edge remembers because it has asked for
+	// their validation.
+	rememberedRetries = 1024
 	// QUICConnBytes is the memory of a connection at rest, measured without garbage: 37 KiB of
 	// objects and 20 KiB of stacks.
 	QUICConnBytes = 57 << 10
@@ -92,12 +100,32 @@ const (
 
 // verify reports whether an address must be validated before a handshake.
 func (d *quicDoor) verify(a net.Addr) bool {
-	client := d.conns.owner(exchange.Address(a))
+	client, from := d.conns.owner(exchange.Address(a)), addrPort(a)
 	d.mu.Lock()
-	many := d.of[client]+d.shakes[client] > d.perClient/unvalidatedPart
+	last := &d.retried[from.Port()%rememberedRetries]
+	verify := *last == from || d.of[client]+d.shakes[client] > d.perClient/unvalidatedPart || !d.handshakes.Allow(d.now(), unvalidatedEach)
+	if verify {
+		*last = from
+	}
 	d.mu.Unlock()
-	return many || !d.handshakes.Allow(d.now(), unvalidatedEach)
+	if verify {
+		pace()
+	}
+	return verify
 }
+
+// addrPort returns the address of a UDP packet with its port.
+func addrPort(a net.Addr) (from netip.AddrPort) {
+	if udp, ok := a.(*net.UDPAddr); ok {
+		from = udp.AddrPort()
+	}
+	return from
+}
+
+// pace lets the goroutine run that sends Retry packets and refusals. quic-go queues 8 Retry packets
+// and 4 refusals and drops further ones. The clients of a crowd would then all send again at the
+// same moments, each time after twice as long, until most of them give up.
+func pace() { runtime.Gosched() }
 
 // admit counts a connection before its handshake, or refuses it. The connection counts until ctx
 // ends.
@@ -106,6 +134,7 @@ func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Conte
 	q.rest.Client, q.rest.Connection, q.window.Client = q.client, true, q.client
 	if why, ok := d.begin(q); !ok {
 		d.conns.refused[why].Add(1)
+		pace()
 		return nil, errRefused
 	}
 	context.AfterFunc(ctx, func() { d.leave(q) })
@@ -132,8 +161,8 @@ func (d *quicDoor) begin(q *quicConn) (refusal, bool) {
 	return 0, true
 }
 
-// enter counts a connection whose handshake is complete as open, closing others to make room if need
-// be. If there is no room it refuses the connection.
+// enter counts a connection whose handshake is complete as open, and closes others to make room if
+// need be. It returns false if there is no room.
 func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
