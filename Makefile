@@ -18,14 +18,30 @@ run: build library/node_modules ## publish the real library into a local folder,
 	./iconedge run $(FLAGS)
 
 # The parts of make test. Two run at a time, as on two cores more of them would make each other late.
-TEST_PARTS := test-race test-commands test-processes lint test-plain test-modules react test-site test-clients
+TEST_PARTS := test-edge-1 test-commands test-race test-processes test-edge-2 test-edge-3 lint test-plain test-modules react test-site test-clients
 
 test: build tools/node_modules clients/node_modules clients/react/node_modules test/apps/node_modules site/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(TEST_PARTS)
 
-.PHONY: test-race test-plain test-commands test-processes test-modules
-test-race: # the packages whose code or tests start goroutines
-	go test -race -short -vet=off -timeout 15m $$(test/packages.sh race)
+test-busy: ## run every test beside four busy loops, as on a busy machine: no test depends on how fast it runs
+	test/busy.sh $(MAKE) --no-print-directory test
+
+.PHONY: test-busy test-edge-1 test-edge-2 test-edge-3 test-race test-plain test-commands test-processes test-modules
+
+# The tests of package edge take as long as those of all other packages. Processes of their own run
+# them in three parts, by name, so that none gets near its time limit or needs much memory.
+EDGE_1 := ^(Test|Fuzz)[A-G]
+EDGE_2 := ^(Test|Fuzz)[H-R]
+EDGE   := go test -race -short -vet=off -timeout 15m ./edge
+test-edge-1:
+	$(EDGE) -run '$(EDGE_1)'
+test-edge-2:
+	$(EDGE) -run '$(EDGE_2)'
+test-edge-3:
+	$(EDGE) -skip '$(EDGE_1)|$(EDGE_2)'
+
+test-race: # the other packages whose code or tests start goroutines
+	go test -race -short -vet=off -timeout 15m $$(test/packages.sh race | grep -vx ./edge)
 
 test-plain: # the other packages, and the tests that test-race skips because sequential.Test is their first statement
 	go test -short -vet=off -timeout 15m $$(test/packages.sh plain)
@@ -131,7 +147,7 @@ differ: build test/apps/node_modules ## send DIFFER (20000) generated requests t
 	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_DIFFER=$(or $(DIFFER),20000) ICONEDGE_SEED=$(SEED) go test -count=1 -v -timeout 30m -run TestDiffer ./test/apps
 
 security: tools/node_modules chromium ## run every attack of the tests; writes the table of docs/reference/security.md
-	go test -json -timeout 30m ./admin ./edge/... ./origin/svg ./cmd/iconedge ./test/attacks ./test/faults | go run -C tools ./security ../docs/reference/security.md
+	go test -json -timeout 30m ./admin ./config/rules ./edge/... ./internal/glob ./internal/guesses ./origin/svg ./origin/token ./cmd/iconedge ./test/attacks ./test/faults | go run -C tools ./security ../docs/reference/security.md
 
 VERSION ?= $(shell git describe --tags --always --dirty)
 IMAGE   ?= iconedge:latest
@@ -149,7 +165,7 @@ dist: ## build archives for Linux and macOS, deb and rpm, a bill of materials an
 	VERSION=$(VERSION) deploy/dist.sh
 
 golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
-	go test ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./client/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
+	go test ./edge/frameworks ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./client/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
 	go run -C tools ./chart ..
 	go test -C tools/deploy -run "Copies|Readme" -update .

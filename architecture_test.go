@@ -16,12 +16,9 @@ import (
 	"github.com/iconedge/iconedge/test/golden"
 )
 
-// Limits of the edge's packages, without tests.
-const (
-	mostFiles  = 20  // files of a package
-	mostFields = 20  // fields of a type
-	mostWiring = 800 // lines of package edge itself
-)
+// mostWiring limits the lines of package edge itself, without tests. Files, lines and fields of the
+// other packages are reported, and not limited: limits made people paste well-named files together.
+const mostWiring = 800
 
 // figures describes one package without its tests.
 type figures struct {
@@ -30,7 +27,7 @@ type figures struct {
 	fields                 int
 }
 
-// docs/explain/architecture.md has the figures of the edge's packages, which stay within limits.
+// docs/explain/architecture.md has the figures of the edge's packages.
 func TestFigures(t *testing.T) {
 	const page = "docs/explain/architecture.md"
 	packages := map[string]*figures{}
@@ -57,12 +54,6 @@ func TestFigures(t *testing.T) {
 	for _, name := range names {
 		f := packages[name]
 		fmt.Fprintf(&table, "| `%s` | %d | %d | %d | %s, %d |\n", name, f.files, f.lines, f.exported, f.largest, f.fields)
-		if f.files > mostFiles {
-			t.Errorf("%s has %d files; at most %d are allowed", name, f.files, mostFiles)
-		}
-		if f.fields > mostFields {
-			t.Errorf("%s.%s has %d fields; at most %d are allowed", name, f.largest, f.fields, mostFields)
-		}
 	}
 	if lines := packages["edge"].lines; lines > mostWiring {
 		t.Errorf("edge has %d lines; at most %d are allowed", lines, mostWiring)

@@ -21,15 +21,17 @@ var rooms = map[string]string{
 	"internal/cli":      "",                  // the command line, for cmd/iconedge and loadtest
 	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
 	"internal/inflate":  "",                  // short deflate streams, for edge and origin
+	"internal/guesses":  "",                  // checks of passwords and tokens, for edge and origin
 	"internal/units":    "",                  // sizes in bytes, for flags and files
+	"internal/glob":     "",                  // globs and lists of names, for rules and sites
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	// The configuration file of an edge: its form, its rules, and the places of flags in it. It
-	// knows nothing of caches or origins, but reads limits as the edge does.
+	// knows nothing of caches or origins, but reads limits as the edge does and explains lifetimes.
 	"config":              "hostport edge/ratelimit internal/units go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
-	"config/rules":        "config hostport cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
+	"config/rules":        "cachepolicy config hostport internal/glob cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
 	"cmd/iconedge-client": "client/commands internal/cli",
 	"icon":                "",
@@ -53,18 +55,22 @@ var rooms = map[string]string{
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
-	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
+	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/clock edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
 		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
-	// The pipeline and its fast path.
-	"edge/proxy": "internal/units cachepolicy icon problem tier trace edge/access edge/bodies edge/cache edge/compress edge/eligible edge/exchange edge/h2 edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
-		"edge/recent edge/repeated edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config config/rules edge/vhosts",
+	// The pipeline.
+	"edge/proxy": "internal/units cachepolicy hostport icon problem tier trace edge/access edge/bodies edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/hit edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
+		"edge/recent edge/repeated edge/respond edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config config/rules edge/vhosts",
+	// Hits, on the event loops and for all sites.
+	"edge/hit": "cachepolicy config/rules hostport icon trace edge/access edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/h3 edge/icondata edge/library edge/observe edge/pieces edge/recent edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	// The head of a response, for hits and for the pipeline.
+	"edge/respond": "cachepolicy config icon edge/access edge/cache edge/exchange edge/h2 edge/h3 edge/ratelimit edge/recent github.com/valyala/fasthttp",
 	// Content codings of stored responses of other applications.
 	"edge/compress":           "cachepolicy edge/cache",
-	"edge/cache":              "cachepolicy github.com/dgraph-io/ristretto/v2",
+	"edge/cache":              "cachepolicy edge/clock github.com/dgraph-io/ristretto/v2",
 	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation internal/inflate github.com/klauspost/compress github.com/molecule-man/go-brrr",
 	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/slabs",
-	"edge/cache/disk":         "cachepolicy files edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation",
-	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation",
+	"edge/cache/disk":         "cachepolicy files edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/clock",
+	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/clock",
 	"edge/cache/invalidation": "edge/cache/batches edge/cache/hashes",
 	"edge/cache/codec":        "cachepolicy",
 	"edge/cache/hashes":       "",
@@ -72,7 +78,7 @@ var rooms = map[string]string{
 	"edge/cache/entrytest":    "cachepolicy edge/cache/entry",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
-	"edge/observe": "icon trace edge/cache edge/compress edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
+	"edge/observe": "icon internal/guesses trace edge/cache edge/compress edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
 	"edge/observe/top":       "problem",
@@ -82,26 +88,29 @@ var rooms = map[string]string{
 	// The event loop for connections: it knows no protocol, and origins could use it.
 	"netloop": "golang.org/x/sys",
 	// Who the client of a request is, and whether the request may proceed.
-	"edge/access": "certs files hostport icon problem tier edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
+	"edge/access": "certs files hostport icon internal/guesses problem tier edge/clock edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
-	"edge/listen": "certs files hostport edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/observe edge/ratelimit edge/repeated netloop " +
+	"edge/listen": "certs files hostport internal/units edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/h3 edge/observe edge/ratelimit edge/repeated netloop " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
-	"edge/vhosts": "admin problem cachepolicy config config/flags config/rules edge/access edge/ratelimit edge/routes edge/sites edge/upstream golang.org/x/sync",
+	"edge/vhosts": "admin problem cachepolicy hostport config config/flags config/rules edge/access edge/clock edge/ratelimit edge/routes edge/sites edge/upstream golang.org/x/sync",
 	// What an edge knows about an origin of our own: release, names, negative cache.
 	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.
-	"edge/purge":  "admin problem edge/cache edge/fleet edge/library edge/routes",
+	"edge/purge":  "admin problem hostport edge/cache edge/clock edge/fleet edge/library edge/routes",
 	"edge/recent": "",
+	"edge/clock":  "",
 	// What an operator decides about the requests of a site.
-	"edge/sites": "cachepolicy edge/repeated edge/routes",
+	"edge/sites": "cachepolicy edge/repeated edge/routes internal/glob",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                          // the request
 	"edge/h1":       "edge/bodies edge/eligible", // knows nothing of caches
 	// Knows nothing of caches either. x/net has the names of frames and HPACK's static table.
-	"edge/h2":         "edge/bodies edge/eligible edge/h2/huffman golang.org/x/net/http2",
+	"edge/h2": "edge/bodies edge/eligible edge/h2/huffman golang.org/x/net/http2",
+	// Knows nothing of caches: hits on the raw streams of HTTP/3, QPACK.
+	"edge/h3":         "edge/eligible edge/h2 github.com/quic-go/quic-go github.com/quic-go/qpack golang.org/x/net/http2",
 	"edge/h2/huffman": "golang.org/x/net/http2",
 	"edge/eligible":   "",
 	"edge/ratelimit":  "edge/slabs",
@@ -111,13 +120,14 @@ var rooms = map[string]string{
 	// The form of pieces of icon data, which are joined without being parsed.
 	"edge/icondata": "icon github.com/klauspost/compress",
 	// Those that were used lately, and the responses that consist of them.
-	"edge/pieces":   "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
-	"edge/slicing":  "cachepolicy",
-	"edge/objects":  "edge/slicing", // knows nothing of HTTP
-	"edge/tunnel":   "",             // copies bytes, and knows nothing of HTTP
-	"edge/upstream": "problem tier edge/exchange golang.org/x/net/http/httpguts golang.org/x/net/http2",
-	"origin":        "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":    "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"edge/pieces":     "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
+	"edge/slicing":    "cachepolicy",
+	"edge/objects":    "edge/slicing", // knows nothing of HTTP
+	"edge/tunnel":     "",             // copies bytes, and knows nothing of HTTP
+	"edge/frameworks": "",
+	"edge/upstream":   "problem tier edge/exchange edge/frameworks golang.org/x/net/http/httpguts golang.org/x/net/http2",
+	"origin":          "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin/api":      "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	// The files of chosen icons.
 	"origin/bag": "icon origin/svg",
 	// Images of icons and packs for previews of pages.
@@ -142,7 +152,7 @@ var rooms = map[string]string{
 	// What icons look like, for the search; its input is the output of origin/svg.
 	"origin/shape":      "",
 	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync golang.org/x/sys",
-	"origin/token":      "icon objectstore",
+	"origin/token":      "icon internal/guesses objectstore",
 	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
@@ -165,7 +175,7 @@ var rooms = map[string]string{
 	"test/harness":   "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.
 	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
-		"github.com/andybalholm/brotli github.com/prometheus/common golang.org/x/sys",
+		"github.com/andybalholm/brotli github.com/prometheus/common github.com/quic-go/quic-go golang.org/x/sys",
 }
 
 // testPackages may be imported by the tests of any room.

@@ -52,6 +52,67 @@ func Accepts(acceptEncoding, coding string) bool {
 	return false
 }
 
+// The content codings that use a dictionary (RFC 9842, section 4).
+const (
+	dictionaryBrotli = "dcb"
+	dictionaryZstd   = "dcz"
+)
+
+// NormalEncoding returns the normal form of Accept-Encoding: the codings that the client accepts,
+// of gzip, br and zstd, without weights and in this order. It has no coding that the client likes
+// less than identity, and is identity if there is no other. For a request without the field it is
+// empty.
+//
+// Responses with Vary: Accept-Encoding are stored for each form, so there are few: clients spell
+// the field in any number of ways. br and zstd without gzip, which no client is known to send, are
+// br. A dictionary serves only a client that names one in Available-Dictionary (section 2.1), and
+// all such clients accept every coding: otherwise dcb and dcz do not count.
+func NormalEncoding(lines []string, dictionary bool) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	list := strings.Join(lines, ",")
+	w := readWeights(list)
+	least := 1 // thousandths
+	if w.identity != unlisted || w.any != unlisted {
+		least = max(least, w.of(w.identity))
+	}
+	takes := func(q int) bool { return w.of(q) >= least }
+	br, zstd := takes(w.br), takes(w.zstd)
+	var forms []string
+	if takes(w.gzip) {
+		forms = append(forms, Gzip)
+	}
+	if br {
+		forms = append(forms, Brotli)
+	}
+	if zstd && (!br || len(forms) == 2) {
+		forms = append(forms, Zstd)
+	}
+	switch {
+	case len(forms) == 0:
+		return Identity
+	case len(forms) == 3 && dictionary && lists(list, dictionaryBrotli) && lists(list, dictionaryZstd):
+		forms = append(forms, dictionaryBrotli, dictionaryZstd)
+	}
+	return strings.Join(forms, ", ")
+}
+
+// lists reports whether a list names a coding, and does not exclude it by a weight of zero.
+func lists(list, coding string) (found bool) {
+	for item := range strings.SplitSeq(list, ",") {
+		name, params, weighted := strings.Cut(item, ";")
+		if !strings.EqualFold(trim(name), coding) {
+			continue
+		}
+		if q, _ := weight(trim(params)); weighted && q == 0 {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
 // weights are the weights of the codings in thousandths, or unlisted.
 type weights struct{ br, zstd, gzip, identity, any int }
 

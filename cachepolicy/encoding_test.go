@@ -2,6 +2,7 @@ package cachepolicy
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -118,4 +119,75 @@ func BenchmarkEncoding(b *testing.B) {
 			b.Fatal("not br")
 		}
 	}
+}
+
+func TestNormalEncoding(t *testing.T) {
+	for _, row := range []struct {
+		lines string // with |: several
+		want  string
+	}{
+		{"", "identity"}, {"gzip", "gzip"}, {"GZIP", "gzip"}, {"x-gzip", "gzip"}, {" gzip ;q=1.0 ", "gzip"}, {"gzip, deflate, br, zstd", "gzip, br, zstd"}, {"zstd,br,gzip", "gzip, br, zstd"},
+		{"gzip|br", "gzip, br"}, {"br;q=0.1, gzip;q=0.9", "gzip, br"}, {"gzip;q=0, br", "br"}, {"gzip;q=0", "identity"}, {"deflate", "identity"}, {"identity", "identity"}, {"identity;q=0", "identity"},
+		{"gzip, identity;q=0", "gzip"}, {"*", "gzip, br, zstd"}, {"*;q=0", "identity"}, {"gzip, *;q=0", "gzip"}, {"*, br;q=0", "gzip, zstd"}, {"*;q=0.5, gzip;q=0", "br"}, {"identity;q=1, *;q=0", "identity"},
+		{"identity, gzip;q=0.5", "identity"}, {"identity;q=0.5, gzip;q=0.5", "gzip"}, {"gzip;q=0.5, *;q=1", "br"}, {"br, zstd", "br"}, {"zstd", "zstd"}, {"gzip, gzip;q=0", "identity"}, {"gzip;q=2", "identity"},
+		{"gzip;q=x", "identity"}, {"gzip, br;level=4", "gzip"}, {",,gzip,", "gzip"}, {"gzip, x-1", "gzip"}, {"dcb", "identity"}, {"gzip, br, zstd, dcb, dcz", "gzip, br, zstd"},
+	} {
+		if got := NormalEncoding(strings.Split(row.lines, "|"), false); got != row.want {
+			t.Errorf("%q: %q, want %q", row.lines, got, row.want)
+		}
+	}
+	if got := NormalEncoding(nil, true); got != "" {
+		t.Errorf("no field: %q", got)
+	}
+	for list, want := range map[string]string{
+		"gzip, br, zstd, dcb, dcz": "gzip, br, zstd, dcb, dcz", "DCZ, dcb;q=0.5, *": "gzip, br, zstd, dcb, dcz", "gzip, br, zstd, dcb, dcz;q=0": "gzip, br, zstd", "dcb, dcz": "identity", "gzip, br, zstd": "gzip, br, zstd", "*": "gzip, br, zstd",
+	} {
+		if got := NormalEncoding([]string{list}, true); got != want {
+			t.Errorf("%q with a dictionary: %q, want %q", list, got, want)
+		}
+	}
+}
+
+// There are at most eight forms, and one more with a dictionary. A form has a form of its own, and
+// names only codings that the client accepts, none of which it likes less than identity. Where the
+// client does not weigh codings against each other, each coding is chosen as without the form.
+func FuzzNormalEncoding(f *testing.F) {
+	for _, list := range []string{"", "gzip, deflate, br, zstd", "*;q=0, br", "identity;q=1, *;q=0", "br;q=0.1,gzip;q=0.9", "gzip, br, zstd, dcb, dcz", "x-gzip;q=0, *"} {
+		f.Add(list, false)
+		f.Add(list, true)
+	}
+	forms := map[string]bool{"identity": true, "gzip": true, "br": true, "zstd": true, "gzip, br": true, "gzip, zstd": true, "gzip, br, zstd": true, "gzip, br, zstd, dcb, dcz": true}
+	f.Fuzz(func(t *testing.T, list string, dictionary bool) {
+		form := NormalEncoding([]string{list}, dictionary)
+		if !forms[form] || !dictionary && strings.Contains(form, "dc") {
+			t.Fatalf("%q has the form %q", list, form)
+		}
+		if again := NormalEncoding([]string{form}, dictionary); again != form {
+			t.Fatalf("%q has the form %q, which has the form %q", list, form, again)
+		}
+		for coding := range strings.SplitSeq(form, ", ") {
+			if coding == Gzip || coding == Brotli || coding == Zstd {
+				if !Accepts(list, coding) || Encoding(list, coding) != coding {
+					t.Fatalf("%q has the form %q, with %s, for which the client gets %s", list, form, coding, Encoding(list, coding))
+				}
+			}
+		}
+		w := readWeights(list)
+		codings := []string{Gzip, Brotli, Zstd}
+		for have := range 8 {
+			var made []string
+			unweighed := true
+			for i, coding := range codings {
+				if have&(1<<i) != 0 {
+					made = append(made, coding)
+					q := w.of([]int{w.gzip, w.br, w.zstd}[i])
+					unweighed = unweighed && (q == 0 || q == 1000)
+				}
+			}
+			before, after := Encoding(list, made...), Encoding(form, made...)
+			if before != after && after != Identity && !Accepts(list, after) || unweighed && before != after && !(form == Brotli && before == Zstd) {
+				t.Fatalf("%q with %q: %s, and in the form %q %s", list, made, before, form, after)
+			}
+		}
+	})
 }

@@ -2,6 +2,7 @@ package cachepolicy
 
 import (
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -32,6 +33,12 @@ type Override struct {
 	// It takes precedence over every field, but no-store and private still forbid storing. With a
 	// lifetime of zero, responses are stored and revalidated each time. nil: there is none.
 	TTL func(status int) (ttl time.Duration, ok bool)
+	// Path is the path of the request without its query. To a response that does not say itself
+	// that others may get it, TTL applies only if no user could have made it personal; see
+	// Request.lasting.
+	Path string
+	// AnyUser makes TTL apply although the request has Cookie.
+	AnyUser bool
 	// Grace and StaleIfError replace stale-while-revalidate and stale-if-error; nil: nothing does.
 	Grace, StaleIfError *time.Duration
 	// Force stores responses although private, no-store or the credentials of the request forbid
@@ -78,6 +85,35 @@ func (p Policy) directives(status int, h http.Header) (d Directives, targeted bo
 		d.MustRevalidate, d.ProxyRevalidate = false, false
 	}
 	return d, targeted
+}
+
+// lasting returns the policy for a response to r. Some applications ignore the end of a path, so
+// that /account/x.css is the page of a user: a TTL for style sheets would give it to all. The TTL
+// does not apply to the response to a request with Cookie or Authorization, unless it says itself
+// that others may get it, its type belongs to the end of the path, the cookies are part of what
+// selects it, or the operator says that they do not count.
+func (r Request) lasting(status int, h http.Header, now time.Time) Policy {
+	p, o := r.Policy, r.Policy.Override
+	if o == nil || o.TTL == nil || o.Force || !r.credentials() || Belongs(h.Get("Content-Type"), o.Path) ||
+		!r.Authorized && (o.AnyUser || r.CookieKeyed || variesByCookie(h)) || permits(status, h, now) {
+		return p
+	}
+	limited := *o
+	limited.TTL, p.Override = nil, &limited
+	return p
+}
+
+// permits reports whether a response says itself that every user may get it: by public, or by a
+// freshness lifetime.
+func permits(status int, h http.Header, now time.Time) bool {
+	d, targeted := ResponseDirectives(h)
+	freshFor, _ := Policy{}.lifetime(d, targeted, status, h, now)
+	return !d.NoCache && (d.Public || explicitlyFresh(d, targeted, h) && freshFor > 0)
+}
+
+func variesByCookie(h http.Header) bool {
+	names, _ := VaryNames(h)
+	return slices.Contains(names, "Cookie")
 }
 
 // Obeyed returns those of a request's directives that the policy obeys.

@@ -157,3 +157,85 @@ func TestOverride(t *testing.T) {
 		}
 	}
 }
+
+// The lifetime of an operator does not make the response to one user one for all.
+func TestOverrideWithCookie(t *testing.T) {
+	const user, nobody = true, false
+	for _, row := range []struct {
+		name   string
+		cookie bool
+		change func(*Override)
+		path   string
+		fields []string
+		want   bool
+	}{
+		{"nobody's page", nobody, nil, "/x.css", []string{"Content-Type: text/html"}, true},
+		{"a user's page", user, nil, "/x.css", []string{"Content-Type: text/html"}, false},
+		{"a file", user, nil, "/x.css", []string{"Content-Type: text/css"}, true},
+		{"a page that varies", user, nil, "/x", []string{"Vary: Accept, cookie"}, true},
+		{"a page that varies on all", user, nil, "/x", []string{"Vary: *"}, false},
+		{"a public page", user, nil, "/x", []string{"Cache-Control: public"}, true},
+		{"a page with a lifetime", user, nil, "/x", []string{"Cache-Control: max-age=1"}, true},
+		{"a page without one", user, nil, "/x", []string{"Cache-Control: max-age=0"}, false},
+		{"a page to ask for", user, nil, "/x", []string{"Cache-Control: no-cache, max-age=60"}, false},
+		{"cookies do not count", user, func(o *Override) { o.AnyUser = true }, "/x", nil, true},
+		{"storing is forced", user, func(o *Override) { o.Force = true }, "/x", nil, true},
+	} {
+		o := &Override{TTL: func(int) (time.Duration, bool) { return time.Hour, true }, Path: row.path}
+		if row.change != nil {
+			row.change(o)
+		}
+		for _, safe := range []bool{true, false} {
+			r := Request{Method: "GET", Cookie: row.cookie, Policy: Policy{SafeCookies: safe, Override: o}}
+			if got := Storable(r, 200, fields(row.fields...), t0); got != row.want {
+				t.Errorf("%s: storable %v, want %v (SafeCookies %v)", row.name, got, row.want, safe)
+			}
+			if e := r.NewEntry(200, fields(row.fields...), t0, t0); (e.Lifetime == time.Hour) != row.want && row.name != "a page that varies on all" {
+				t.Errorf("%s: lifetime %v", row.name, e.Lifetime)
+			}
+			if s := SharingOf(r, 200, fields(row.fields...), t0); row.cookie && !row.want && row.name != "a page that varies on all" && !s.Again {
+				t.Errorf("%s: requests without credentials do not collapse again", row.name)
+			}
+		}
+	}
+}
+
+func TestBelongs(t *testing.T) {
+	for _, row := range []struct {
+		path, kind string
+		want       bool
+	}{
+		{"/a.css", "text/css", true}, {"/a.CSS", "Text/CSS ; charset=utf-8", true}, {"/a.css", "text/html", false}, {"/a.css", "", false}, {"/a.css", "text/csss", false}, {"/a.css", "text/css, text/html", false},
+		{"/a.png", "image/png", true}, {"/a.png", "image/avif", true}, {"/a.png", "image/", false}, {"/a.png", "imagex/png", false}, {"/a.svg", "image/svg+xml", true}, {"/a.svg", "text/xml", false},
+		{"/a.mjs", "text/javascript", true}, {"/a.js", "application/x-javascript", true}, {"/a.js", "application/json", false}, {"/a.js", "text/plain", false},
+		{"/a.woff2", "font/woff2", true}, {"/a.ttf", "application/x-font-ttf", true}, {"/a.eot", "application/vnd.ms-fontobject", true}, {"/a.woff", "application/octet-stream", false},
+		{"/a.mp4", "video/mp4", true}, {"/a.mp3", "audio/mpeg", true}, {"/a.wasm", "application/wasm", true},
+		{"/a.json", "application/json", false}, {"/a.html", "text/html", false}, {"/a.pdf", "application/pdf", false}, {"/a.txt", "text/plain", false},
+		{"/a", "text/css", false}, {"/a.css/", "text/css", false}, {"/a.css/b", "text/css", false}, {"/a.b/css", "text/css", false}, {"/.css", "text/css", true}, {"/a.css;b", "text/css", false}, {"", "text/css", false},
+	} {
+		if got := Belongs(row.kind, row.path); got != row.want {
+			t.Errorf("Belongs(%q, %q) = %v", row.kind, row.path, got)
+		}
+	}
+}
+
+// A response to a request with fields of scripts is stored only if its Vary names them all.
+func TestScriptedFields(t *testing.T) {
+	for _, row := range []struct {
+		scripted []string
+		vary     string
+		want     bool
+	}{
+		{nil, "", true}, {[]string{"Hx-Request"}, "", false}, {[]string{"Hx-Request"}, "HX-request", true}, {[]string{"Hx-Request"}, "HX-Target", false},
+		{[]string{"Hx-Request", "Hx-Target"}, "hx-target", false}, {[]string{"Hx-Request", "Hx-Target"}, "Accept, hx-target,HX-REQUEST", true}, {[]string{"Hx_request"}, "HX-Request", false}, {[]string{"Rsc"}, "*", false},
+	} {
+		h := fields("Cache-Control: public, max-age=60", "Vary: "+row.vary)
+		r := Request{Method: "GET", Scripted: row.scripted, Policy: Policy{Override: &Override{Force: true}}}
+		if got := Storable(r, 200, h, t0); got != row.want {
+			t.Errorf("%q, Vary: %s: storable %v", row.scripted, row.vary, got)
+		}
+		if Supersedes(r, 200, fields("Cache-Control: no-store"), t0) != (row.scripted == nil) {
+			t.Errorf("%q: Supersedes", row.scripted)
+		}
+	}
+}

@@ -9,7 +9,13 @@ type Request struct {
 	Directives Directives // of ParseRequest; zero on routes that ignore the client's directives
 	Authorized bool       // the request has Authorization
 	Cookie     bool       // the request has Cookie
-	Policy     Policy     // the policy of the request's route
+	// CookieKeyed: all of its cookies are in the cache key.
+	CookieKeyed bool
+	// Scripted lists the fields of the request by which frameworks change responses although their
+	// Vary may not say so, in the form of http.CanonicalHeaderKey. A response is only stored if its
+	// Vary names them all. Fields that are in the cache key are not listed.
+	Scripted []string
+	Policy   Policy // the policy of the request's route
 }
 
 // ParseRequest returns the cache directives of a request: those of Cache-Control, or no-cache from

@@ -59,6 +59,7 @@ func (p Policy) NewEntry(status int, h http.Header, requestTime, responseTime ti
 // request with Cookie that was never fresh is not served while the origin is lost, unless its
 // origin says so: the origin has not said that it is the same for every user.
 func (r Request) NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
+	r.Policy = r.lasting(status, h, responseTime)
 	e := r.Policy.NewEntry(status, h, requestTime, responseTime)
 	if r.Policy.SafeCookies && r.Cookie && e.TTL(responseTime) <= 0 {
 		if d, _ := r.Policy.directives(status, h); !d.Public {

@@ -10,6 +10,7 @@ import (
 // it (RFC 9111, section 3). A response without Date is taken to be generated now (RFC 9110, section
 // 6.6.1).
 func Storable(r Request, status int, h http.Header, now time.Time) bool {
+	r.Policy = r.lasting(status, h, now)
 	d, targeted := r.Policy.directives(status, h)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
@@ -23,6 +24,8 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 		return false // RFC 9111, section 3.5
 	case variesOnEverything(h):
 		return false // section 4.1: "*" never matches
+	case !r.VariesBy(h):
+		return false // a request without these fields would get what they caused
 	case personal(r, d, targeted, h):
 		return false
 	case !explicit && len(h["Set-Cookie"]) > 0:
@@ -34,11 +37,12 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 
 // Supersedes reports whether the response to r, which may not be stored, shows that a response
 // stored before is not to be used any more (RFC 9111, section 4.3.3): its origin has taken the
-// permission to store away, or the resource. A response for one client does not show that: one to a
-// request with credentials, or with Set-Cookie. Nor does an error that may be over soon.
+// permission to store away, or the resource. A response for one client does not show that: one to
+// a request with credentials or with fields of scripts, or with Set-Cookie. Nor does an error that
+// may be over soon.
 func Supersedes(r Request, status int, h http.Header, now time.Time) bool {
 	switch {
-	case status == http.StatusPartialContent || setsCookie(h) || r.credentials():
+	case status == http.StatusPartialContent || setsCookie(h) || r.credentials() || !r.VariesBy(h):
 		return false
 	case status >= http.StatusBadRequest && status != http.StatusNotFound && status != http.StatusGone && status != http.StatusUnavailableForLegalReasons:
 		return false
@@ -87,6 +91,15 @@ func (p Policy) reusable(d Directives, targeted bool, status int, h http.Header,
 		return true
 	}
 	return hasValidator(h) && (explicit || d.Public || heuristicallyCacheable(status))
+}
+
+// VariesBy reports whether Vary names every field of r that scripts set.
+func (r Request) VariesBy(h http.Header) bool {
+	if len(r.Scripted) == 0 {
+		return true
+	}
+	names, _ := VaryNames(h)
+	return !slices.ContainsFunc(r.Scripted, func(name string) bool { return !slices.Contains(names, name) })
 }
 
 func hasValidator(h http.Header) bool { return h.Get("ETag") != "" || h.Get("Last-Modified") != "" }

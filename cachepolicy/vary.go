@@ -39,6 +39,18 @@ func VaryKey(names []string, lines func(name string) []string) string {
 	return string(key)
 }
 
+// AppendVary appends one field to the secondary key that VaryKey returns. value is the result of
+// NormaliseVary, unless the field is absent.
+func AppendVary(key []byte, name, value string, absent bool) []byte {
+	if absent {
+		return append(append(key, name...), ';')
+	}
+	return appendValue(key, name, '=', value)
+}
+
+// NormaliseVary returns the value of a request field in the form that keys have.
+func NormaliseVary(name string, lines ...string) string { return normalised(name, lines) }
+
 // VaryLanguageKey returns the key of a response in exactly one language that varies by
 // Accept-Language. Requests that prefer that language most find it (RFC 9110, section 12.5.4). The
 // key is that of VaryKey with the language in place of Accept-Language. If Accept-Language is among
@@ -57,16 +69,20 @@ func VaryLanguageKey(names []string, lines func(name string) []string, language 
 
 const acceptLanguage = "Accept-Language"
 
-// appendNormalised appends a field unambiguously: its value follows its length. The name is a
-// token, so it contains none of the separators.
+// appendNormalised appends a field.
 func appendNormalised(key []byte, name string, mark byte, lines []string) []byte {
-	key = append(key, name...)
 	if len(lines) == 0 {
-		return append(key, ';')
+		return AppendVary(key, name, "", true)
 	}
-	value := normalised(name, lines)
-	key = strconv.AppendInt(append(key, mark), int64(len(value)), 10)
-	return append(append(append(key, ':'), value...), ';')
+	return appendValue(key, name, mark, normalised(name, lines))
+}
+
+// appendValue appends a field unambiguously: its value follows its length. The name is a token, so
+// it contains none of the separators.
+func appendValue(key []byte, name string, mark byte, value string) []byte {
+	key = append(append(key, name...), mark)
+	key = append(strconv.AppendInt(key, int64(len(value)), 10), ':')
+	return append(append(key, value...), ';')
 }
 
 // normalised returns the normalised value of a request field.

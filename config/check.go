@@ -69,27 +69,29 @@ func isLabel(s string) bool {
 	})
 }
 
-// CanonicalHost returns a host of a file in the spelling in which hosts of requests are compared
-// with it: in lower case, without a dot at its end.
-func CanonicalHost(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
-
 // hosts checks the hosts of a site; known has those of the sites before, in lower case.
 func (d *decoder) hosts(s *Site, known map[string]string) {
 	if len(s.Hosts) == 0 {
 		d.wrong(s.At+".hosts", `missing; must name at least one host, such as shop.example.org, "*.example.org" or "*"`)
 	}
+	given := map[string]bool{}
 	for i, host := range s.Hosts {
 		at := fmt.Sprintf("%s.hosts[%d]", s.At, i)
-		host = CanonicalHost(host)
-		s.Hosts[i] = host
+		whole := hostport.CanonicalHost(host, "")
+		host, port := hostport.SplitHost(whole)
 		other, taken := known[host]
+		// A site may have a host several times, with several ports.
+		taken = taken && (other != s.Name || given[whole] || host == "*")
+		given[whole] = true
 		switch name, wildcard := strings.CutPrefix(host, "*."); {
+		case port != "" && (host == "*" || !hostport.ValidHost("a:"+port)):
+			d.wrong(at, fmt.Sprintf("%q has no port; must be NAME:PORT, such as shop.example.org:8443; the host * takes any port", clip(whole)))
 		case taken && host == "*":
 			d.wrong(at, fmt.Sprintf("the site %s is the last resort already; only one site may have the host *", other))
 		case taken:
 			d.wrong(at, fmt.Sprintf("the site %s has the host %s already; each host must belong to one site", other, clip(host)))
 		case host != "*" && !ValidName(name):
-			must := "must be a name without a port, such as shop.example.org"
+			must := "must be a name such as shop.example.org, with a port only if that is none of the listeners'"
 			if wildcard || strings.Contains(host, "*") {
 				must = "a wildcard must be *. before a name, such as *.example.org"
 			}
@@ -97,6 +99,7 @@ func (d *decoder) hosts(s *Site, known map[string]string) {
 		}
 		known[host] = s.Name
 	}
+	s.SetHosts(s.Hosts)
 }
 
 // ValidName reports whether s is a host name or an IP address, without a port.
@@ -262,6 +265,9 @@ func (d *decoder) settings(path string, s *Settings) {
 	if s.HealthPath != "" && (!isPath(s.HealthPath) || strings.Contains(s.HealthPath, "?")) {
 		d.wrong(path+".health_path", fmt.Sprintf("%q is no path; must be one without a query, such as /up", clip(s.HealthPath)))
 	}
+	if e := s.ClientEncoding; e != "" && !slices.Contains(encodings, e) {
+		d.wrong(path+".client_encoding", fmt.Sprintf("%q is unknown%s", clip(e), nearest(e, encodings)))
+	}
 	d.patterns(path+".ignore_query", s.IgnoreQuery)
 	d.patterns(path+".bypass_cookie", s.BypassCookie)
 	for i, name := range s.PassField {
@@ -281,6 +287,9 @@ func (d *decoder) settings(path string, s *Settings) {
 	}
 	d.changes(path, &s.Changes)
 }
+
+// encodings are the values of client_encoding.
+var encodings = []string{"normal", "as-sent"}
 
 // classes are the classes of requests that limits can name.
 var classes = []string{"client", "search", "suggest", "icon", "packs", "verify", "cdn", "pages", "forwarded"}
@@ -380,6 +389,9 @@ func clean(s string) bool {
 // caches are the values of cache.
 var caches = []string{"on", "bypass", "never", "force"}
 
+// cookies are the values of cookies.
+var cookies = []string{"respect", "ignore"}
+
 // redirects are the statuses of redirects.
 var redirects = []int{301, 302, 303, 307, 308}
 
@@ -410,6 +422,9 @@ func (d *decoder) rule(s *Site, r *Rule) {
 		if !slices.Contains(caches, r.Cache) {
 			d.wrong(r.At+".cache", fmt.Sprintf("%q is unknown%s", clip(r.Cache), nearest(r.Cache, caches)))
 		}
+	}
+	if r.Cookies != "" && !slices.Contains(cookies, r.Cookies) {
+		d.wrong(r.At+".cookies", fmt.Sprintf("%q is unknown%s", clip(r.Cookies), nearest(r.Cookies, cookies)))
 	}
 	if r.Auth != nil && r.Auth.Basic == "" {
 		d.wrong(r.At+".auth.basic", "missing; must be a file of htpasswd with bcrypt")

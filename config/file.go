@@ -1,5 +1,11 @@
 package config
 
+import (
+	"slices"
+
+	"github.com/iconedge/iconedge/hostport"
+)
+
 // A File is a configuration file. Fields that are not in the file are zero; a nil
 // pointer is a setting that the file leaves out.
 type File struct {
@@ -58,7 +64,8 @@ type Settings struct {
 	StoreCookies       *bool               `json:"store_cookies,omitempty"`
 	ClientRevalidation *bool               `json:"client_revalidation,omitempty"`
 	PassField          Strings             `json:"pass_field,omitempty"`
-	Limits             map[string]Limit    `json:"limits,omitempty"` // by class
+	ClientEncoding     string              `json:"client_encoding,omitempty"` // normal or as-sent
+	Limits             map[string]Limit    `json:"limits,omitempty"`          // by class
 	Changes
 }
 
@@ -88,7 +95,22 @@ type Site struct {
 	Rules   []Rule            `json:"rules,omitempty"`
 	Settings
 
-	At string `json:"-"` // its path in the file
+	At    string              `json:"-"` // its path in the file
+	Ports map[string][]string `json:"-"` // listed with its hosts, by these
+}
+
+// SetHosts sets the hosts of a site, each NAME or NAME:PORT, without the ports, and the ports.
+func (s *Site) SetHosts(hosts []string) {
+	s.Hosts, s.Ports = nil, map[string][]string{}
+	for _, host := range hosts {
+		name, port := hostport.SplitHost(hostport.CanonicalHost(host, ""))
+		if !slices.Contains(s.Hosts, name) {
+			s.Hosts = append(s.Hosts, name)
+		}
+		if port != "" {
+			s.Ports[name] = append(s.Ports[name], port)
+		}
+	}
 }
 
 // TLS says where the certificate of a site comes from.
@@ -127,6 +149,7 @@ type Rule struct {
 	Deny     Strings       `json:"deny,omitempty"`
 	Limit    *RequestLimit `json:"limit,omitempty"`
 	Signed   *Signed       `json:"signed,omitempty"`
+	Cookies  string        `json:"cookies,omitempty"` // respect or ignore
 	Changes
 
 	Line int    `json:"-"`

@@ -36,15 +36,20 @@ func Schema(flags map[string]Flag) ([]byte, error) {
 		s.Properties[snake(name)] = flags[name].schema()
 	}
 	withoutNull(s)
-	limitValues(s.Properties["sites"].Items)
+	limitValues(s.Properties["sites"].Items, s.Properties["defaults"])
 	return json.MarshalIndent(s, "", "  ")
 }
 
-// limitValues limits the values of a site's fields that have a type of Go with more of them.
-func limitValues(site *schema) {
+// limitValues limits the values of the fields of sites and defaults that have a type of Go with
+// more of them.
+func limitValues(site, defaults *schema) {
 	origin, rule := site.Properties["origins"].AdditionalProperties, site.Properties["rules"].Items
 	origin.Properties["policy"] = text(strings.Join(policies, "|"), "")
+	for _, of := range []*schema{site, defaults} {
+		of.Properties["client_encoding"] = text(strings.Join(encodings, "|"), "")
+	}
 	rule.Properties["cache"] = text(strings.Join(caches, "|"), "")
+	rule.Properties["cookies"] = text(strings.Join(cookies, "|"), "")
 	rule.Properties["limit"].Properties["key"] = text("client|path|header .+", "")
 	status := rule.Properties["redirect"].Properties["status"]
 	for _, one := range redirects {

@@ -115,6 +115,7 @@ func TestRunWithoutAdminToken(t *testing.T) {
 // The admin listener answers the operator and no page in a browser, on every path. Package admin
 // has the cases.
 func TestAdminGuard(t *testing.T) {
+	t.Parallel()
 	address, _, _ := adminEdge(t, func(c *Config) {
 		c.Admin = admin.Config{TokenFile: tokenFile(t, "secret"), Hosts: admin.Hosts{"edge.example.org"}, ProtectMetrics: true}
 	})

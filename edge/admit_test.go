@@ -54,6 +54,7 @@ const challenge = `Bearer error="invalid_token"`
 
 // Each row has the fields of a request and the expected response. %s is a token.
 func TestRequireToken(t *testing.T) {
+	t.Parallel()
 	l := newOurOrigin()
 	e := licensedEdge(t, l, "search=1000/1h", "icon=1000/1h", "packs=1000/1h")
 	for _, target := range []string{"/api/v1/search?q=home", "/api/v1/suggest?q=ho", "/api/v1/icon/mdi/home", "/api/v1/icon/mdi/home?format=svg", "/api/v1/packs", "/api/v1/packs/mdi"} {

@@ -144,18 +144,15 @@ func allWaiting(t *testing.T, e *edgeTest, waiting, parallel int) func(int64, *h
 		}
 		select {
 		case <-all:
-		case <-time.After(atMost):
+		case <-time.After(longEnough):
 			t.Errorf("%d requests are at the origin at once, want %d", here.Load(), parallel)
 		}
 	}
 }
 
-// atMost is how long a handler of an origin waits for an expected event, so that it always ends.
-const atMost = 30 * time.Second
-
 // reached waits until the count has the given value.
 func reached(t *testing.T, what string, want int, count func() int) {
-	for end := time.Now().Add(atMost); count() < want; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(longEnough); count() < want; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%d %s, want %d", count(), what, want)
 			return
@@ -244,6 +241,7 @@ var protocolsOf = []string{"h1", "h1 over TLS", "h2", "h2c", "h3"}
 // Over every protocol each client gets its own response, with two clients or fifty, and with a
 // thousand over connections of their own and over the streams of few.
 func TestCollapseByEveryProtocol(t *testing.T) {
+	t.Parallel()
 	for _, way := range protocolsOf {
 		for _, clients := range []int{2, 50, manyClients} {
 			for _, expired := range []bool{false, true} {
@@ -253,7 +251,7 @@ func TestCollapseByEveryProtocol(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %d clients, expired %v", way, clients, expired), func(t *testing.T) {
 					app := &application{}
 					// A thousand clients may keep the origin longer than the default timeout.
-					s := newSecured(t, app, func(c *Config) { c.ProxyAll, c.OriginTimeout = true, 4*atMost })
+					s := newSecured(t, app, func(c *Config) { c.ProxyAll, c.OriginTimeout = true, 2*longEnough })
 					if expired {
 						expire(t, s.by(t, way).edgeTest, app, "/")
 					}
@@ -271,6 +269,7 @@ func TestCollapseByEveryProtocol(t *testing.T) {
 
 // Each client gets its own response through a shield as well: neither tier mixes them up.
 func TestCollapseThroughShield(t *testing.T) {
+	t.Parallel()
 	for _, clients := range []int{2, 50, manyClients} {
 		for _, expired := range []bool{false, true} {
 			if clients == manyClients && expired {
@@ -305,6 +304,7 @@ func TestCollapseThroughShield(t *testing.T) {
 // A response that only a heuristic calls fresh goes to no other client, if one of the two sends a
 // cookie. Clients without cookies share one request.
 func TestCollapseHeuristic(t *testing.T) {
+	t.Parallel()
 	const clients = 50
 	for who, row := range map[string]struct {
 		of     func(int) []string
@@ -386,8 +386,8 @@ func TestCollapseConditional(t *testing.T) {
 				app := &application{shared: shared}
 				e := newEdgeTest(t, app, func(c *Config) { c.ProxyAll = true })
 				mine := e.get(t, "/", withCookies(0)...)
-				e.cache.MarkHitForPass("http://edge.test/\x00credentials", false, time.Now())
-				e.cache.Purge(cache.Purge{All: true}, time.Now())
+				e.cache.MarkHitForPass("http://edge.test/\x00credentials", false, e.ages.now())
+				e.cache.Purge(cache.Purge{All: true}, e.ages.now())
 				if expired {
 					expire(t, e, app, "/")
 				}
@@ -490,6 +490,7 @@ func TestCollapseShared(t *testing.T) {
 // Clients of several variants make one request for each variant. None of them waits for a third
 // request.
 func TestCollapseVariants(t *testing.T) {
+	t.Parallel()
 	const clients, languages = 200, 4
 	var asked atomic.Int64
 	var again sync.Once
@@ -541,7 +542,7 @@ func TestCollapseBehindAuthorization(t *testing.T) {
 	if n := app.asked.Load(); n != 2 || right != clients-1 || collapsed != clients-2 {
 		t.Errorf("the origin was asked %d times, want 2; %d are right, %d collapsed", n, right, collapsed)
 	}
-	if e.cache.IsHitForPass("http://edge.test/", time.Now()) {
+	if e.cache.IsHitForPass("http://edge.test/", e.ages.now()) {
 		t.Error("one client with Authorization keeps those without from collapsing")
 	}
 }
@@ -600,6 +601,7 @@ func TestCollapseFailure(t *testing.T) {
 // client has one. The failure of a request with a cookie does not answer clients without: those
 // make one more request together.
 func TestCollapseFailureOfOne(t *testing.T) {
+	t.Parallel()
 	const clients = 50
 	for _, row := range []struct {
 		name     string
@@ -652,6 +654,7 @@ func TestCollapseFailureOfOne(t *testing.T) {
 // A response that is cut off is a failure for all clients without credentials, also for a second
 // after it. A cut response to a request with credentials does not affect the others.
 func TestCollapseCut(t *testing.T) {
+	t.Parallel()
 	const clients = 300
 	for name, row := range map[string]struct {
 		of     func(int) []string
@@ -702,7 +705,7 @@ func TestCollapseHitForPass(t *testing.T) {
 			}
 			select {
 			case <-all: // no request waits for another
-			case <-time.After(atMost):
+			case <-time.After(longEnough):
 				t.Errorf("%d requests are at the origin at once", here.Load())
 			}
 		}
@@ -713,7 +716,7 @@ func TestCollapseHitForPass(t *testing.T) {
 	}
 	app.change(func() { app.each, app.shared, app.fields = nil, true, []string{"Cache-Control", "max-age=60"} })
 	e.get(t, "/")
-	e.cache.Purge(cache.Purge{All: true}, time.Now())
+	e.cache.Purge(cache.Purge{All: true}, e.ages.now())
 	app.asked.Store(0)
 	app.change(func() { app.each = allWaiting(t, e, clients, clients) })
 	if right, collapsed, _ := c.shared(c.ask(e)); right != clients || collapsed != clients-1 || app.asked.Load() != 1 {
@@ -733,7 +736,7 @@ func TestCollapsePurged(t *testing.T) {
 		app.each = func(n int64, _ *http.Request) {
 			switch n {
 			case 1:
-				e.cache.Purge(cache.Purge{All: true}, time.Now())
+				e.cache.Purge(cache.Purge{All: true}, e.ages.now())
 				close(purged)
 				<-shared
 			case 2:
@@ -780,7 +783,7 @@ func TestCollapsePurgedStream(t *testing.T) {
 			must(t, err)
 			old, err := e.RoundTrip(r)
 			must(t, err)
-			e.cache.Purge(purge, time.Now())
+			e.cache.Purge(purge, e.ages.now())
 			c := crowd{t, clients, "/page", nameless}
 			for i, a := range c.ask(e) {
 				if a.StatusCode != http.StatusOK || a.body != "response 2" {

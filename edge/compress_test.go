@@ -39,7 +39,7 @@ func (e *edgeTest) warm(t testing.TB, target, accept string, fields ...string) {
 
 // purgeForwarded purges a forwarded target.
 func (e *edgeTest) purgeForwarded(target string, soft bool) {
-	e.cache.Purge(cache.Purge{Tags: []string{cache.TargetTag(target)}, Soft: soft}, time.Now())
+	e.cache.Purge(cache.Purge{Tags: []string{cache.TargetTag(target)}, Soft: soft}, e.ages.now())
 }
 
 // decoded returns the body of a response without its content coding.

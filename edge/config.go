@@ -19,6 +19,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/repeated"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // Config holds everything that an operator can set on an edge; Flags sets the defaults. Each
@@ -68,7 +69,7 @@ func (c *Config) Flags(fs *flag.FlagSet) { c.GroupedFlags(fs, func(string) {}) }
 func (c *Config) GroupedFlags(fs *flag.FlagSet, begin func(title string)) {
 	begin("Addresses and hosts")
 	c.Addresses.Flags(fs)
-	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME` of a host that the edge answers for; it refuses others; may be repeated (default any)")
+	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME[:PORT]` of a host that the edge answers for; it refuses others, and ports other than those of its listeners, 80, 443 and PORT; may be repeated (default any host and port)")
 	begin("TLS and certificates")
 	c.Secure.Flags(fs)
 	begin("Origins")
@@ -102,11 +103,14 @@ func (c *Config) Validate() error {
 	}
 	errs = append(errs, c.Ending.validate(), c.Caching.Validate(), c.Forwarding.Validate(), c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(now),
 		c.Tiers.Validate(now, c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate(), c.Rules.Validate())
-	for flag, names := range map[string][]string{"--host": c.Hosts, "--iconify-host": c.IconifyHosts} {
-		for _, name := range names {
-			if host, port := proxy.SplitHost(name); host == "" || port != "" || !proxy.ValidHost(name) {
-				errs = append(errs, fmt.Errorf("%s %q must be a name without a port", flag, name))
-			}
+	for _, name := range c.Hosts {
+		if !hostport.ValidHost(name) {
+			errs = append(errs, fmt.Errorf("--host %q must be a name, or NAME:PORT for a port that is none of the edge's listeners", name))
+		}
+	}
+	for _, name := range c.IconifyHosts {
+		if _, port := hostport.SplitHost(name); port != "" || !hostport.ValidHost(name) {
+			errs = append(errs, fmt.Errorf("--iconify-host %q must be a name without a port", name))
 		}
 	}
 	return errors.Join(errs...)

@@ -3,6 +3,7 @@ package edge
 import (
 	"flag"
 	"io"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != ":8080" || c.AdminListen != "127.0.0.1:8082" || len(c.Origins) != 0 || len(c.filled().Origins) != 1 || c.CacheBytes != 256<<20 {
+	if c.Listen != ":8080" || c.AdminListen != "127.0.0.1:8082" || len(c.Origins) != 0 || len(c.filled().Origins) != 1 || c.filled().CacheBytes != 256<<20 {
 		t.Errorf("%+v", c)
 	}
 	want := map[routes.Class]string{routes.ClassSearch: "60/1m0s", routes.ClassIcon: "120/1m0s", routes.ClassPacks: "60/1m0s", routes.ClassVerify: "30/1m0s", routes.ClassCDN: "off"}
@@ -80,7 +81,7 @@ func TestWrongFlags(t *testing.T) {
 		"--origin a:80":                        "origin",
 		"--cache-bytes 1000":                   "--cache-bytes",
 		"--drain -1s":                          "--drain",
-		"--host a:80":                          "--host",
+		"--host a:x":                           "--host",
 		"--host a/b":                           "--host",
 	} {
 		if _, err := parseFlags(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
@@ -108,5 +109,17 @@ func TestProxiesAndHosts(t *testing.T) {
 	}
 	if len(c.Hosts) != 1 || c.Hosts[0] != "icons.test" {
 		t.Errorf("hosts: %q", c.Hosts)
+	}
+}
+
+// By default the cache has at most a quarter of the memory limit.
+func TestCacheOfSmallNode(t *testing.T) {
+	before := debug.SetMemoryLimit(200 << 20)
+	defer debug.SetMemoryLimit(before)
+	for args, want := range map[string]int64{"": 50 << 20, "--cache-bytes=300MiB": 300 << 20} {
+		c, err := parseFlags(strings.Fields(args)...)
+		if got := c.filled().CacheBytes; err != nil || got != want {
+			t.Errorf("%q: %d bytes, %v; want %d", args, got, err, want)
+		}
 	}
 }

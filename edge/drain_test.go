@@ -68,10 +68,11 @@ func TestDrainsEveryProtocol(t *testing.T) {
 				}
 				return err != nil
 			})
+			s.passGrace(t)
 			select {
 			case <-stopped:
 				t.Error("it ended before the requests in flight were answered")
-			case <-time.After(700 * time.Millisecond): // longer than idle clients have
+			default:
 			}
 			began := time.Now()
 			close(open)
@@ -82,6 +83,14 @@ func TestDrainsEveryProtocol(t *testing.T) {
 			}
 		})
 	}
+}
+
+// passGrace waits until an ending edge would have closed all idle connections.
+func (e *edgeTest) passGrace(t *testing.T) {
+	t.Helper()
+	e.later(2 * listen.IdleGrace)
+	looks := e.clock.looks.Load()
+	settled(t, "it is looked for idle connections", func() bool { return e.clock.looks.Load() > looks+2 })
 }
 
 // A client whose handshake is in progress when the edge ends is answered, because it could not
@@ -105,9 +114,7 @@ func TestDrainGreets(t *testing.T) {
 				}
 				return err != nil
 			})
-			s.later(2 * listen.IdleGrace) // the grace of an idle connection
-			looks := s.clock.looks.Load()
-			settled(t, "it is looked for idle connections", func() bool { return s.clock.looks.Load() > looks+2 })
+			s.passGrace(t)
 			select {
 			case <-stopped:
 				t.Fatal("it ended with a handshake under way")

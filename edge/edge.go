@@ -68,7 +68,7 @@ func (s *Server) build() (err error) {
 	}
 	own, forwarded := cfg.originTimeouts()
 	set, err := s.makeSites(upstream.Config{
-		Origins: cfg.Origins, FirstByte: own, MaxConns: cfg.OriginConns, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
+		Origins: cfg.Origins, Connect: cfg.ConnectTimeout, FirstByte: own, MaxConns: cfg.OriginConns, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
 		Host: cfg.HostName(), SNI: cfg.OriginSNI, Ours: icon.FieldRelease,
 	}, windows(shared))
 	if err != nil {
@@ -83,24 +83,24 @@ func (s *Server) build() (err error) {
 
 	s.state = &library.OriginState{}
 	s.origin = proxy.NewFetcher(proxy.FetcherOptions{
-		Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: s.metrics, Tracer: s.reports.Tracer, State: s.state,
+		Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: s.metrics, Tracer: s.reports.Tracer, State: s.state, Clock: cfg.Clock,
 	})
 	s.library = library.New(library.Options{
 		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: set.Icons == nil, Connect: s.connect(),
 		Fetch: s.origin.FetchUntraced, Do: s.upstream.Do, Announce: s.peers.AnnounceRelease, Observer: s.metrics, Log: log,
 	})
-	s.purges = purge.New(s.cache, s.library.Negative, s.forwardedTarget())
+	s.purges = purge.New(s.cache, s.library.Negative, s.forwardedTarget(), cfg.Clock)
 
 	wait := own + time.Second
 	rules := cfg.Rules
 	rules.Limits = set.Limits // without those of flags that each site of a file counts by itself
 	s.admission = access.NewAdmission(access.Options{
-		Rules: rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics,
+		Rules: rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics, Clock: cfg.Clock,
 	})
 	s.proxy = proxy.New(proxy.Options{
-		Sites: set, Purge: s.purgeMethod(),
+		Sites: set, Ports: s.sockets.Ports(), Purge: s.purgeMethod(),
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded), Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
-		Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
+		Clock: cfg.Clock, Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
 		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,
 	})
 	s.memory = cfg.Memory()

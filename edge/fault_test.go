@@ -71,11 +71,12 @@ func TestStaleWhileTheOriginHangs(t *testing.T) {
 				<-open
 			}
 			io.WriteString(w, "drawing")
-		}), func(c *Config) { c.ProxyAll = true })
+		}), func(c *Config) { c.ProxyAll, c.Hesitation = true, 100*time.Millisecond })
 		e.get(t, key)
 		e.age(t, key, 500*time.Second)
 		hangs.Store(true)
 		for range 3 {
+			e.ages.move(time.Second)
 			a := e.get(t, key)
 			if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || a.body != "drawing" || !strings.HasPrefix(got, "iconedge; hit; ttl=-4") {
 				t.Errorf("%s: %d %q, Cache-Status: %s", key, a.StatusCode, a.body, got)

@@ -201,6 +201,7 @@ func TestForwardedRequestDirectives(t *testing.T) {
 				row.asked, row.code = 1, 200
 			}
 			e.get(t, "/page")
+			e.ages.move(time.Second)
 			if a := e.get(t, "/page", row.fields...); a.StatusCode != row.code || len(s.requests("/page")) != row.asked {
 				t.Errorf("%s, obeyed %v: %d after %d requests to the origin, want %d after %d", row.name, obeyed, a.StatusCode, len(s.requests("/page")), row.code, row.asked)
 			}
@@ -281,10 +282,10 @@ func TestPrivateInParallel(t *testing.T) {
 		io.WriteString(w, r.Header.Get("X-Who"))
 	}})
 	e.get(t, "/mine", "X-First", "1") // makes a hit-for-pass marker
-	if !e.cache.IsHitForPass("http://edge.test/mine", time.Now()) {
+	if !e.cache.IsHitForPass("http://edge.test/mine", e.ages.now()) {
 		t.Fatal("the edge has no hit-for-pass marker for /mine")
 	}
-	e.cache.MarkHitForPass("http://edge.test/mine", true, time.Now().Add(time.Hour)) // longer than the test takes
+	e.cache.MarkHitForPass("http://edge.test/mine", true, e.ages.now().Add(time.Hour)) // longer than the test takes
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {
@@ -415,6 +416,7 @@ func TestForwardedStale(t *testing.T) {
 // The edge sends a large body on while it arrives, and stores it when it is complete, if it fits in
 // the cache.
 func TestStreamed(t *testing.T) {
+	t.Parallel()
 	small, large := random(1<<20), random(testCacheBytes/16+1<<20)
 	for _, row := range []struct {
 		name   string

@@ -19,6 +19,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // idleBytes is how much memory an idle HTTP/2 connection without TLS may take, whatever happened on
@@ -37,6 +38,7 @@ func frameOf(kind http2.FrameType, flags http2.Flags, stream uint32, payload []b
 // An idle HTTP/2 connection takes little memory, whatever its client has sent. The test measures
 // the memory of the process for many connections, after garbage collection.
 func TestIdleStreams(t *testing.T) {
+	sequential.Test(t)
 	many := 300
 	if testing.Short() {
 		many = 150

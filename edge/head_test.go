@@ -23,7 +23,7 @@ func TestFieldsOverHTTP2(t *testing.T) {
 		e.get(t, target)
 		for _, tag := range []string{"", "a tag"} {
 			var fast, slow []string
-			if !agree(func() bool {
+			if !e.agree(t, func() bool {
 				slow = e.pipelineFields(target, "")
 				q, etag := ready(target), ""
 				if tag != "" {
@@ -35,6 +35,7 @@ func TestFieldsOverHTTP2(t *testing.T) {
 				return slices.Equal(fast, slow)
 			}) {
 				t.Errorf("%s, %q\nfast: %q\nslow: %q", target, tag, fast, slow)
+				continue
 			}
 			if want := map[string]string{"": "200", "a tag": "304"}[tag]; fast[0] != ":status: "+want {
 				t.Errorf("%s, %q: %s, want %s", target, tag, fast[0], want)
@@ -43,14 +44,14 @@ func TestFieldsOverHTTP2(t *testing.T) {
 	}
 }
 
-// fastFields returns the fields of the fast path's response.
+// fastFields returns the fields of the fast path's response; nil: the pipeline has to answer.
 func (e *edgeTest) fastFields(t *testing.T, target, tag []byte) []string {
 	t.Helper()
 	q := ready(string(target))
 	q.IfNoneMatch = tag
 	out, block, ok := e.AnswerH2(nil, q, new(h2.ClientTable))
 	if !ok {
-		t.Fatalf("%s took the pipeline", target)
+		return nil // the entity tag is that of another coding, which has been made since
 	}
 	fields, err := hpack.NewDecoder(4096, nil).DecodeFull(out[:block])
 	must(t, err)
@@ -78,17 +79,15 @@ func (e *edgeTest) pipelineFields(target, tag string) []string {
 	return comparable(list)
 }
 
-// comparable leaves out the values that differ from one moment to the next, and Content-Length.
+// comparable leaves out the state of the limit, which each request changes, and Content-Length.
 func comparable(fields []string) (list []string) {
 	for _, f := range fields {
 		name, _, _ := strings.Cut(f, ": ")
 		switch name {
 		case "content-length":
 			continue
-		case "age", "ratelimit":
+		case "ratelimit":
 			f = name
-		case "cache-status":
-			f, _, _ = strings.Cut(f, "; ttl=")
 		}
 		list = append(list, f)
 	}

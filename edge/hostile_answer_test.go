@@ -57,7 +57,7 @@ func TestHostileRevalidationByAnother(t *testing.T) {
 				if m.status() != 200 || m.body != echoed("GET", target, "") {
 					t.Fatalf("%s %q", m.line, m.body)
 				}
-				if e := w.stored(target); e == nil || e.Freshness().Fresh(time.Now()) != fresh {
+				if e := w.stored(target); e == nil || e.Freshness().Fresh(w.ages.now()) != fresh {
 					t.Errorf("the stored response is fresh: %v, want %v", !fresh, fresh)
 				}
 				seen, _ := w.origin.take()

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // corpusLeads are the requests that precede a case on its connection, with the method and target
@@ -58,6 +58,7 @@ func runsOf(n int, proxyAll bool) []corpusRun {
 // after another, with its response stored or not. A request that is hidden in it is never answered
 // and never reaches the origin. With -short each case runs in three of its nine ways.
 func TestHostileClients(t *testing.T) {
+	sequential.Test(t)
 	t.Parallel()
 	corpus := readCorpus(t, "client")
 	if len(corpus) < 1240 {
@@ -89,7 +90,7 @@ func (w *rawEdge) runCase(t *testing.T, c corpusCase, warm bool, lead int) {
 	}
 	w.library.Negative.Clear()
 	for _, a := range answers {
-		w.cache.Purge(cache.Purge{Keys: []string{a.target}, Tags: []string{cache.TargetTag(a.target)}}, time.Now())
+		w.cache.Purge(cache.Purge{Keys: []string{a.target}, Tags: []string{cache.TargetTag(a.target)}}, w.ages.now())
 		if warm && (a.method == "GET" || a.method == "HEAD") && !strings.Contains(a.target, "missing") {
 			w.warm(t, a.target)
 		}

@@ -12,6 +12,7 @@ import (
 // A client that knows no chunks gets a body of undeclared length with a Content-Length, or an error
 // instead of the body (RFC 9112, section 6.1).
 func TestHostileOldClients(t *testing.T) {
+	t.Parallel()
 	w := newRawEdge(t, true)
 	large := strings.Repeat("fine", 100_000)
 	const head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\n"

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/frameworks"
 )
 
 // poison are fields with which clients have made caches store a response for everyone that was made
@@ -25,15 +27,23 @@ var poison = []string{
 	"X-HTTP-Host: evil.test", "X-Forwarded-Host-Override: evil.test", "X-Original-Host-Override: evil.test", "X-HTTP-Path-Override: /evil", "X-Original-Path: /evil", "X-Rewrite-URI: /evil", "X-Original-Proto: evil", "X-Original-Scheme: evil", "CloudFront-Forwarded-Proto: evil",
 	"X-Request-URI: /evil", "X-Request-URL: /evil", "X-Script-Name: /evil", "X-HTTP-DestinationURL: /evil", "X-WAWS-Unencoded-URL: /evil", "X-Client-Proto: evil", "X-Proto: evil", "X-ARR-SSL: evil", "X-Original-Method: DELETE", "X-HTTP-Method-Overrides: DELETE",
 	"x-http-HOST: evil.test", "True_Client_IP: 203.0.113.66", "CF_CONNECTING_IP: 203.0.113.66", "X_HTTP_PATH_OVERRIDE: /evil", "X.Original.URL: /evil", "X~Forwarded~Host: evil.test", "X-Real_IP: 203.0.113.66", "X*Rewrite*URL: /evil",
+	"X_Middleware_Subrequest: evil", "X.Invoke.Path: /evil", "x-NOW-route-MATCHES: evil", "X_Sendfile_Type: evil",
 	"Upgrade: evil", "TE: evil", "Trailer: Evil", "Keep-Alive: evil", "Proxy-Authorization: evil", "Proxy-Connection: evil",
 }
 
 // None of these fields reaches an origin with a GET. The response that the first client caused is
 // what the second client gets.
 func TestHostileUnkeyedFields(t *testing.T) {
+	t.Parallel()
+	lines := slices.Clone(poison)
+	for _, f := range frameworks.Fields {
+		if !f.OfScripts {
+			lines = append(lines, strings.Replace(f.Name, "*", "Evil", 1)+": evil")
+		}
+	}
 	for _, proxyAll := range []bool{true, false} {
 		w := newRawEdge(t, proxyAll)
-		for i, line := range poison {
+		for i, line := range lines {
 			for _, pattern := range []string{"/page/%d", "/mdi/poison-%d.svg"} {
 				if !proxyAll && pattern[1] == 'p' {
 					continue
@@ -61,12 +71,13 @@ func TestHostileUnkeyedFields(t *testing.T) {
 
 // The path of an icon is one cache entry, whatever Host a client names in whatever way. The origin
 // receives one request, under its own host name. A forwarded path is an entry for each Host, and
-// the origin receives that Host in lower case.
+// the origin receives that Host in its canonical form.
 func TestHostileHosts(t *testing.T) {
 	w := newRawEdge(t, true)
 	for _, target := range []string{"/page", "/mdi/home.svg"} {
 		for _, request := range []string{
 			"GET %s HTTP/1.1\r\nHost: edge.test\r\n", "GET %s HTTP/1.1\r\nHost: evil.test\r\n", "GET %s HTTP/1.1\r\nHost: EDGE.test:8080\r\n", "GET %s HTTP/1.1\r\nHost: edge.test.\r\n",
+			"GET %s HTTP/1.1\r\nHost: edge.test:80\r\n", "GET %s HTTP/1.1\r\nHost: edge.test:00080\r\n", "GET %s HTTP/1.1\r\nHost: Edge.test.:\r\n", "GET %s HTTP/1.1\r\nHost: edge.test.:08080\r\n", "GET http://edge.test:080%s HTTP/1.1\r\nHost: edge.test:080\r\n",
 			"GET http://evil.test%s HTTP/1.1\r\nHost: evil.test\r\n", "GET %s HTTP/1.0\r\n",
 		} {
 			if m := w.tell(t, fmt.Sprintf(request, target)+"Connection: close\r\n\r\n"); m.body != echoed("GET", target, "") {
@@ -80,17 +91,29 @@ func TestHostileHosts(t *testing.T) {
 	for _, m := range seen {
 		hosts = append(hosts, m.fields["host"][0]+" "+strings.Fields(m.line)[1])
 	}
-	if want := []string{"edge.test /page", "evil.test /page", "edge.test:8080 /page", "edge.test. /page", own + " /page", own + " /mdi/home.svg"}; !slices.Equal(hosts, want) {
+	if want := []string{"edge.test /page", "evil.test /page", "edge.test:8080 /page", own + " /page", own + " /mdi/home.svg"}; !slices.Equal(hosts, want) {
 		t.Errorf("the origin received %q, want %q", hosts, want)
 	}
 }
 
 // If the operator names hosts, the edge serves no others, in the Host field or in the request
-// target.
+// target. On its own paths the port is no part of the key.
 func TestHostileConfiguredHosts(t *testing.T) {
-	w := newRawEdge(t, true, func(c *Config) { c.Hosts = []string{"edge.test"} })
+	w := newRawEdge(t, true, func(c *Config) { c.Hosts = []string{"edge.test", "listed.test:9000"} })
 	for request, status := range map[string]int{
 		"GET /mdi/home.svg HTTP/1.1\r\nHost: Edge.Test:81\r\n":                             200,
+		"GET /page HTTP/1.1\r\nHost: edge.test:81\r\n":                                     400,
+		"GET /page HTTP/1.1\r\nHost: edge.test:0\r\n":                                      400,
+		"GET /page HTTP/1.1\r\nHost: edge.test:65535\r\n":                                  400,
+		"GET http://edge.test:81/page HTTP/1.1\r\nHost: edge.test:81\r\n":                  400,
+		"GET /page HTTP/1.1\r\nHost: Edge.Test:080\r\n":                                    200,
+		"GET /page HTTP/1.1\r\nHost: edge.test.:443\r\n":                                   200,
+		"GET /page HTTP/1.1\r\nHost: edge.test.\r\n":                                       200,
+		"GET /page HTTP/1.1\r\nHost: listed.test:9000\r\n":                                 200,
+		"GET /page HTTP/1.1\r\nHost: listed.test.:09000\r\n":                               200,
+		"GET /page HTTP/1.1\r\nHost: listed.test:9001\r\n":                                 400,
+		"GET /page HTTP/1.1\r\nHost: edge.test:9000\r\n":                                   400,
+		"GET /mdi/home.svg HTTP/1.1\r\nHost: evil.test:9000\r\n":                           421,
 		"GET /mdi/home.svg HTTP/1.1\r\nHost: evil.test\r\n":                                421,
 		"GET /page HTTP/1.1\r\nHost: evil.test\r\n":                                        421,
 		"GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test.evil.test\r\n":                      421,
@@ -181,6 +204,7 @@ func TestHostileVaryByClient(t *testing.T) {
 
 // A request that is not a plain GET leaves nothing in the cache that a plain GET would get.
 func TestHostileOtherRequestsFirst(t *testing.T) {
+	t.Parallel()
 	w := newRawEdge(t, true)
 	for i, request := range []string{
 		"HEAD %s HTTP/1.1\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-1\r\n", "GET %s HTTP/1.1\r\nRange: bytes=99999-\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-0,2-3\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-1\r\nIf-Range: \"e\"\r\n",
@@ -233,5 +257,102 @@ func TestHostileErrorsReplaceNothing(t *testing.T) {
 				t.Errorf("%s after %s: the good response is still stored: %v, want %v", target, row.status, good, row.stays)
 			}
 		}
+	}
+}
+
+// A response that a field of scripts caused is stored only if its Vary names the field, whatever
+// the spelling. The origin gets the field. Nothing that such a request does takes the page from
+// other clients.
+func TestHostileFieldsOfScripts(t *testing.T) {
+	e, _ := newPassTest(t, map[string]http.HandlerFunc{"/page": func(w http.ResponseWriter, r *http.Request) {
+		h, body := w.Header(), "page"
+		for name := range r.Header {
+			if name == r.URL.Query().Get("field") {
+				body = "fragment"
+			}
+		}
+		h.Set("Cache-Control", "max-age=600, stale-while-revalidate=600")
+		h.Set("Etag", `"`+body+`"`)
+		if vary := r.URL.Query().Get("vary"); vary != "" {
+			h.Set("Vary", vary)
+		}
+		io.WriteString(w, body)
+	}})
+	hit := func(a answer) bool { return strings.Contains(a.Header.Get("Cache-Status"), "; hit") }
+	var names []string
+	for _, f := range frameworks.Fields {
+		if f.OfScripts {
+			names = append(names, strings.Replace(f.Name, "*", "Request", 1))
+		}
+	}
+	for _, name := range append(names, "X_requested_with", "Hx.request") {
+		canonical := http.CanonicalHeaderKey(name)
+		page := "/page?field=" + canonical
+		for _, method := range []string{"GET", "HEAD", "GET"} {
+			if a := e.do(t, method, page, name, "1"); hit(a) || method == "GET" && a.body != "fragment" {
+				t.Errorf("%s %s with the field: %s %q", method, page, a.Header.Get("Cache-Status"), a.body)
+			}
+		}
+		if a := e.get(t, page); hit(a) || a.body != "page" {
+			t.Errorf("%s after the fragment: %s %q", page, a.Header.Get("Cache-Status"), a.body)
+		}
+		// By the Vary of the page the request is the same.
+		if a := e.get(t, page, name, "1"); !hit(a) || a.body != "page" {
+			t.Errorf("%s with the field: %s %q, want the page", page, a.Header.Get("Cache-Status"), a.body)
+		}
+		for _, age := range []time.Duration{700 * time.Second, 1300 * time.Second} {
+			e.age(t, page, age)
+			for _, method := range []string{"HEAD", "GET", "GET"} {
+				e.do(t, method, page, name, "1")
+			}
+			if a := e.get(t, page); a.body != "page" {
+				t.Errorf("%s after %v: %s %q", page, age, a.Header.Get("Cache-Status"), a.body)
+			}
+		}
+		varies := page + "&vary=Accept," + name
+		for _, value := range []string{"1", ""} {
+			first, second := e.get(t, varies, name, value), e.get(t, varies, name, value)
+			if hit(first) || !hit(second) || second.body != "fragment" {
+				t.Errorf("%s, which varies, with %q: %s %q", varies, value, second.Header.Get("Cache-Status"), second.body)
+			}
+		}
+		if a := e.get(t, varies); hit(a) || a.body != "page" {
+			t.Errorf("%s after the fragment: %s %q", varies, a.Header.Get("Cache-Status"), a.body)
+		}
+	}
+}
+
+// A request with a field of scripts waits for no request without, and leaves no marker behind that
+// keeps those from being collapsed.
+func TestFieldsOfScriptsCollapseApart(t *testing.T) {
+	w := make(chan struct{})
+	e, s := newPassTest(t, map[string]http.HandlerFunc{"/page": func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Cache-Control", "max-age=600")
+		if r.Header.Get("HX-Request") != "" {
+			io.WriteString(rw, "fragment")
+			return
+		}
+		<-w
+		io.WriteString(rw, "page")
+	}})
+	if a := e.get(t, "/page", "HX-Request", "true"); a.body != "fragment" {
+		t.Errorf("%q", a.body)
+	}
+	done := make(chan string)
+	for range 5 {
+		go func() { done <- e.get(t, "/page").body }()
+	}
+	settled(t, "five requests wait for the page", func() bool { return e.Server.origin.Waiting() == 5 })
+	if a := e.get(t, "/page", "HX-Request", "true"); a.body != "fragment" {
+		t.Errorf("while the page is fetched: %q", a.body)
+	}
+	close(w)
+	for range 5 {
+		if body := <-done; body != "page" {
+			t.Errorf("%q", body)
+		}
+	}
+	if n := len(s.requests("/page")); n != 3 {
+		t.Errorf("the origin received %d requests, want 3", n)
 	}
 }

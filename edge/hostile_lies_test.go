@@ -10,12 +10,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // The edge passes on each response of the corpus in one clean form, or nothing of it: on a new
 // connection to the origin and on a used one, with a stale response to fall back on and without.
 // The responses after it are not affected. With -short each case runs in three of its seven ways.
 func TestHostileOrigins(t *testing.T) {
+	sequential.Test(t)
 	t.Parallel()
 	corpus := readCorpus(t, "origin")
 	if len(corpus) < 510 {

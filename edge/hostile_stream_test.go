@@ -137,7 +137,6 @@ func TestHostileUploads(t *testing.T) {
 // exchange ends, is logged once, and its slot at the origin is free again.
 func TestHostileStreams(t *testing.T) {
 	t.Parallel()
-	var open atomic.Int64
 	flood := func(w io.Writer) {
 		for err := error(nil); err == nil; {
 			_, err = w.Write(make([]byte, 16<<10))
@@ -148,6 +147,8 @@ func TestHostileStreams(t *testing.T) {
 		"tunnel": strings.Replace(upgradeTo, "/socket", "/tunnel", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for a deadline, in which another client has to be answered
+			var open atomic.Int64
 			logged, text := logs(t)
 			s := newSecured(t, newSite(map[string]http.HandlerFunc{
 				"/events": func(w http.ResponseWriter, r *http.Request) {
@@ -167,7 +168,9 @@ func TestHostileStreams(t *testing.T) {
 					flood(c)
 				},
 				"/page": says("page", "Cache-Control", "no-store"),
-			}), logged, func(c *Config) { c.ProxyAll, c.AnswerTimeout, c.Tunnels.TunnelIdle = true, time.Second, time.Second })
+			}), logged, func(c *Config) {
+				c.ProxyAll, c.AnswerTimeout, c.Tunnels.TunnelIdle = true, 10*time.Second, 10*time.Second
+			})
 			c, err := net.Dial("tcp", s.plain)
 			must(t, err)
 			defer c.Close()

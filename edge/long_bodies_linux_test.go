@@ -65,8 +65,8 @@ func TestLoopWritesLongBodies(t *testing.T) {
 		e.serveToo(t, ln, h, func(o *listen.Options) { o.Capacity.Loop = loop })
 		return ln.Addr().String()
 	}
-	got := timelessAll(askSlowly(t, serve(e.Proxy, listen.LoopOn), requests.String()))
-	if want := timelessAll(ask(t, serve(pipelineOnly{e.Proxy}, listen.LoopOff), requests.String())); got != want {
+	got := uncountedAll(askSlowly(t, serve(e.Proxy, listen.LoopOn), requests.String()))
+	if want := uncountedAll(ask(t, serve(pipelineOnly{e.Proxy}, listen.LoopOff), requests.String())); got != want {
 		n := 0
 		for n < min(len(got), len(want)) && got[n] == want[n] {
 			n++
@@ -98,11 +98,11 @@ func askSlowly(t *testing.T, address, request string) string {
 	}
 }
 
-// timelessAll is timeless for several responses.
-func timelessAll(s string) string {
+// uncountedAll is uncounted for several responses.
+func uncountedAll(s string) string {
 	var b strings.Builder
 	for one := range strings.SplitSeq(s, "HTTP/1.1 200 OK\r\n") {
-		b.WriteString(timeless(one))
+		b.WriteString(uncounted(one))
 	}
 	return b.String()
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -88,7 +87,14 @@ func TestLoopsOverTLS(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}
-			all = append(all, ofOneEdge.ReplaceAllString(timelessAll(got.String()), ""))
+			var same strings.Builder
+			for line := range strings.SplitSeq(uncountedAll(got.String()), "\r\n") {
+				// Date and port differ between the edges.
+				if !strings.HasPrefix(line, "Date: ") && !strings.HasPrefix(line, "Alt-Svc: ") {
+					same.WriteString(line + "\r\n")
+				}
+			}
+			all = append(all, same.String())
 		}
 	})
 	for _, one := range all[1:] {
@@ -101,9 +107,6 @@ func TestLoopsOverTLS(t *testing.T) {
 		}
 	}
 }
-
-// ofOneEdge matches the text that differs from edge to edge: the time of storing, and the port.
-var ofOneEdge = regexp.MustCompile(`Date: [^\r]*|h3=":[0-9]+"`)
 
 // A thousand idle connections, of both protocols, are served when all become active at once.
 func TestCrowdOverTLS(t *testing.T) {

@@ -105,6 +105,7 @@ func TestBytesAreCounted(t *testing.T) {
 
 // The number of series is bounded whatever clients send, and no label has text from a client.
 func TestBoundedSeries(t *testing.T) {
+	t.Parallel()
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
 	e.library.Poll()
 	send := func(round int) {

@@ -15,8 +15,8 @@ import (
 	"github.com/iconedge/iconedge/edge/listen"
 )
 
-// normalised returns a response as text, without the parts that differ from one moment to the next
-// or that only TLS has.
+// normalised returns a response as text, without the state of limits and the parts that only TLS
+// has.
 func normalised(resp *http.Response, body string) string {
 	resp.Header.Del("Alt-Svc")
 	resp.Header.Del("Connection")
@@ -25,7 +25,7 @@ func normalised(resp *http.Response, body string) string {
 	for _, name := range slices.Sorted(maps.Keys(resp.Header)) {
 		fmt.Fprintf(&b, "%s: %s\r\n", strings.Replace(name, "Ratelimit", "RateLimit", 1), strings.Join(resp.Header[name], "|"))
 	}
-	return timeless(b.String() + "\r\n" + body)
+	return uncounted(b.String() + "\r\n" + body)
 }
 
 // differing returns the first lines in which a response differs from the wanted one.
@@ -108,7 +108,7 @@ func TestSameByEveryProtocol(t *testing.T) {
 				a := want.call(t, method, target, line, nil)
 				for by, e := range got {
 					b := e.call(t, method, target, line, nil)
-					if a != b && !agree(func() bool {
+					if a != b && !s.agree(t, func() bool {
 						a, b = want.call(t, method, target, line, nil), e.call(t, method, target, line, nil)
 						return a == b
 					}) {

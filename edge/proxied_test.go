@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/listen/listentest"
 	"github.com/iconedge/iconedge/edge/repeated"
@@ -39,7 +38,7 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 // used returns how many calls the edge has counted for a client. Each use counts as one call
 // itself.
 func (e *edgeTest) used(client string) int {
-	c, _ := e.admission.AdmitFast(&eligible.Request{Client: netip.MustParseAddr(client), Now: time.Now()}, routes.ClassCDN)
+	c, _ := e.admission.AdmitFast(netip.MustParseAddr(client), e.ages.now(), routes.ClassCDN)
 	return 999 - c.Decision.Remaining
 }
 

@@ -196,6 +196,7 @@ func TestNamesThroughTiers(t *testing.T) {
 
 // A path purges that path for every scheme and Host, a whole URL for its Host alone.
 func TestPurgeByHost(t *testing.T) {
+	t.Parallel()
 	type entry struct{ scheme, host, target string }
 	a, as, b, other := entry{"http", "a.example", "/page?x"}, entry{"https", "a.example", "/page?x"}, entry{"https", "b.example:8443", "/page?x"}, entry{"http", "a.example", "/other"}
 	all := []entry{a, as, b, other}

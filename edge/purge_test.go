@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/purge"
@@ -62,6 +63,7 @@ func TestPurge(t *testing.T) {
 				if code, got := e.purge(t, body); code != 200 || got != fmt.Sprintf("{\"purged\":%d}\n", row.purged) {
 					t.Fatalf("%d %s, want %d purged", code, got, row.purged)
 				}
+				e.ages.move(time.Second)
 				for _, target := range all {
 					want := "hit; ttl="
 					if gone := strings.Fields(row.gone); slices.Contains(gone, target) && (!soft || target != "/page") {

@@ -174,7 +174,7 @@ func TestEndsWithoutSilentClients(t *testing.T) {
 }
 
 // A crowd behind one address is served, however many connections it opens at once. Those within the
-// limit get all their responses, also beside connections beyond it, which are refused.
+// limit get all their responses; the others are refused.
 func TestCrowdOverQUIC(t *testing.T) {
 	const most = 1024 // connections of one client by default
 	for _, crowd := range []int{40, 100, 200, 400, 1200} {

@@ -142,7 +142,7 @@ func (s *Server) watch() {
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
 		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(), LimitClients: s.admission.Windows(),
-			TierRequests: s.tiers.Requests.Load(), TokenInUse: s.admin.access.TokenInUse()}
+			TierRequests: s.tiers.Requests.Load(), TokenInUse: s.admin.access.TokenInUse(), Passwords: s.admission.PasswordStats()}
 	})
 }
 

@@ -44,7 +44,8 @@ type edgeTest struct {
 	*Server
 	*proxy.Proxy
 	follows *purge.Follower
-	clock   *testClock // of the connections
+	clock   *testClock    // of the connections
+	ages    *stoppedClock // of ages, lifetimes and limits
 	ln      testListener
 	via     http.RoundTripper // replaces ln; nil: use ln
 	of      testing.TB
@@ -66,6 +67,7 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	cfg.Log, cfg.Version = slog.New(slog.DiscardHandler), "test"
 	cfg.CacheBytes = testCacheBytes
 	clock := new(testClock)
+	ages := stop(&cfg)
 	cfg.Now = clock.now
 	ln := newTestListener(t)
 	cfg.Listener, cfg.AdminListener = fasthttputil.NewInmemoryListener(), fasthttputil.NewInmemoryListener()
@@ -81,7 +83,7 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	s, err := New(cfg)
 	must(t, err)
 	t.Cleanup(s.Close)
-	return &edgeTest{Server: s, Proxy: s.proxy, follows: s.peers.Follow(s.purges, s.library, false), clock: clock, ln: ln, of: t}
+	return &edgeTest{Server: s, Proxy: s.proxy, follows: s.peers.Follow(s.purges, s.library, false), clock: clock, ages: ages, ln: ln, of: t}
 }
 
 func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
@@ -182,12 +184,16 @@ func (pipelineOnly) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable)
 	return dst, 0, false
 }
 
+// AnswerH3 implements h3.Answerer.
+func (pipelineOnly) AnswerH3(dst []byte, _ *eligible.Request) ([]byte, bool) { return dst, false }
+
 // patient sets deadlines that no machine needs, so that a request which reaches one was kept
 // waiting by the edge.
 func patient(c *Config) {
 	c.Loop = testLoop
-	c.OriginTimeout, c.Drain = time.Minute, 2*time.Minute
-	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout = 5*time.Minute, 5*time.Minute, 5*time.Minute
+	stop(c)
+	c.OriginTimeout, c.ConnectTimeout, c.Hesitation, c.Drain = 2*longEnough, longEnough, longEnough, 2*longEnough
+	c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout, c.HandshakeTimeout = 2*longEnough, 2*longEnough, 2*longEnough, longEnough
 }
 
 // RoundTrip sends a request through the edge and checks that the API description documents the

@@ -142,10 +142,15 @@ func (s *securedTest) over(address string, speak func(*http.Protocols, bool)) ht
 	}
 }
 
+// patientQUIC has the timeouts of a client that no machine needs.
+var patientQUIC = &quic.Config{HandshakeIdleTimeout: longEnough, MaxIdleTimeout: 2 * longEnough}
+
 // overQUIC returns a client of HTTP/3.
 func (s *securedTest) overQUIC() http.RoundTripper {
+	config := patientQUIC.Clone()
+	config.MaxIncomingStreams, config.KeepAlivePeriod = -1, 10*time.Second // as by default
 	return &http3.Transport{
-		DisableCompression: true, TLSClientConfig: s.trusting(),
+		DisableCompression: true, TLSClientConfig: s.trusting(), QUICConfig: config,
 		Dial: func(ctx context.Context, _ string, config *tls.Config, q *quic.Config) (*quic.Conn, error) {
 			return quic.DialAddrEarly(ctx, s.tls, config, q)
 		},

@@ -169,7 +169,7 @@ func TestPurgesAreShared(t *testing.T) {
 	}
 	settled(t, "the other edge's entry is stale", func() bool {
 		apple := other.cache.Get("/fc/apple.svg")
-		return apple != nil && !apple.Freshness().Fresh(time.Now())
+		return apple != nil && !apple.Freshness().Fresh(other.ages.now())
 	})
 }
 

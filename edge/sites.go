@@ -34,7 +34,7 @@ func (s *Server) makeSites(c upstream.Config, share func(name string, own *ratel
 		return set, nil
 	}
 	c.ID = upstream.NewID()
-	s.sites = &vhosts.Reloader{Builder: vhosts.Builder{Life: s.life, Upstream: c, Drain: keepClients, Log: s.cfg.Log}, Load: s.cfg.Load, Record: s.metrics.ConfigReloaded}
+	s.sites = &vhosts.Reloader{Builder: vhosts.Builder{Life: s.life, Upstream: c, Drain: keepClients, Log: s.cfg.Log, Clock: s.cfg.Clock}, Load: s.cfg.Load, Record: s.metrics.ConfigReloaded}
 	if share != nil {
 		s.sites.Share = func(name string, own *ratelimit.Limiter) vhosts.Window { return share(name, own) }
 	}

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -31,6 +30,7 @@ import (
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/logtest"
 )
 
 // A fileEdge is an edge with a configuration file. Each origin of the file is an echoServer.
@@ -40,6 +40,7 @@ type fileEdge struct {
 	client  *http.Client
 	admin   string
 	origins map[string]string // URLs of the servers by those of the file
+	log     logtest.Log
 }
 
 // echo answers with the request that it gets. Its fields follow from the path.
@@ -99,7 +100,7 @@ func newFileEdge(t testing.TB, text string, args ...string) *fileEdge {
 	must(t, fs.Parse(args))
 	must(t, loaded.Apply(fs, given))
 	must(t, cfg.Validate())
-	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t), load, 16<<20, time.Second, slog.New(slog.DiscardHandler)
+	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t), load, 16<<20, time.Second, e.log.Logger()
 	e.Server, err = New(cfg)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
@@ -207,6 +208,12 @@ func TestRecipes(t *testing.T) {
 		return "GET http://dl.example.org" + path + "?exp=" + exp + "&sig=" + rules.Sign([]byte("secret"), path, exp)
 	}
 	steps := map[string][]fileStep{
+		"Style sheets that are pages": {
+			{"GET http://docs.example.org/account/x.css", []string{"Cookie", "session=1"}, 200, `uri-miss|!stored|cookie="session=1"`},
+			{"GET http://docs.example.org/account/x.css", nil, 200, `stored; ttl=3600|cookie=""`},
+			{"GET http://docs.example.org/account/x.css", []string{"Cookie", "session=1"}, 200, `hit|cookie=""`},
+			{"GET http://docs.example.org/manual/a", []string{"Cookie", "session=1"}, 200, "stored; ttl=3600"},
+		},
 		"WordPress": {
 			{"GET http://blog.example.org/?utm_source=x", nil, 200, "fwd=uri-miss|ttl=300"},
 			{"GET http://blog.example.org/?fbclid=1", []string{"Cookie", "_ga=1"}, 200, "hit"},
@@ -323,7 +330,7 @@ func TestRecipes(t *testing.T) {
 		},
 	}
 	all := recipes(t)
-	if len(all) != 20 {
+	if len(all) != 21 {
 		t.Errorf("the page has %d recipes", len(all))
 	}
 	for title, file := range all {
@@ -509,23 +516,24 @@ func TestReloadedForwarding(t *testing.T) {
 	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, "uri-miss"}})
 }
 
-// TestIconsWithRules: the fast path answers for the icons of a site whose rules match other paths,
-// and its hits are counted and logged for the site.
+// TestIconsWithRules: the fast path answers for the icons of a site with rules, and edits the
+// responses as the rules that match say.
 func TestIconsWithRules(t *testing.T) {
 	origin := newOurOrigin()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	text := fmt.Sprintf("version: 1\nsites:\n  - name: icons\n    hosts: [edge.test]\n    icons: true\n    origins: {icons: {urls: [%q]}}\n    rules:\n", server.URL)
-	for rules, want := range map[string]bool{
-		"      - {match: {path: \"/old/**\"}, redirect: {to: \"/$1\"}}\n":                     true,
-		"      - {match: {path: \"/mdi/*.svg\"}, response_headers: {set: {X-Rule: \"1\"}}}\n": false,
+	for rules, edit := range map[string]bool{
+		"      - {match: {path: \"/old/**\"}, redirect: {to: \"/$1\"}}\n":                     false,
+		"      - {match: {path: \"/mdi/*.svg\"}, response_headers: {set: {X-Rule: \"1\"}}}\n": true,
 		"      - {match: {cookie: a}, response_headers: {set: {X-Rule: \"1\"}}}\n":            false,
 	} {
 		e := newFileEdge(t, text+rules)
 		e.library.Poll()
 		e.run(t, []fileStep{{"GET http://edge.test/mdi/home.svg", nil, 200, "<svg"}, {"GET http://edge.test/mdi/home.svg", nil, 200, "hit"}})
-		if out, ok := e.proxy.Answer(nil, ready("/mdi/home.svg")); ok != want {
-			t.Errorf("%s: answered %v, want %v: %q", rules, ok, want, out)
+		out, ok := e.proxy.Answer(nil, ready("/mdi/home.svg"))
+		if edited := strings.Contains(string(out), "\r\nX-Rule: 1\r\n"); !ok || edited != edit {
+			t.Errorf("%s: answered %v, edited %v, want %v: %q", rules, ok, edited, edit, out)
 		}
 	}
 }

@@ -132,6 +132,8 @@ func TestStaleShield(t *testing.T) {
 			}
 			before := requests.Load()
 			for i := range int64(5) {
+				shield.ages.move(time.Second)
+				e.ages.move(time.Second)
 				a := e.get(t, target)
 				if age, _ := strconv.Atoi(a.Header.Get("Age")); a.body != "picture 0" || age < 86400 || freshBelow(a) {
 					t.Fatalf("request %d: %s, Age: %s", i, a.body, a.Header.Get("Age"))
@@ -139,7 +141,7 @@ func TestStaleShield(t *testing.T) {
 				if status := strings.Join(a.Header["Cache-Status"], ", "); !strings.Contains(status[strings.LastIndex(status, "iconedge"):], "iconedge; hit; ttl=-") {
 					t.Errorf("request %d: Cache-Status: %s", i, status)
 				}
-				settled(t, "the shield has confirmed the entry", func() bool { return e.stored(target).Policy.AgeAt(time.Now()) >= 24*time.Hour })
+				settled(t, "the shield has confirmed the entry", func() bool { return e.stored(target).Policy.AgeAt(e.ages.now()) >= 24*time.Hour })
 				if got := requests.Load() - before; got > i+1 {
 					t.Errorf("the shield received %d requests after %d requests to the edge", got, i+1)
 				}
@@ -158,6 +160,8 @@ func TestStaleShield(t *testing.T) {
 // and in every form.
 func TestSoftPurgedIsStaleBelow(t *testing.T) {
 	t.Parallel()
+	now := time.Now().UTC()
+	in := func(d time.Duration) []string { return []string{now.Add(d).Format(http.TimeFormat)} }
 	for _, row := range []struct {
 		name   string
 		fields http.Header
@@ -168,8 +172,8 @@ func TestSoftPurgedIsStaleBelow(t *testing.T) {
 		{"a shorter lifetime for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 86400, true},
 		{"a longer lifetime for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=100000, stale-while-revalidate=600"}}, 100000, true},
 		{"a lifetime for other surrogates", http.Header{"Surrogate-Control": {"max-age=100000"}, "Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 100000, false},
-		{"Expires", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Expires": {time.Now().Add(2 * time.Hour).UTC().Format(http.TimeFormat)}}, 7000, true},
-		{"a heuristic lifetime", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Last-Modified": {time.Now().Add(-1000 * time.Hour).UTC().Format(http.TimeFormat)}}, 360000, true},
+		{"Expires", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Date": in(0), "Expires": in(2 * time.Hour)}, 7200, true},
+		{"a heuristic lifetime", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Date": in(0), "Last-Modified": in(-1000 * time.Hour)}, 360000, true},
 	} {
 		p := &painter{fields: row.fields}
 		s := newSecured(t, p, func(c *Config) { c.ProxyAll = true })

@@ -201,6 +201,7 @@ func TestIdleStreamsMakeRoom(t *testing.T) {
 // A client that requests uncached responses and resets the streams at once causes a limited number
 // of requests to the origin.
 func TestResetStreams(t *testing.T) {
+	t.Parallel()
 	open := make(chan struct{})
 	var received atomic.Int64
 	s := newSecured(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { received.Add(1); <-open }), func(c *Config) { c.ProxyAll = true })

@@ -191,6 +191,7 @@ func TestShieldsAreGone(t *testing.T) {
 // only if nothing is stored: stale copies come first. When the shield recovers, the edge uses it
 // again.
 func TestShieldHasLostItsOrigin(t *testing.T) {
+	t.Parallel()
 	const key = "/api/v1/packs" // stale-while-revalidate ends long before stale-if-error
 	l, lost := newOurOrigin(), newOurOrigin()
 	shield := runNode(t, before(t, serveOrigin(t, lost)))

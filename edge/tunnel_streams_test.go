@@ -61,7 +61,7 @@ func (s *securedTest) overH3(t *testing.T) connector {
 	t.Helper()
 	config := s.trusting()
 	config.NextProtos = []string{"h3"}
-	c, err := quic.DialAddr(t.Context(), s.tls, config, nil)
+	c, err := quic.DialAddr(t.Context(), s.tls, config, patientQUIC.Clone())
 	must(t, err)
 	t.Cleanup(func() { c.CloseWithError(0, "") })
 	client := (&http3.Transport{}).NewClientConn(c)

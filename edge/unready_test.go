@@ -92,7 +92,7 @@ func TestStaleWithoutRelease(t *testing.T) {
 	e.get(t, "/mdi/home.svg")
 	e.get(t, "/other/dot.svg") // without stale-if-error
 	o.filled.Store(false)
-	e.cache.Purge(cache.Purge{Keys: []string{"/mdi/home.svg", "/other/dot.svg"}, Soft: true}, time.Now())
+	e.cache.Purge(cache.Purge{Keys: []string{"/mdi/home.svg", "/other/dot.svg"}, Soft: true}, e.ages.now())
 	notReady(t, e.get(t, "/other/dot.svg"))
 	if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
 		t.Errorf("%d %s", a.StatusCode, a.body)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/internal/cli"
@@ -19,13 +20,15 @@ import (
 
 const benchHelp = `
 Measures the cost of a cache hit for iconedge's edge, nginx, Varnish, HAProxy and a bare fasthttp. They take turns on one
-core, in front of the same origin with the real library; first in the clear, then over TLS with HTTP/1.1 and HTTP/2, with
-h2load as the client. It prints the CPU time of a response and its ratios, and with --docs writes docs/reference/performance.md. If
-any response was wrong, it prints an error instead.
+core: first hits of every site and protocol, in front of an origin of made-up icons; then, in front of one origin with the real
+library, hits in the clear, and over TLS with HTTP/1.1 and HTTP/2, with h2load as the client. It prints the CPU time of a
+response and its ratios, and with --docs writes docs/reference/performance.md. If any response was wrong, it prints an error
+instead. The part hits, some of whose groups are in the last example, needs no library.
 
   make build .cache/loadtest && .cache/loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
   .cache/loadtest bench --rounds 7 --round 4s --install --docs docs/reference
   .cache/loadtest bench --only tls --rounds 7 --docs docs/reference
+  .cache/loadtest bench --only forwarded,sites,http3 --rounds 3 --round 1s
 
 Nothing else should run on the machine. --install installs missing servers from Debian (root and apt-get); --servers selects
 some of them.`
@@ -34,7 +37,8 @@ some of them.`
 type bench struct {
 	iconedge, baseline     string
 	library, store         string
-	docs, work, only       string
+	docs, work             string
+	only                   parts
 	servers                cli.List
 	install                bool
 	icons, misses, resting int
@@ -48,6 +52,9 @@ type bench struct {
 	seed                   uint64
 
 	std        cli.Streams
+	names      []string // of the servers in the clear
+	columns    []column
+	groups     groups // of the part hits; nil: another part
 	paths      []string
 	missPaths  []string
 	reference  *reference
@@ -65,7 +72,7 @@ func (b *bench) flags(fs *cli.Flags) {
 	fs.StringVar(&b.docs, "docs", "", "`folder` for performance.md and performance/ (default: they are not written)")
 	fs.StringVar(&b.work, "work", "", "`folder` for caches and stores, best in a tmpfs (default a new one in /dev/shm or the temporary folder)")
 	fs.Var(&b.servers, "servers", "`NAME` of a server to measure, such as iconedge or nginx; may be repeated (default all)")
-	fs.StringVar(&b.only, "only", "", "`PART` to measure: clear, without TLS, misses, only those of clear, tls, or iconify, Iconify's icon data (default all)")
+	fs.Var(&b.only, "only", "`PART[,PART...]` to measure: hits, of every site and protocol, or some of its groups, "+strings.Join(allParts[firstGroup:], ", ")+"; clear, without TLS; misses, only those of clear; tls; or iconify, Iconify's icon data (default all)")
 	fs.BoolVar(&b.install, "install", false, "install missing servers, and h2load, from Debian's packages")
 	fs.IntVar(&b.icons, "icons", 5000, "`number` of icons to request")
 	fs.IntVar(&b.misses, "misses", 10_000, "`number` of other icons for each round of misses; 0: no such rounds")
@@ -90,21 +97,25 @@ func (b *bench) validate() error {
 			errs = append(errs, errors.New(words))
 		}
 	}
-	check(slices.Contains([]string{"", inClear, onlyMisses, overTLS, iconData}, b.only), "--only must be clear, misses, tls or iconify")
-	check(b.only != onlyMisses || b.docs == "" && b.misses > 0, "--only misses needs --misses and has no page for --docs")
+	for _, part := range b.only {
+		at := slices.Index(allParts, part)
+		check(at >= 0, "--only must be some of "+strings.Join(allParts, ", "))
+		check(part != onlyMisses || b.misses > 0, "--only misses needs --misses")
+		check(b.docs == "" || part != onlyMisses && at < firstGroup, "--only "+part+" has no page for --docs")
+	}
 	check(b.icons >= 1 && b.misses >= 0 && b.resting >= 0, "--icons must be at least 1, --misses and --resting not negative")
 	check(b.connections >= 1 && b.clients >= 1, "--connections and --clients must be at least 1")
 	check(b.rounds >= 1 && b.round > 0 && b.warmUp >= 0, "--rounds must be at least 1, --round more than 0, --warm-up not negative")
 	check(b.rate > 0, "--rate must be more than 0")
 	check(b.serverCPU >= 0 && b.clientCPU >= 0 && b.serverCPU != b.clientCPU, "--server-cpu and --client-cpu must differ: the servers need a core of their own")
 	for _, name := range b.servers {
-		check(slices.Contains(slices.Concat(contenders, secureContenders), name), "--servers "+name+": no such server")
+		check(slices.Contains(slices.Concat(contenders, secureContenders, hitServers), name), "--servers "+name+": no such server")
 	}
 	return errors.Join(errs...)
 }
 
 func runBench(ctx context.Context, std cli.Streams, args []string) (err error) {
-	b := bench{std: std, coded: map[icons][]string{}}
+	b := bench{std: std, coded: map[icons][]string{}, names: contenders, columns: columns}
 	fs := program.Flags("bench", "", benchHelp)
 	b.flags(fs)
 	if err := fs.Parse(std, args); err != nil {
@@ -133,29 +144,72 @@ const (
 	// onlyMisses is the part of the misses in the clear, which changes no page.
 	onlyMisses = "misses"
 	overTLS    = "tls"
-
-	iconData = "iconify"
+	iconData   = "iconify"
+	hits       = "hits"
 )
+
+// allParts are the parts, and from firstGroup on the groups of hits.
+var (
+	allParts   = []string{hits, inClear, onlyMisses, overTLS, iconData}
+	firstGroup = len(allParts)
+)
+
+func init() {
+	for _, g := range hitGroups {
+		if !slices.Contains(allParts, g.name) {
+			allParts = append(allParts, g.name)
+		}
+	}
+}
+
+// parts is the value of --only.
+type parts []string
+
+func (p *parts) String() string { return strings.Join(*p, ",") }
+
+func (p *parts) Set(value string) error {
+	*p = strings.Split(value, ",")
+	return nil
+}
+
+// chosen reports whether --only has one of some parts. Without --only it has all, except the misses
+// alone.
+func (b *bench) chosen(some ...string) bool {
+	if len(b.only) == 0 {
+		return some[0] != onlyMisses
+	}
+	return slices.ContainsFunc(some, func(part string) bool { return slices.Contains(b.only, part) })
+}
 
 // measureParts measures the selected parts. It writes the page after each of them.
 func (b *bench) measureParts(ctx context.Context) error {
+	if b.chosen(allParts[firstGroup:]...) || b.chosen(hits) {
+		result, err := b.measureHits(ctx)
+		if err != nil {
+			return err
+		}
+		b.print(result.HitTable(), result.CPUTable(0))
+		if err := b.write(report.Page{Hits: result}); err != nil {
+			return err
+		}
+	}
+	if !b.chosen(iconData, onlyMisses, inClear, overTLS) {
+		return nil
+	}
 	if err := b.startOrigin(ctx); err != nil {
 		return err
 	}
-	if b.only == "" || b.only == iconData {
+	if b.chosen(iconData) {
 		result, err := b.measureLists(ctx)
 		if err != nil {
 			return err
 		}
-		for _, t := range []report.Table{result.Table(), result.RatioTable(), result.MixTable()} {
-			fmt.Fprintln(b.std.Out)
-			report.Text(b.std.Out, t)
-		}
-		if err := b.write(report.Page{Lists: result}); err != nil || b.only == iconData {
+		b.print(result.Table(), result.RatioTable(), result.MixTable())
+		if err := b.write(report.Page{Lists: result}); err != nil {
 			return err
 		}
 	}
-	if b.only == onlyMisses {
+	if b.chosen(onlyMisses) {
 		err := b.startContenders(ctx)
 		if err == nil {
 			err = b.calm(ctx)
@@ -163,9 +217,12 @@ func (b *bench) measureParts(ctx context.Context) error {
 		if err == nil {
 			err = b.measureMisses(ctx)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		b.stopContenders()
 	}
-	if b.only != overTLS {
+	if b.chosen(inClear) {
 		err := b.measureAll(ctx)
 		if errors.Is(err, errWrong) {
 			return err
@@ -176,14 +233,14 @@ func (b *bench) measureParts(ctx context.Context) error {
 		}
 		b.stopContenders()
 	}
-	if b.only == inClear {
+	if !b.chosen(overTLS) {
 		return nil
 	}
 	result, err := b.measureSecure(ctx)
 	if err != nil {
 		return err
 	}
-	b.showSecure(result)
+	b.print(result.CPUTable(0), result.TargetTable(), result.PaceTable(0), result.RestTable())
 	return b.write(report.Page{Secure: result})
 }
 
@@ -200,15 +257,9 @@ func (b *bench) show() {
 	if len(b.result.Cells) == 0 {
 		return
 	}
-	for _, t := range []report.Table{b.result.CPUTable(0), b.result.CPUTable(b.rate), b.result.TargetTable(), b.result.SitesTable(), b.result.MissTable()} {
-		if len(t.Rows) > 0 && len(t.Head) > 1 {
-			fmt.Fprintln(b.std.Out)
-			report.Text(b.std.Out, t)
-		}
-	}
+	b.print(b.result.CPUTable(0), b.result.CPUTable(b.rate), b.result.TargetTable(), b.result.MissTable())
 	for _, column := range b.result.Measured() {
-		fmt.Fprintln(b.std.Out)
-		report.Text(b.std.Out, b.result.ColumnTable(column, 0))
+		b.print(b.result.ColumnTable(column, 0))
 	}
 	for _, column := range b.result.MeasuredRated() {
 		fmt.Fprintf(b.std.Out, "\nat %.0f/s\n", b.rate)
@@ -216,10 +267,13 @@ func (b *bench) show() {
 	}
 }
 
-func (b *bench) showSecure(s *report.Secure) {
-	for _, t := range []report.Table{s.CPUTable(0), s.TargetTable(), s.PaceTable(0), s.RestTable()} {
-		fmt.Fprintln(b.std.Out)
-		report.Text(b.std.Out, t)
+// print prints the tables that have figures.
+func (b *bench) print(tables ...report.Table) {
+	for _, t := range tables {
+		if len(t.Rows) > 0 && len(t.Head) > 1 {
+			fmt.Fprintln(b.std.Out)
+			report.Text(b.std.Out, t)
+		}
 	}
 }
 
@@ -263,8 +317,8 @@ func (b *bench) prepare() (done func(), err error) {
 			return nil, err
 		}
 	}
-	if _, err := exec.LookPath("h2load"); err != nil && b.only != inClear {
-		return nil, fmt.Errorf("measuring over TLS: %w (--install installs it from Debian, --only clear omits this part)", err)
+	if _, err := exec.LookPath("h2load"); err != nil && b.chosen(overTLS, hits, "http2") {
+		return nil, fmt.Errorf("measuring over TLS: %w (--install installs it from Debian, --only clear,iconify omits this part)", err)
 	}
 	var names []string
 	for _, c := range columns {

@@ -23,7 +23,10 @@ type column struct {
 	icons  icons    // the requested icons
 	kind   mix.Kind // of the requests
 	fields []string // request header lines
+	other  []string // those of every second request; none: the same
 	coding string   // the Content-Encoding that responses must have
+	method string   // empty: GET
+	filled bool     // its requests fill no cache, so plain ones come first
 	alone  bool     // only our edge gets this column
 	rated  bool     // also measured at the fixed rate
 
@@ -40,6 +43,8 @@ const (
 	// icons that our edge stores in this coding; not all icons become smaller by it
 	inGzip   icons = "gzip"
 	inBrotli icons = "br"
+	// all, at the paths of the made-up origin that depend on X-Device
+	byDevice icons = "by device"
 )
 
 // A column whose responses differ from plain ones has a twin column, which requests the same icons
@@ -48,7 +53,7 @@ var columns = []column{
 	{name: report.Hot, icons: one, kind: mix.Plain, rated: true},
 	{name: report.Zipf, icons: all, kind: mix.Plain, rated: true},
 	{name: report.Browser, icons: all, kind: mix.Plain, fields: mix.Browser},
-	{name: report.Unchanged, icons: one, kind: mix.Conditional},
+	{name: report.Unchanged, icons: one, kind: mix.Conditional, filled: true},
 	{name: report.Gzip, icons: inGzip, kind: mix.Plain, fields: acceptGzip, coding: "gzip"},
 	{name: report.GzipTwin, icons: inGzip, kind: mix.Plain, alone: true},
 	{name: report.Brotli, icons: inBrotli, kind: mix.Plain, fields: acceptBrotli, coding: "br"},
@@ -66,14 +71,14 @@ var (
 )
 
 // asks reports whether a server is measured in a column.
-func (c column) asks(server *contender) bool {
-	if most, limited := connectionsOf[server.name]; limited && c.connections > most {
+func (b *bench) asks(server string, c column) bool {
+	if b.groups != nil {
+		return b.groups.has(server, c.name)
+	}
+	if most, limited := connectionsOf[server]; limited && c.connections > most {
 		return false
 	}
-	if isOfSites(server.name) {
-		return !c.alone && c.coding == "" && c.connections == 0
-	}
-	return isPlainEdge(server.name) || !c.alone && (server.name != report.Limited || c.coding == "")
+	return isPlainEdge(server) || !c.alone && (server != report.Limited || c.coding == "")
 }
 
 // connectionsOf has the servers that do not take 10,000 connections here. HAProxy needs two
@@ -126,12 +131,14 @@ func (r *reference) add(kind mix.Kind, path, address string, body []byte) {
 }
 
 // check compares a response, decoded, with the origin's.
-func (r *reference) check(address string, a load.Answer) error {
+func (r *reference) check(address string, a load.Answer) error { return compare(a, r.of[address]) }
+
+// compare compares a response, decoded, with the expected one.
+func compare(a load.Answer, want load.Want) error {
 	body, err := decode(a.Header.Get("Content-Encoding"), a.Body)
 	if err != nil {
 		return err
 	}
-	want := r.of[address]
 	if a.Status != want.Status || int64(len(body)) != want.Length || load.Checksum(body) != want.Sum {
 		return fmt.Errorf("status %d and %d bytes, but the origin sent %d and %d, or other bytes: %w", a.Status, len(body), want.Status, want.Length, errWrong)
 	}
@@ -167,7 +174,10 @@ func (b *bench) pathsOf(c column) (paths []string) {
 		return b.coded[c.icons]
 	}
 	for _, p := range b.paths {
-		if c.icons == all || b.reference.mono[p] {
+		if c.icons == byDevice {
+			p = perDevice + p
+		}
+		if c.icons != monochrome || b.reference.mono[p] {
 			paths = append(paths, p)
 		}
 	}

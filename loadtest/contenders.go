@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/loadtest/load"
@@ -28,7 +29,7 @@ type contender struct {
 	plans  map[string]*load.Plan
 }
 
-var contenders = []string{report.Ours, report.Before, report.Limited, report.Sites, report.Forwarding, report.ForwardingSites, report.Nginx, report.Varnish, report.HAProxy, report.Ceiling}
+var contenders = []string{report.Ours, report.Before, report.Limited, report.Nginx, report.Varnish, report.HAProxy, report.Ceiling}
 
 // wants reports whether a server is selected. The baseline is, if its program is given.
 func (b *bench) wants(name string) bool {
@@ -41,10 +42,8 @@ func (b *bench) wants(name string) bool {
 // isOurs reports whether the targets apply to a server.
 func isOurs(name string) bool { return name == report.Ours || name == report.Limited }
 
-// isOfSites reports whether a server is there for the table of sites alone.
-func isOfSites(name string) bool {
-	return name == report.Sites || name == report.Forwarding || name == report.ForwardingSites
-}
+// isEdge reports whether a server is an edge of iconedge.
+func isEdge(name string) bool { return strings.HasPrefix(name, report.Ours) }
 
 // isPlainEdge reports whether a server is an edge without limits: this build, or the baseline.
 func isPlainEdge(name string) bool { return name == report.Ours || name == report.Before }
@@ -104,7 +103,7 @@ func ready(ctx context.Context, origin target) (err error) {
 // startContenders starts the selected servers and fills their caches. It skips servers that are not
 // installed. Our own edge comes first, because the ceiling copies its responses.
 func (b *bench) startContenders(ctx context.Context) error {
-	for _, name := range contenders {
+	for _, name := range b.names {
 		if !b.wants(name) {
 			continue
 		}
@@ -173,6 +172,8 @@ func (b *bench) specOf(name string, place peers.Place) (peers.Spec, error) {
 		return peers.Edge(name, b.iconedge, place, append(off, "--limit", "cdn=off", "--http2-reference")...)
 	case report.Nginx:
 		return peers.Nginx(place, true)
+	case report.Smallest:
+		return peers.Self(name, "smallest", place, "--pem", place.PEM, "--body", strconv.Itoa(hitBody))
 	case report.Varnish:
 		return peers.Varnish(place)
 	case report.HAProxy:
@@ -213,14 +214,14 @@ func (b *bench) listenOf(name string) (netip.AddrPort, error) {
 // omits columns that the server cannot answer.
 func (b *bench) acquaint(ctx context.Context, c *contender) error {
 	fmt.Fprintf(b.std.Err, "%s: filling the cache, comparing responses\n", c.name)
-	if c.name == report.Ours {
+	if c.name == report.Ours && slices.ContainsFunc(b.columns, func(c column) bool { return c.coding != "" }) {
 		err := errors.Join(b.findCoded(ctx, c, inGzip, acceptGzip), b.findCoded(ctx, c, inBrotli, acceptBrotli))
 		if err != nil {
 			return err
 		}
 	}
-	for _, column := range columns {
-		if !column.asks(c) {
+	for _, column := range b.columns {
+		if !b.asks(c.name, column) {
 			continue
 		}
 		plan, why, err := b.planFor(ctx, c, column)

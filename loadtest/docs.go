@@ -40,7 +40,7 @@ func writeDocs(docs string, page report.Page) error {
 		return err
 	}
 	err := errors.Join(
-		figures(filepath.Join(dir, "bench.json"), &page.Bench), figures(filepath.Join(dir, "tls.json"), &page.Secure), figures(filepath.Join(dir, "iconify.json"), &page.Lists), figures(filepath.Join(dir, "grow.json"), &page.Grow),
+		figures(filepath.Join(dir, "hits.json"), &page.Hits), figures(filepath.Join(dir, "bench.json"), &page.Bench), figures(filepath.Join(dir, "tls.json"), &page.Secure), figures(filepath.Join(dir, "iconify.json"), &page.Lists), figures(filepath.Join(dir, "grow.json"), &page.Grow),
 		words(filepath.Join(dir, "tried.md"), &page.Tried), words(filepath.Join(dir, "knees.md"), &page.Knees),
 	)
 	if err != nil {

@@ -31,6 +31,7 @@ var commands = []cli.Command{
 	{Name: "report", Does: "write docs/reference/performance.md again from the figures beside it", Run: runReport},
 	{Name: "origin", Does: "an origin of made-up icons, for grow", Run: runOrigin},
 	{Name: "ceiling", Does: "bare fasthttp, which answers with the stored responses of another server, for bench", Run: runCeiling},
+	{Name: "smallest", Does: "the smallest server over HTTP/3, which answers with a constant body, for bench", Run: runSmallest},
 	{Name: "hold", Does: "a server that only holds TLS connections, for bench", Run: runHold},
 }
 

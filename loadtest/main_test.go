@@ -65,6 +65,9 @@ func TestWrongCalls(t *testing.T) {
 		{"hold", "--pem: "},
 		{"hold --body -1", "--body must be"},
 		{"bench --only http", "--only must be"},
+		{"bench --only hits,http", "--only must be"},
+		{"bench --only sites --docs x", "--only sites has no page"},
+		{"smallest", "--pem: "},
 		{"bench --resting -1", "--resting"},
 	} {
 		status, out, errs := loadtest(t, strings.Fields(row.args)...)

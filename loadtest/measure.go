@@ -50,13 +50,13 @@ func (b *bench) calm(ctx context.Context) error {
 // round begins with another server.
 func (b *bench) measureRound(ctx context.Context, round int) error {
 	for _, rate := range []float64{0, b.rate} {
-		for _, column := range columns {
+		for _, column := range b.columns {
 			if rate > 0 && !column.rated {
 				continue
 			}
 			for i := range b.contenders {
 				c := b.contenders[(i+round)%len(b.contenders)]
-				if c.plans[column.name] == nil || rate > 0 && isOfSites(c.name) {
+				if c.plans[column.name] == nil {
 					continue
 				}
 				r, err := b.measure(ctx, c, column, rate)

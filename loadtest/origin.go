@@ -7,16 +7,18 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"strconv"
-
-	"github.com/valyala/fasthttp"
+	"strings"
+	"time"
 
 	"github.com/iconedge/iconedge/internal/cli"
 )
 
 const originHelp = `
 Answers /bench/N.svg for any number N with a made-up icon of --body bytes that depends only on N, and 404 to everything
-else: an origin with any number of icons.
+else: an origin with any number of icons. /device/bench/N.svg is another icon for each value of the field X-Device.
 
   loadtest origin --listen 127.0.0.1:8081 --body 1000`
 
@@ -30,19 +32,44 @@ func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 	if *size < minIconBytes {
 		return cli.Usage(fmt.Sprintf("--body must be at least %d", minIconBytes))
 	}
-	return listenAndServe(ctx, std, *listen, func(ctx *fasthttp.RequestCtx) {
-		n, ok := iconNumber(ctx.Path())
-		if !ok {
-			ctx.Error("no such icon", fasthttp.StatusNotFound)
-			return
-		}
-		h := &ctx.Response.Header
-		h.SetContentType("image/svg+xml")
-		h.Set("Cache-Control", "public, max-age=86400")
-		h.Set("ETag", fmt.Sprintf(`"%d-%d"`, n, *size))
-		h.Set("Vary", "Accept-Encoding")
-		ctx.SetBody(drawIcon(n, *size))
-	})
+	ln, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.Err, "listening address=%s\n", ln.Addr())
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serveIcon(w, r, *size) })}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(ln); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// modified is when every icon was last modified.
+var modified = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
+
+// perDevice is the prefix of icons that depend on the field X-Device.
+const perDevice = "/device"
+
+// serveIcon answers a request for an icon of size bytes. net/http does methods, conditions and
+// ranges.
+func serveIcon(w http.ResponseWriter, r *http.Request, size int) {
+	path, byDevice := strings.CutPrefix(r.URL.Path, perDevice)
+	n, ok := iconNumber([]byte(path))
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Vary", "Accept-Encoding")
+	if byDevice {
+		h.Set("Vary", "X-Device")
+		n += uint64(len(r.Header.Get("X-Device"))) << 32
+	}
+	h.Set("Content-Type", "image/svg+xml")
+	h.Set("Cache-Control", "public, max-age=86400")
+	h.Set("ETag", fmt.Sprintf(`"%d-%d"`, n, size))
+	http.ServeContent(w, r, "", modified, bytes.NewReader(drawIcon(n, size)))
 }
 
 // iconPath returns the path of icon n.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iconedge/iconedge/loadtest/h2load"
 	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
@@ -24,6 +25,8 @@ type secureBench struct {
 	pool    *x509.CertPool
 	paths   []string
 	all     []string // paths of all packs
+	names   []string // of the servers
+	columns []secureColumn
 	servers []*secureServer
 	result  report.Secure
 }
@@ -38,25 +41,43 @@ type secureServer struct {
 var secureContenders = []string{report.Ours, report.Before, report.Limited, report.Reference, report.Nginx, report.HAProxy, report.H2O}
 
 // measureSecure measures every server in every column over TLS, and idle connections.
-func (b *bench) measureSecure(ctx context.Context) (result *report.Secure, err error) {
-	s := &secureBench{b: b, pem: filepath.Join(b.work, "pair.pem"), result: report.Secure{Bench: b.header(secureNames())}}
-	if s.pool, err = makePEM(s.pem, time.Now()); err != nil {
-		return nil, err
-	}
-	if err := s.pick(); err != nil {
+func (b *bench) measureSecure(ctx context.Context) (*report.Secure, error) {
+	s, err := b.secureBench(secureContenders, secureColumns)
+	if err != nil {
 		return nil, err
 	}
 	defer s.stop()
-	if err := s.start(ctx); err != nil {
+	if err := s.measureAll(ctx); err != nil {
 		return nil, err
-	}
-	for round := range b.rounds {
-		if err := s.round(ctx, round); err != nil {
-			return nil, err
-		}
 	}
 	s.stop()
 	return &s.result, s.measureRest(ctx)
+}
+
+// secureBench returns a bench of some servers in some columns over TLS.
+func (b *bench) secureBench(names []string, columns []secureColumn) (s *secureBench, err error) {
+	var of []string
+	for _, c := range columns {
+		of = append(of, c.name)
+	}
+	s = &secureBench{b: b, pem: filepath.Join(b.work, "pair.pem"), names: names, columns: columns, result: report.Secure{Bench: b.header(of)}}
+	if s.pool, err = makePEM(s.pem, time.Now()); err != nil {
+		return nil, err
+	}
+	return s, s.pick()
+}
+
+// measureAll starts the servers, which stop ends, and measures all rounds.
+func (s *secureBench) measureAll(ctx context.Context) error {
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	for round := range s.b.rounds {
+		if err := s.round(ctx, round); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // The approximate number and size of the icons: those of a page, and of the median icon.
@@ -83,7 +104,7 @@ func (s *secureBench) pick() error {
 
 // start starts the servers, compares their responses with the origin's, and estimates their speed.
 func (s *secureBench) start(ctx context.Context) error {
-	for _, name := range secureContenders {
+	for _, name := range s.names {
 		if !s.b.wants(name) {
 			continue
 		}
@@ -133,9 +154,9 @@ func (s *secureBench) stop() {
 func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
 	fmt.Fprintf(s.b.std.Err, "%s over TLS: filling the cache, comparing responses\n", c.name)
 	// Our edge makes brotli when a client that accepts it is among the first of an icon.
-	first := slices.SortedStableFunc(slices.Values(secureColumns), func(p, q secureColumn) int { return len(q.fields) - len(p.fields) })
+	first := slices.SortedStableFunc(slices.Values(s.columns), func(p, q secureColumn) int { return len(q.fields) - len(p.fields) })
 	for _, column := range first {
-		if c.name == report.Reference && column.http1 { // it differs only in HTTP/2
+		if !s.asks(c.name, column) {
 			continue
 		}
 		urls, err := s.urlsOf(c, column)
@@ -147,6 +168,7 @@ func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
 			return fmt.Errorf("%s: %w", column.name, err)
 		}
 		l := &secureLoad{column.config(urls), lengths}
+		l.config.Roots = s.pool
 		l.config.Requests = leastSecure
 		r, err := s.measure(ctx, c, l)
 		if err != nil {
@@ -156,6 +178,15 @@ func (s *secureBench) acquaint(ctx context.Context, c *secureServer) error {
 		c.loads[column.name] = l
 	}
 	return nil
+}
+
+// asks reports whether a server is measured in a column.
+func (s *secureBench) asks(server string, column secureColumn) bool {
+	if s.b.groups != nil {
+		return s.b.groups.has(server, column.name)
+	}
+	// Go's server differs only in HTTP/2.
+	return server != report.Reference || column.protocol != h2load.HTTP1
 }
 
 // compareCodings is compare, after the server has made the codings that the column accepts.
@@ -179,7 +210,7 @@ func (s *secureBench) compareCodings(ctx context.Context, c *secureServer, colum
 
 // round measures every server in every column once. The servers take turns as they do in the clear.
 func (s *secureBench) round(ctx context.Context, round int) error {
-	for _, column := range secureColumns {
+	for _, column := range s.columns {
 		for i := range s.servers {
 			c := s.servers[(i+round)%len(s.servers)]
 			l := c.loads[column.name]

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/loadtest/h2load"
+	"github.com/iconedge/iconedge/loadtest/h3load"
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/peers"
 )
@@ -69,7 +70,11 @@ func (l *secureLoad) run(ctx context.Context, server *peers.Server, requests int
 	}
 	c := l.config
 	c.Meter, c.Requests = tree.Meter(), requests
-	r, err := h2load.Run(ctx, c)
+	send := h2load.Run
+	if c.Protocol == h2load.HTTP3 {
+		send = h3load.Run
+	}
+	r, err := send(ctx, c)
 	if err != nil {
 		return nil, errors.Join(err, server.Ended())
 	}

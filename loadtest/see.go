@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,14 +24,18 @@ type seen struct {
 type sight struct {
 	want         load.Want // the expected response
 	etag, coding string
+	hit          bool // an edge's Cache-Status says so
 }
+
+// isHit reports whether Cache-Status calls a response a hit (RFC 9211, section 2.1).
+func isHit(a load.Answer) bool { return strings.Contains(a.Header.Get("Cache-Status"), "; hit") }
 
 func (s *seen) note(i int, a load.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := sight{
 		load.Want{Status: a.Status, Length: int64(len(a.Body)), Sum: load.Checksum(a.Body), Summed: true},
-		a.Header.Get("ETag"), a.Header.Get("Content-Encoding"),
+		a.Header.Get("ETag"), a.Header.Get("Content-Encoding"), isHit(a),
 	}
 	if now != s.answers[i] {
 		s.changed++

@@ -563,10 +563,14 @@ func TestCancel(t *testing.T) {
 	if m := s.response(id); m.Error == nil || m.Error.Code != codeCancelled {
 		t.Errorf("%+v", m)
 	}
-	begin := time.Now()
 	s.begin("textDocument/hover", at(0, 3))
 	s.in.Close()
-	if err := <-s.ended; err != nil || time.Since(begin) > 5*time.Second {
-		t.Errorf("the end of stdin with an open request: %v after %s", err, time.Since(begin))
+	select {
+	case err := <-s.ended:
+		if err != nil {
+			t.Errorf("the end of stdin with an open request: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the end of stdin with an open request does not end the server")
 	}
 }

@@ -59,7 +59,7 @@ func (a *acmeTest) edge(t *testing.T, flags ...string) *harness.Server {
 // then each has one before its first client. A renewed certificate is in use while handshakes go
 // on, and edges that start later read it from the folder.
 func TestACMEFleet(t *testing.T) {
-	a := newACMETest(t, 9*time.Second)
+	a := newACMETest(t, 30*time.Second) // the renewal begins after two thirds of that time
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
 	t.Cleanup(origin.Close)
 	common := []string{"--proxy-all", "--origin", origin.URL}
@@ -90,7 +90,7 @@ func TestACMEFleet(t *testing.T) {
 		t.Errorf("the steps are not logged:\n%s", log)
 	}
 	// autocert renews in each process by itself: of two edges that renew the same certificate in
-	// the same second, one fails and tries again after half an hour. Certificates of 9 s have no
+	// the same second, one fails and tries again after half an hour. Certificates of 30 s have no
 	// room for that, so one edge renews here.
 	edges[1].Stop()
 	first := certificateSerial(t, a.secured, "cdn.edge.test")

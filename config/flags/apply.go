@@ -178,7 +178,7 @@ func (l *Loaded) overrideOrigin(name, text string) error {
 	}
 	s := &l.File.Sites[0]
 	if name == "host" {
-		s.Hosts = strings.Fields(text)
+		s.SetHosts(strings.Fields(text))
 		return nil
 	}
 	names := s.Origin.Names()

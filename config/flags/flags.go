@@ -27,7 +27,7 @@ var global = map[string]string{
 var ofSites = map[string]string{
 	"icons": "icons", "site": "site", "iconify": "iconify", "iconify-host": "iconify_host", "proxy-all": "proxy_all", "health-path": "health_path",
 	"negative-ttl": "negative_ttl", "grace": "grace", "ignore-query": "ignore_query", "bypass-cookie": "bypass_cookie", "store-cookies": "store_cookies",
-	"client-revalidation": "client_revalidation", "pass-field": "pass_field", "max-body": "max_body", "compress": "compress", "limit": "limits",
+	"client-revalidation": "client_revalidation", "pass-field": "pass_field", "client-encoding": "client_encoding", "max-body": "max_body", "compress": "compress", "limit": "limits",
 }
 
 // ofOrigins are the flags that concern hosts and origins of one site.

@@ -6,19 +6,22 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
+	"math/bits"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // A Table finds the site of a host. It never changes.
@@ -37,14 +40,16 @@ type Site struct {
 	rules     []*rule
 	index     index
 	countries *Countries
-	whole     Decision // by the settings of the site, before any rule
+	whole     Decision                     // by the settings of the site, before any rule
+	queries   map[*config.Query]queryNames // of all keys
+	outcomes  outcomes
 }
 
 // A rule is a compiled rule.
 type rule struct {
 	*config.Rule
 	match    matcher
-	paths    []*glob // any of which the path must match; nil: unknown
+	paths    []*glob.Glob // any of which the path must match; nil: unknown
 	rewrite  template
 	redirect template
 	allow    networks
@@ -63,6 +68,7 @@ type compiler struct {
 	geo      *Countries
 	hosts    config.Strings // of the site
 	negated  int            // number of {not: …} around the match
+	captures bool           // the rule has a use for captures
 }
 
 func (c *compiler) wrong(path, format string, args ...any) { c.find(false, path, format, args...) }
@@ -111,14 +117,27 @@ func Compile(f *config.File) (*Table, config.Findings) {
 // Find returns the site of a host; nil: none. The host is without a port. Upper and lower case are
 // the same, and so is a dot at the end.
 func (t *Table) Find(host string) *Site {
-	host = strings.TrimSuffix(lower(host), ".")
+	s, _ := t.find(host)
+	return s
+}
+
+// TakesPort reports whether a site lists a port with a host, or has the host because it has every
+// other one.
+func (t *Table) TakesPort(host, port string) bool {
+	s, as := t.find(host)
+	return s != nil && (as == "*" || slices.Contains(s.Ports[as], port))
+}
+
+// find returns the site of a host, and as which of its hosts.
+func (t *Table) find(host string) (s *Site, as string) {
+	host = hostport.CanonicalName(lower(host))
 	if s := t.exact[host]; s != nil {
-		return s
+		return s, host
 	}
 	if len(t.wild) > 0 {
 		for at := strings.IndexByte(host, '.'); at >= 0; {
 			if s := t.wild[host[at:]]; s != nil && at > 0 {
-				return s
+				return s, "*" + host[at:]
 			}
 			next := strings.IndexByte(host[at+1:], '.')
 			if next < 0 {
@@ -127,7 +146,7 @@ func (t *Table) Find(host string) *Site {
 			at += 1 + next
 		}
 	}
-	return t.last
+	return t.last, "*"
 }
 
 func lower(s string) string {
@@ -147,6 +166,8 @@ func (c *compiler) site(s *config.Site) *Site {
 	if ignored := firstOf(s.IgnoreQuery, c.file.Defaults.IgnoreQuery); ignored != nil && out.whole.Key.Query == nil {
 		out.whole.Key.Query = &config.Query{Exclude: ignored}
 	}
+	out.queries = map[*config.Query]queryNames{}
+	out.readNames(out.whole.Key.Query)
 	used := map[string]bool{"icons": s.Icons != nil && *s.Icons}
 	for _, name := range s.Origin.Names() {
 		used[name] = true
@@ -168,6 +189,9 @@ func (c *compiler) site(s *config.Site) *Site {
 			stopped = r.Line
 		}
 		out.rules = append(out.rules, r)
+		if r.Key != nil {
+			out.readNames(r.Key.Query)
+		}
 	}
 	nameLimits(out.rules)
 	for _, name := range slices.Sorted(maps.Keys(s.Origins)) {
@@ -178,6 +202,15 @@ func (c *compiler) site(s *config.Site) *Site {
 	out.index = newIndex(out.rules)
 	out.KeyRules = keyRules(out)
 	return out
+}
+
+// queryNames are the compiled names of a key.query.
+type queryNames struct{ include, exclude *glob.Names }
+
+func (s *Site) readNames(q *config.Query) {
+	if q != nil {
+		s.queries[q] = queryNames{glob.NewNames(q.Include), glob.NewNames(q.Exclude)}
+	}
 }
 
 func firstOf(a, b config.Strings) config.Strings {
@@ -194,7 +227,7 @@ func idle(r *config.Rule) bool {
 
 // overlap reports whether a host can match both patterns, each of which is a name, *.NAME or *.
 func overlap(a, b string) bool {
-	a, b = config.CanonicalHost(a), config.CanonicalHost(b)
+	a, b = hostport.CanonicalHost(a, ""), hostport.CanonicalHost(b, "")
 	endsIn := func(host, pattern string) bool {
 		suffix, wild := strings.CutPrefix(pattern, "*")
 		return wild && strings.HasSuffix(host, suffix) && (suffix == "" || len(host) > len(suffix))
@@ -280,6 +313,7 @@ func plain(m *config.Match) *config.Match {
 func (c *compiler) rule(r *config.Rule) *rule {
 	out := &rule{Rule: r, match: always{}}
 	captures := 0
+	c.captures = r.Rewrite != "" || r.Redirect != nil
 	if r.Match != nil {
 		out.match, captures, out.paths = c.match(r.Match)
 	}
@@ -336,7 +370,7 @@ func prefixes(all config.Strings) (n networks) {
 
 // match compiles a match. It returns the least number of its captures, and globs of which the path
 // matches one whenever the request matches; nil: there are none.
-func (c *compiler) match(m *config.Match) (out matcher, captures int, globs []*glob) {
+func (c *compiler) match(m *config.Match) (out matcher, captures int, globs []*glob.Glob) {
 	switch {
 	case m.Expression != "":
 		return c.expression(m), 0, nil
@@ -346,7 +380,7 @@ func (c *compiler) match(m *config.Match) (out matcher, captures int, globs []*g
 	return c.entries(m)
 }
 
-func (c *compiler) any(m *config.Match) (out matcher, captures int, globs []*glob) {
+func (c *compiler) any(m *config.Match) (out matcher, captures int, globs []*glob.Glob) {
 	all, captures, indexed := anyOf{}, -1, true
 	for _, one := range m.Any {
 		sub, n, of := c.match(one)
@@ -366,28 +400,59 @@ func (c *compiler) any(m *config.Match) (out matcher, captures int, globs []*glo
 }
 
 func (c *compiler) expression(m *config.Match) matcher {
-	ast, issues := c.env.Compile(m.Expression)
+	a, issues := c.env.Compile(m.Expression)
 	if issues.Err() != nil {
 		c.wrong(m.At, "%s", expressionError(issues))
 		return always{}
 	}
-	if ast.OutputType() != cel.BoolType {
-		c.wrong(m.At, "the expression is of type %s; must be true or false", ast.OutputType())
+	if a.OutputType() != cel.BoolType {
+		c.wrong(m.At, "the expression is of type %s; must be true or false", a.OutputType())
 		return always{}
 	}
-	if ast.NativeRep().Expr().AsLiteral() == types.False && c.negated == 0 {
+	if a.NativeRep().Expr().AsLiteral() == types.False && c.negated == 0 {
 		c.warn(m.At, "never matches, because the expression is always false; must depend on request")
 	}
-	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	if worst, err := c.env.EstimateCost(ast, sizes{}); err != nil || worst.Max > costLimit {
-		options = append(options, cel.CostLimit(costLimit)) // which doubles the time
+	e := &expression{text: m.Expression}
+	if e.patterns = c.patterns(m.At, a.NativeRep().Expr()); e.patterns == nil {
+		return always{}
 	}
-	program, err := c.env.Program(ast, options...)
+	worst, err := c.env.EstimateCost(a, sizes{})
+	if err == nil {
+		e.program, err = c.env.Program(a, cel.EvalOptions(cel.OptOptimize))
+	}
 	if err != nil {
 		c.wrong(m.At, "the expression can't be used: %v", err)
 		return always{}
 	}
-	return expression{program, m.Expression}
+	if e.worst = worst.Max; e.worst > cheapUnits {
+		e.limited = &sync.Pool{New: func() any {
+			p := &limitedProgram{limit: limit{cost.TrackerLimit(costLimit)}}
+			// It can be made, because e.program was.
+			p.Program, _ = c.env.Program(a, cel.EvalOptions(cel.OptOptimize), cel.CostTracking(nil), cel.CostTrackerOptions(&p.limit))
+			return p
+		}}
+	}
+	return e
+}
+
+// patterns compiles the regular expressions of an expression; nil: one is wrong.
+func (c *compiler) patterns(at string, expr ast.Expr) map[string]*regex {
+	all := map[string]*regex{}
+	wrong := false
+	ast.PostOrderVisit(expr, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != matchesFunction {
+			return
+		}
+		if text, ok := e.AsCall().Args()[1].AsLiteral().(types.String); ok {
+			if all[string(text)] = c.regex(at, string(text), false); all[string(text)] == nil {
+				wrong = true
+			}
+		}
+	}))
+	if wrong {
+		return nil
+	}
+	return all
 }
 
 // sizes bounds the values of a request for estimates of cost. A request's head is shorter.
@@ -418,20 +483,20 @@ func expressionError(issues *cel.Issues) string {
 	return text + "; must be an expression of CEL over request"
 }
 
-func (c *compiler) entries(m *config.Match) (matcher, int, []*glob) {
+func (c *compiler) entries(m *config.Match) (matcher, int, []*glob.Glob) {
 	e, all, captures := m.Entries, allOf{}, 0
 	add := func(set config.Strings, what string, get func(*Request) string, match func(string) bool) {
 		if set != nil {
 			all = append(all, oneOf{what, get, match, strings.Join(set, ", ")})
 		}
 	}
-	var globs []*glob
+	var globs []*glob.Glob
 	if e.Path != nil {
-		p := paths{globs: c.globs(m.At+".path", e.Path)}
+		p := paths{globs: c.globs(m.At+".path", e.Path), wanted: c.captures}
 		all, captures, globs = append(all, p), p.captures(), p.globs
 	}
 	if e.PathRegex != nil {
-		p := paths{regexes: c.regexes(m.At+".path_regex", e.PathRegex, true)}
+		p := paths{regexes: c.regexes(m.At+".path_regex", e.PathRegex, true), wanted: c.captures}
 		all, captures = append(all, p), cmp.Or(p.captures(), captures)
 	}
 	if e.Country != nil && c.file.Geo.Country == "" {
@@ -449,9 +514,9 @@ func (c *compiler) entries(m *config.Match) (matcher, int, []*glob) {
 		}
 		all = append(all, prefixes(e.Client))
 	}
-	all = append(all, c.conditions(m.At+".query", e.Query, "parameter", pairValues((*Request).parameters))...)
-	all = append(all, c.conditions(m.At+".header", e.Header, "field", fieldValues)...)
-	all = append(all, c.conditions(m.At+".cookie", e.Cookie, "cookie", pairValues((*Request).cookiePairs))...)
+	all = append(all, c.conditions(m.At+".query", e.Query, "parameter", (*Request).parameters)...)
+	all = append(all, c.conditions(m.At+".header", e.Header, "field", nil)...)
+	all = append(all, c.conditions(m.At+".cookie", e.Cookie, "cookie", (*Request).cookiePairs)...)
 	if m.Not != nil {
 		c.negated++
 		inner, _, _ := c.match(m.Not)
@@ -467,7 +532,7 @@ func (c *compiler) entries(m *config.Match) (matcher, int, []*glob) {
 	return all, captures, globs
 }
 
-func (c *compiler) globs(path string, texts config.Strings) (globs []*glob) {
+func (c *compiler) globs(path string, texts config.Strings) (globs []*glob.Glob) {
 	for i, text := range texts {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "*") {
@@ -476,16 +541,27 @@ func (c *compiler) globs(path string, texts config.Strings) (globs []*glob) {
 		if Normalise(text) != text && strings.HasPrefix(text, "/") {
 			c.warn(at, "never matches, because %q is not in normalised form; must be %q", text, Normalise(text))
 		}
-		g := newGlob(text, false)
-		if g.captures() > maxStars {
-			c.wrong(at, "%v", errStars)
+		g := glob.New(text, false)
+		if g.Stars() > maxStars {
+			c.wrong(at, "%d asterisks; must have at most %d", g.Stars(), maxStars)
 		}
+		c.manyStars(at, g)
 		globs = append(globs, g)
 	}
 	return globs
 }
 
-func (c *compiler) regexes(path string, texts config.Strings, whole bool) (all []*regexp.Regexp) {
+// maxStars bounds the asterisks of a path, and those beyond manyStars have a warning.
+const maxStars, manyStars = 16, 6
+
+// manyStars warns of a glob that is dear for some texts.
+func (c *compiler) manyStars(at string, g *glob.Glob) {
+	if g.Stars() > manyStars {
+		c.warn(at, "%q has %d asterisks, so that some requests cost the rule much time; should have at most %d", g, g.Stars(), manyStars)
+	}
+}
+
+func (c *compiler) regexes(path string, texts config.Strings, whole bool) (all []*regex) {
 	for i, text := range texts {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if re := c.regex(at, text, whole); re != nil {
@@ -496,30 +572,29 @@ func (c *compiler) regexes(path string, texts config.Strings, whole bool) (all [
 }
 
 // regex compiles a regular expression of RE2.
-func (c *compiler) regex(at, text string, whole bool) *regexp.Regexp {
-	_, err := regexp.Compile(text) // before brackets are put around it
-	if err == nil && whole {
-		text = "^(?:" + text + ")$"
-	}
-	var re *regexp.Regexp
-	if err == nil {
-		re, err = regexp.Compile(text)
-	}
+func (c *compiler) regex(at, text string, whole bool) *regex {
+	re, insts, err := newRegex(text, whole)
 	if err != nil {
 		c.wrong(at, "%s; must be a regular expression of RE2", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return nil
 	}
+	if insts > maxInsts {
+		c.warn(at, "the regular expression becomes a program of %d instructions, so that some requests cost the rule much time; should have at most %d", insts, maxInsts)
+	}
 	return re
 }
 
-func (c *compiler) conditions(path string, all config.Conditions, what string, get func(*Request, string) []string) (out []matcher) {
+func (c *compiler) conditions(path string, all config.Conditions, what string, pairs func(*Request) []pair) (out []matcher) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		n := named{what: what, name: name, get: get}
+		n := &named{what: what, name: name, pairs: pairs}
 		if what == "field" {
 			if !config.IsToken(name) {
 				c.wrong(path+"."+name, "%q is no name of a field; must be one, such as X-Debug", name)
 			}
 			n.name = canonical(name)
+		} else if strings.Contains(name, "*") {
+			n.names = glob.New(name, true)
+			c.manyStars(path+"."+name, n.names)
 		}
 		for _, text := range all[name] {
 			if inner, ok := strings.CutPrefix(text, "/"); ok && strings.HasSuffix(inner, "/") && len(inner) > 1 {
@@ -528,7 +603,9 @@ func (c *compiler) conditions(path string, all config.Conditions, what string, g
 				}
 				continue
 			}
-			n.values = append(n.values, value{glob: newGlob(text, true)})
+			g := glob.New(text, true)
+			c.manyStars(path+"."+name, g)
+			n.values = append(n.values, value{glob: g})
 		}
 		out = append(out, n)
 	}
@@ -553,6 +630,21 @@ type bitset []uint64
 
 func (b bitset) add(i int) { b[i/64] |= 1 << (i % 64) }
 
+func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
+
+// all yields the elements in order.
+func (b bitset) all() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for w, word := range b {
+			for ; word != 0; word &= word - 1 {
+				if !yield(w*64 + bits.TrailingZeros64(word)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (b bitset) any() bool {
 	return slices.ContainsFunc(b, func(word uint64) bool { return word != 0 })
 }
@@ -567,7 +659,7 @@ func newIndex(rules []*rule) index {
 		}
 		for _, g := range r.paths {
 			at := x.root
-			for _, segment := range g.prefix {
+			for _, segment := range wholeSegments(g.String()) {
 				if at.children == nil {
 					at.children = map[string]*node{}
 				}
@@ -580,6 +672,20 @@ func newIndex(rules []*rule) index {
 		}
 	}
 	return x
+}
+
+// wholeSegments returns the whole segments of a glob before its first asterisk.
+func wholeSegments(text string) (all []string) {
+	literal, _, found := strings.Cut(text, "*")
+	if found {
+		literal = literal[:strings.LastIndexByte(literal, '/')+1]
+	}
+	for segment := range strings.SplitSeq(literal, "/") {
+		if segment != "" {
+			all = append(all, segment)
+		}
+	}
+	return all
 }
 
 // candidates adds the rules that may match a path to set, which has room for them.

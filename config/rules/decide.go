@@ -5,15 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math/bits"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // A Decision says what happens with a request.
@@ -27,13 +26,15 @@ type Decision struct {
 	TTL                         *config.TTL
 	Grace, StaleIfError         *config.Duration
 	Cache                       string // on, bypass, never or force; empty: on
+	AnyUser                     bool   // ttl counts although the request has Cookie
 	StripAll                    bool
 	StripCookies                []string
 	Compress                    *bool
 	EarlyHints, Tags            []string
 	MaxBody                     *config.Size
 	Timeout                     *config.Duration
-	Authorized                  bool // a rule has checked the credentials, which go no further
+	Authorized                  bool  // a rule has checked the credentials, which go no further
+	Stopped                     *Stop // the rules cost too much; nil: all were decided
 	chosen                      string
 }
 
@@ -44,6 +45,7 @@ type Answer struct {
 	Body   []byte
 	Header http.Header
 	Text   string // of a problem; empty: Body is the body
+	Err    error  // of Request.Guess, which is the whole answer; nil: none
 	Denied bool   // by allow, deny, auth or signed
 	Over   bool   // a limit
 }
@@ -113,16 +115,33 @@ func (s *Site) Decide(q *Request) Decision {
 	q.prepare(s.countries)
 	d := s.whole
 	var room [4]uint64
-	for w, word := range s.candidates(q.path, &room) {
-		for ; word != 0; word &= word - 1 {
-			r := s.rules[w*64+bits.TrailingZeros64(word)]
-			captures, ok := r.match.match(q, nil)
-			if ok && r.apply(&d, q, captures) {
-				return d
-			}
+	set := s.candidates(q.path, &room)
+	for i := range set.all() {
+		r := s.rules[i]
+		var captures []string
+		ok := q.pay(ruleSteps)
+		if ok {
+			captures, ok = r.match.match(q, nil)
+		}
+		if q.left < 0 {
+			d.stop(q, s.undecided(set, i))
+			return d
+		}
+		if ok && r.apply(&d, q, captures) {
+			return d
 		}
 	}
 	return d
+}
+
+// undecided returns the rules of a set from rule first on.
+func (s *Site) undecided(set bitset, first int) (all []*rule) {
+	for i := range set.all() {
+		if i >= first {
+			all = append(all, s.rules[i])
+		}
+	}
+	return all
 }
 
 // Explain returns the decision and the reason of every rule. Rules behind the end of the list have
@@ -130,12 +149,27 @@ func (s *Site) Decide(q *Request) Decision {
 func (s *Site) Explain(q *Request) (d Decision, steps []Step) {
 	q.prepare(s.countries)
 	d = s.whole
+	var room [4]uint64
+	set := s.candidates(q.path, &room)
 	ended := ""
-	for _, r := range s.rules {
+	for i, r := range s.rules {
 		step := Step{Line: r.Line, Why: ended}
-		if ended == "" {
+		switch candidate := set.has(i); {
+		case ended != "":
+		case !candidate: // another path, which costs Decide nothing
+			left := q.left
+			_, _ = r.match.match(q, &step.Why)
+			q.left = left
+		default:
 			var captures []string
-			if captures, step.Matched = r.match.match(q, &step.Why); step.Matched && r.apply(&d, q, captures) {
+			if q.pay(ruleSteps) {
+				captures, step.Matched = r.match.match(q, &step.Why)
+			}
+			if q.left < 0 {
+				d.stop(q, s.undecided(set, i))
+				step.Matched, step.Why = false, "stopped: the rules up to this one cost more than a request may"
+				ended = fmt.Sprintf("not decided: the rules were stopped in line %d", r.Line)
+			} else if step.Matched && r.apply(&d, q, captures) {
 				ended = fmt.Sprintf("not reached: the rule in line %d ended the list", r.Line)
 			}
 		}
@@ -152,9 +186,13 @@ func (r *rule) apply(d *Decision, q *Request, captures []string) (ends bool) {
 	}
 	if r.Rule.Rewrite != "" {
 		d.Target = r.rewrite.fill(captures, q.rawQuery)
+		q.pay((hashSteps + len(captures)) * len(d.Target))
 	}
 	if r.Cache != "" {
 		d.Cache = r.Cache
+	}
+	if r.Rule.Cookies != "" {
+		d.AnyUser = r.Rule.Cookies == "ignore"
 	}
 	if !q.Unanswered {
 		d.Answer = r.answer(d, q, captures)
@@ -164,6 +202,7 @@ func (r *rule) apply(d *Decision, q *Request, captures []string) (ends bool) {
 
 // answer returns the response of a rule that answers at once; nil: it does not.
 func (r *rule) answer(d *Decision, q *Request, captures []string) *Answer {
+	q.pay(len(r.deny) + len(r.allow))
 	switch {
 	case r.deny != nil && r.deny.has(q.Client), r.allow != nil && !r.allow.has(q.Client):
 		return &Answer{Status: http.StatusForbidden, Text: "requests from this address are denied", Denied: true}
@@ -172,15 +211,19 @@ func (r *rule) answer(d *Decision, q *Request, captures []string) *Answer {
 	}
 	// Before the password, so that a limit bounds guesses.
 	if r.limit != nil && q.Allow != nil {
-		if ok, wait := q.Allow(r.limit, r.limitKey(q)); !ok {
+		key := r.limitKey(q)
+		q.pay(hashSteps * len(key))
+		if ok, wait := q.Allow(r.limit, key); !ok {
 			seconds := strconv.FormatInt(max(1, int64((wait+time.Second-1)/time.Second)), 10)
 			return &Answer{Status: http.StatusTooManyRequests, Text: "over the limit of requests; try again in " + seconds + " s", Over: true, Header: http.Header{"Retry-After": {seconds}}}
 		}
 	}
 	if r.auth != nil {
-		if !r.auth.check(q.Header["Authorization"]) {
-			return &Answer{Status: http.StatusUnauthorized, Text: "this address requires a user and a password", Denied: true,
-				Header: http.Header{"Www-Authenticate": {`Basic realm="` + "restricted" + `", charset="UTF-8"`}}}
+		for _, line := range q.linesOf("Authorization") {
+			q.pay(hashSteps * len(line))
+		}
+		if refusal := r.auth.check(q); refusal != nil {
+			return refusal
 		}
 		d.Authorized = true
 	}
@@ -195,7 +238,7 @@ func (r *rule) limitKey(q *Request) string {
 	field, isField := strings.CutPrefix(r.Rule.Limit.Key, "header ")
 	switch {
 	case isField:
-		return strings.Join(q.Header[canonical(field)], ", ")
+		return strings.Join(q.linesOf(canonical(field)), ", ")
 	case r.Rule.Limit.Key == "path":
 		return q.path
 	}
@@ -204,7 +247,8 @@ func (r *rule) limitKey(q *Request) string {
 
 // signed reports whether an address has a valid signature whose time is not over.
 func (r *rule) signed(q *Request) bool {
-	params, err := url.ParseQuery(q.rawQuery)
+	q.pay(hashSteps * len(q.rawPath))
+	params, err := q.strictParameters()
 	sig, exp := params[r.Signed.Param], params[r.Signed.Expires]
 	if err != nil || len(sig) != 1 || len(exp) != 1 {
 		return false
@@ -263,7 +307,7 @@ func (d *Decision) Choose(q *Request) string {
 	case d.Origin.Sticky == "client":
 		draw = hash(q.Client.String())
 	case byCookie:
-		if v, ok := firsts(q.cookiePairs(), &q.firstCookies)[cookie]; ok {
+		if v, ok := q.firsts(q.cookiePairs(), &q.firstCookies)[cookie]; ok {
 			draw = hash(v)
 		} else {
 			draw = hash(q.Client.String())
@@ -316,12 +360,10 @@ func (s *Site) Spares(target string) bool {
 	path := Normalise(raw)
 	var room [4]uint64
 	set := s.candidates(path, &room)
-	for w, word := range set {
-		for ; word != 0; word &= word - 1 {
-			r := s.rules[w*64+bits.TrailingZeros64(word)]
-			if slices.ContainsFunc(r.paths, func(g *glob) bool { _, ok := g.match(path); return ok }) {
-				return false
-			}
+	left := stepsPerRequest / 10
+	for i := range set.all() {
+		if slices.ContainsFunc(s.rules[i].paths, func(g *glob.Glob) bool { return g.Match(path, &left) || left < 0 }) {
+			return false // or the pipeline finds out
 		}
 	}
 	return true

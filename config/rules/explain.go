@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // An Explanation says what happens with one request and why.
@@ -16,7 +19,8 @@ type Explanation struct {
 	Origin string `json:"origin"` // empty: the edge answers itself
 	URL    string `json:"url"`    // towards the origin
 	Key    string `json:"key"`
-	TTL    string `json:"ttl"` // of a 200; empty: the response's own
+	TTL    string `json:"ttl"`               // of a 200; empty: the response's own
+	TTLFor string `json:"ttl_for,omitempty"` // which responses get it, and why
 	Status int    `json:"status,omitempty"`
 	To     string `json:"location,omitempty"`
 	Cache  string `json:"cache,omitempty"`
@@ -24,7 +28,8 @@ type Explanation struct {
 
 // Explain explains the decision about the request for a URL. It counts against no limit.
 func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
-	host := strings.ToLower(u.Hostname())
+	authority := hostport.CanonicalHost(u.Host, u.Scheme)
+	host, _ := hostport.SplitHost(authority)
 	s := t.Find(host)
 	if s == nil {
 		return Explanation{}, fmt.Errorf("no site has the host %s; the edge answers 421", host)
@@ -47,13 +52,52 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 	if urls := s.Origins[e.Origin].URLs; len(urls) > 0 {
 		e.URL = strings.TrimSuffix(urls[0], "/") + target
 	}
+	if lines := q.Header["Accept-Encoding"]; len(lines) > 0 && cmp.Or(s.ClientEncoding, s.Defaults.ClientEncoding) != "as-sent" {
+		q.Header = q.Header.Clone()
+		q.Header["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(q.Header["Available-Dictionary"]) > 0)}
+	}
 	if d.Cache != "bypass" {
-		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, strings.ToLower(u.Host)), "\x00", " ")
+		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, authority), "\x00", " ")
 	}
 	if ttl, ok := d.TTL.Of(200); ok {
-		e.TTL = durationText(ttl)
+		e.TTL, e.TTLFor = durationText(ttl), d.ttlFor(&q)
 	}
 	return e, nil
+}
+
+// ttlFor says which responses get the ttl of a decision, and why. cachepolicy.Request decides so
+// about the responses themselves.
+func (d *Decision) ttlFor(q *Request) string {
+	const all, some = "every response, because ", "responses with public, a lifetime of their own or Vary: Cookie"
+	path, _, _ := strings.Cut(q.Target, "?")
+	types := cachepolicy.StaticTypes(path)
+	switch {
+	case d.Cache == "force":
+		return all + "cache is force"
+	case len(q.Header["Authorization"]) > 0 && !d.Authorized:
+		return "responses with public, because the request has Authorization"
+	case !d.leavesCookies(q):
+		return all + "the request has neither Cookie nor Authorization"
+	case d.AnyUser:
+		return all + "cookies is ignore"
+	case d.KeysCookies(q):
+		return all + "the key has every cookie of the request"
+	case types == nil:
+		return some + ", because the request has Cookie, and no media type belongs to the end of its path"
+	}
+	return some + ", or of a type that belongs to the end of the path (" + strings.Join(types, ", ") + "), because the request has Cookie"
+}
+
+// leavesCookies reports whether the request has a cookie that the decision does not strip.
+func (d *Decision) leavesCookies(q *Request) bool {
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if strings.Trim(pair, " \t") != "" && !d.Strips(pair) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Text returns the explanation for people.
@@ -82,70 +126,83 @@ func (e Explanation) Text() string {
 	line("cache", e.Cache)
 	line("key", e.Key)
 	line("ttl", cmp.Or(e.TTL, "as the response says"))
+	line("for", e.TTLFor)
 	return b.String()
 }
 
 // Key returns the cache key of a request: scheme, host and the target in the cache, and behind NUL
 // the site with its key rules and everything else that the rules put into keys.
 func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
-	var b strings.Builder
-	b.Grow(len(scheme) + len(host) + len(q.Target) + 64)
+	return string(s.AppendKey(make([]byte, 0, len(scheme)+len(host)+len(q.Target)+64), d, q, scheme, host))
+}
+
+// AppendKey appends Key.
+func (s *Site) AppendKey(dst []byte, d *Decision, q *Request, scheme, host string) []byte {
 	if d.Key.Host != nil && !*d.Key.Host {
 		host = "_" // routes.AnyHost
 	}
-	b.WriteString(scheme + "://" + host + s.CacheTarget(d, q))
-	b.WriteString("\x00" + s.Name + "/" + s.KeyRules)
-	b.WriteString("\x00o=" + d.Choose(q)) // of one too: entries stay when a second origin comes
-	part := func(name string, values []string, between string) {
-		b.WriteString("\x00" + name)
-		if len(values) > 0 { // absent is not empty
-			b.WriteString(":" + url.QueryEscape(strings.Join(values, between)))
-		}
-	}
+	dst = append(append(append(dst, scheme...), "://"...), host...)
+	dst = s.appendCacheTarget(dst, d, q)
+	dst = append(append(append(append(dst, 0), s.Name...), '/'), s.KeyRules...)
+	// Also the name of the only origin: entries stay when a second one comes.
+	dst = append(append(dst, "\x00o="...), d.Choose(q)...)
 	for _, name := range d.Key.Headers {
-		name = canonical(name)
-		values := q.Header[name]
-		if name == "Host" {
-			values = []string{q.Host}
+		if name = canonical(name); name == "Host" {
+			dst = appendKeyPart(dst, "\x00h=", name, ", ", q.Host)
+			continue
 		}
-		part("h="+name, values, ", ")
+		dst = appendKeyPart(dst, "\x00h=", name, ", ", q.linesOf(name)...)
 	}
 	for _, name := range d.Key.Cookies {
-		part("c="+name, q.sentCookies(name), "; ")
+		dst = appendKeyPart(dst, "\x00c=", name, "; ", q.sentCookies(name)...)
 	}
-	return b.String()
+	return dst
+}
+
+// appendKeyPart appends the values of a field or a cookie to a key. Absent is not empty.
+func appendKeyPart(dst []byte, kind, name, between string, values ...string) []byte {
+	dst = append(append(dst, kind...), name...)
+	if len(values) == 0 {
+		return dst
+	}
+	return append(append(dst, ':'), url.QueryEscape(strings.Join(values, between))...)
 }
 
 // CacheTarget returns the path and query by which a response is stored.
 func (s *Site) CacheTarget(d *Decision, q *Request) string {
+	return string(s.appendCacheTarget(nil, d, q))
+}
+
+func (s *Site) appendCacheTarget(dst []byte, d *Decision, q *Request) []byte {
 	target := cmp.Or(d.Target, q.Target)
 	path, query, has := strings.Cut(target, "?")
 	k := d.Key.Query
 	switch {
 	case !has || k == nil || !k.None && k.Include == nil && k.Exclude == nil:
-		return target
+		return append(dst, target...)
 	case k.None:
-		return path
+		return append(dst, path...)
 	}
-	var kept []string
+	names := s.queries[k]
+	dst = append(dst, path...)
+	separator := byte('?')
 	for part := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(part, "=")
+		name = unescape(name)
 		// Some applications find a second parameter behind a semicolon.
-		if k.Include != nil && (matchesName(k.Include, unescape(name)) || strings.Contains(part, ";")) ||
-			k.Exclude != nil && (!matchesName(k.Exclude, unescape(name)) || strings.Contains(part, ";")) {
-			kept = append(kept, part)
+		if k.Include != nil && (names.include.Match(name) || strings.Contains(part, ";")) ||
+			k.Exclude != nil && (!names.exclude.Match(name) || strings.Contains(part, ";")) {
+			dst = append(append(dst, separator), part...)
+			separator = '&'
 		}
 	}
-	if len(kept) == 0 {
-		return path
-	}
-	return path + "?" + strings.Join(kept, "&")
+	return dst
 }
 
 // sentCookies returns the cookies whose name matches a pattern, as the client sent them: the origin
 // may take the second of two with one name, or see a cookie behind a comma.
 func (q *Request) sentCookies(pattern string) (pairs []string) {
-	for _, line := range q.Header["Cookie"] {
+	for _, line := range q.linesOf("Cookie") {
 		for pair := range strings.SplitSeq(line, ";") {
 			if mayName(pair, []string{pattern}) {
 				pairs = append(pairs, strings.Trim(pair, " \t"))
@@ -153,6 +210,26 @@ func (q *Request) sentCookies(pattern string) (pairs []string) {
 		}
 	}
 	return pairs
+}
+
+// KeysHeader reports whether a field is in the key.
+func (d *Decision) KeysHeader(name string) bool {
+	return slices.ContainsFunc(d.Key.Headers, func(key string) bool { return canonical(key) == name })
+}
+
+// KeysCookies reports whether all cookies of a request are in its key.
+func (d *Decision) KeysCookies(q *Request) bool {
+	if d.KeysHeader("Cookie") {
+		return true
+	}
+	for _, line := range q.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if !mayName(pair, d.Key.Cookies) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // mayName reports whether a cookie has one of the names, or has one behind a comma, which some

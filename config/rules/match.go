@@ -4,14 +4,20 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // A matcher reports whether a request matches, the captures of its path, and the reason in words if
@@ -107,32 +113,41 @@ func is(ok bool) string {
 
 // paths matches the path by globs or regular expressions.
 type paths struct {
-	globs   []*glob
-	regexes []*regexp.Regexp
+	globs   []*glob.Glob
+	regexes []*regex
+	wanted  bool // the rule has a use for captures
 }
 
 func (p paths) match(q *Request, why *string) ([]string, bool) {
 	for _, g := range p.globs {
-		if captures, ok := g.match(q.path); ok {
-			if why != nil {
-				*why = fmt.Sprintf("path %q matches %q", q.path, g.text)
-			}
-			if captures == nil {
-				captures = []string{}
-			}
-			return captures, true
+		if !g.Match(q.path, &q.left) || q.left < 0 {
+			continue
 		}
+		if why != nil {
+			*why = fmt.Sprintf("path %q matches %q", q.path, g)
+		}
+		captures := []string{}
+		if p.wanted && g.Stars() > 0 {
+			captures, _ = g.Captures(q.path, &q.left)
+		}
+		return captures, true
 	}
 	for _, re := range p.regexes {
-		if m := re.FindStringSubmatch(q.path); m != nil {
-			if why != nil {
-				*why = fmt.Sprintf("path %q matches %q", q.path, re)
-			}
-			if len(m) == 1 {
-				return nil, true // those of a glob beside it stay
-			}
-			return m[1:], true
+		var captures []string // without groups, those of a glob beside it stay
+		ok := false
+		if p.wanted && re.NumSubexp() > 0 {
+			captures = re.captures(q, q.path)
+			ok = captures != nil
+		} else {
+			ok = re.matches(q, q.path)
 		}
+		if !ok {
+			continue
+		}
+		if why != nil {
+			*why = fmt.Sprintf("path %q matches %q", q.path, re)
+		}
+		return captures, true
 	}
 	if why != nil {
 		*why = fmt.Sprintf("path %q does not match", q.path)
@@ -144,7 +159,7 @@ func (p paths) match(q *Request, why *string) ([]string, bool) {
 func (p paths) captures() int {
 	least := -1
 	for _, g := range p.globs {
-		if n := g.captures(); least < 0 || n < least {
+		if n := g.Stars(); least < 0 || n < least {
 			least = n
 		}
 	}
@@ -158,39 +173,39 @@ func (p paths) captures() int {
 
 // A value matches the value of a parameter, field or cookie.
 type value struct {
-	glob *glob
-	re   *regexp.Regexp
+	glob *glob.Glob
+	re   *regex
 }
 
-func (v value) match(s string) bool {
+func (v value) match(q *Request, s string) bool {
 	if v.re != nil {
-		return v.re.MatchString(s)
+		return v.re.matches(q, s)
 	}
-	_, ok := v.glob.match(s)
-	return ok
+	return v.glob.Match(s, &q.left)
 }
 
 // named matches the values of a name. Without values the name must be present.
 type named struct {
-	what, name string
-	values     []value
-	get        func(q *Request, name string) (values []string)
+	what   string // field, or that of pairs
+	name   string
+	names  *glob.Glob // if the name has an asterisk; it then stands for every name that matches
+	values []value
+	pairs  func(*Request) []pair // of parameters or cookies; nil: it is a field
 }
 
-func (n named) match(q *Request, why *string) ([]string, bool) {
-	got := n.get(q, n.name)
-	ok := len(got) > 0
-	if n.values != nil {
-		ok = slices.ContainsFunc(got, func(s string) bool {
-			return slices.ContainsFunc(n.values, func(v value) bool { return v.match(s) })
-		})
+func (n *named) match(q *Request, why *string) ([]string, bool) {
+	present, ok := false, false
+	if n.pairs == nil {
+		present, ok = n.matchLines(q)
+	} else {
+		present, ok = n.matchPairs(q)
 	}
 	if why != nil {
 		state := "is absent"
 		switch {
 		case ok:
 			state = "matches"
-		case len(got) > 0:
+		case present:
 			state = "has another value"
 		}
 		*why = fmt.Sprintf("%s %s %s", n.what, n.name, state)
@@ -198,37 +213,48 @@ func (n named) match(q *Request, why *string) ([]string, bool) {
 	return nil, ok
 }
 
-// fieldValues returns the values of a field: its lines joined, and each line.
-func fieldValues(q *Request, name string) []string {
-	if name == "Host" {
-		return []string{q.Host}
+// matchLines matches a field: its lines joined, and each line.
+func (n *named) matchLines(q *Request) (present, ok bool) {
+	if n.name == "Host" {
+		return true, n.holds(q, q.Host)
 	}
-	lines := q.Header[name]
+	lines := q.linesOf(n.name)
 	if len(lines) > 1 {
-		return append([]string{strings.Join(lines, ", ")}, lines...)
+		// A client of HTTP/2 may split a Cookie, which the pipeline joins otherwise.
+		q.unsure = q.unsure || n.name == "Cookie" && q.Header == nil
+		lines = q.joinedLines(n.name)
 	}
-	return lines
+	for _, line := range lines {
+		if q.left < 0 {
+			break
+		}
+		if n.holds(q, line) {
+			return true, true
+		}
+	}
+	return len(lines) > 0, false
 }
 
-// pairValues returns the function that gives the values of a parameter or cookie: all of them,
-// because the origin may take any. A name with an asterisk stands for every name that matches.
-func pairValues(of func(*Request) []pair) func(*Request, string) []string {
-	return func(q *Request, name string) (values []string) {
-		var g *glob
-		if strings.Contains(name, "*") {
-			g = newGlob(name, true)
+// matchPairs matches a parameter or a cookie: all that have the name, because the origin may take
+// any.
+func (n *named) matchPairs(q *Request) (present, ok bool) {
+	for _, p := range n.pairs(q) {
+		if !q.pay(pairSteps) {
+			break
 		}
-		for _, p := range of(q) {
-			ok := p.name == name
-			if !ok && g != nil {
-				_, ok = g.match(p.name)
-			}
-			if ok {
-				values = append(values, p.value)
-			}
+		if p.name != n.name && (n.names == nil || !n.names.Match(p.name, &q.left)) {
+			continue
 		}
-		return values
+		if present = true; n.holds(q, p.value) {
+			return true, true
+		}
 	}
+	return present, false
+}
+
+// holds reports whether a value is one of those that match.
+func (n *named) holds(q *Request, s string) bool {
+	return n.values == nil || slices.ContainsFunc(n.values, func(v value) bool { return v.match(q, s) })
 }
 
 // networks matches the address of the client.
@@ -239,6 +265,7 @@ func (n networks) has(addr netip.Addr) bool {
 }
 
 func (n networks) match(q *Request, why *string) ([]string, bool) {
+	q.pay(len(n))
 	ok := n.has(q.Client)
 	if why != nil {
 		*why = fmt.Sprintf("client %s %s %v", q.Client, is(ok), []netip.Prefix(n))
@@ -248,15 +275,32 @@ func (n networks) match(q *Request, why *string) ([]string, bool) {
 
 // expression matches by a CEL program.
 type expression struct {
-	program cel.Program
-	text    string
+	program  cel.Program
+	text     string
+	patterns map[string]*regex // of matches, that the file has
+	worst    uint64            // its cost in CEL's units
+	limited  *sync.Pool        // of *limitedProgram, if the worst is not cheap
 }
 
-func (e expression) match(q *Request, why *string) ([]string, bool) {
-	v, _, err := e.program.Eval(q)
-	if err != nil {
+// cheapUnits are so few that an expression which costs at most as much is evaluated without
+// counting, because counting doubles the time.
+const cheapUnits = 100
+
+// A limitedProgram is a program with the limit of its next evaluation.
+type limitedProgram struct {
+	cel.Program
+	limit limit
+}
+
+// A limit is an option that changes, which cel-go reads for each evaluation.
+type limit struct{ cost.TrackerOption }
+
+func (e *expression) match(q *Request, why *string) ([]string, bool) {
+	q.patterns = e.patterns
+	v, failed := e.eval(q)
+	if failed != nil {
 		if why != nil {
-			*why = "the expression failed: " + err.Error()
+			*why = "the expression failed: " + failed.Error()
 		}
 		return nil, false
 	}
@@ -267,9 +311,22 @@ func (e expression) match(q *Request, why *string) ([]string, bool) {
 	return nil, ok
 }
 
-// costLimit bounds the cost of one evaluation of an expression, in CEL's units. It is some
-// milliseconds.
-const costLimit = 100_000
+// eval evaluates the expression within the budget of the request.
+func (e *expression) eval(q *Request) (ref.Val, error) {
+	if e.limited == nil {
+		q.pay(int(e.worst) * stepsPerUnit)
+		v, _, err := e.program.Eval(q)
+		return v, err
+	}
+	p := e.limited.Get().(*limitedProgram)
+	defer e.limited.Put(p)
+	p.limit.TrackerOption = cost.TrackerLimit(uint64(max(q.left, 0)) / stepsPerUnit)
+	v, details, err := p.Eval(q)
+	if used := details.ActualCost(); used != nil {
+		q.pay(int(min(*used, 2*costLimit)) * stepsPerUnit)
+	}
+	return v, err
+}
 
 // environment declares the fields of request.
 var environment = func() *cel.Env {
@@ -278,11 +335,25 @@ var environment = func() *cel.Env {
 		cel.Variable("request.method", cel.StringType), cel.Variable("request.host", cel.StringType), cel.Variable("request.path", cel.StringType),
 		cel.Variable("request.query", pairs), cel.Variable("request.headers", pairs), cel.Variable("request.cookies", pairs),
 		cel.Variable("request.client", cel.StringType), cel.Variable("request.country", cel.StringType), cel.Variable("request.tls", cel.BoolType),
+		// matches takes its steps from the budget, so that it can stop inside of a text.
+		cel.Variable(budgetName, payerType), cel.Macros(cel.ReceiverMacro("matches", 1, withBudget), cel.GlobalMacro("matches", 2, withBudget)),
+		cel.Function(matchesFunction, cel.Overload("matches_within_budget", []*cel.Type{cel.StringType, cel.StringType, payerType}, cel.BoolType, cel.FunctionBinding(matchesText))),
 	)
 	if err != nil {
 		panic(err)
 	}
 	return env
+}
+
+// The names begin with a character that the names of a file can't have.
+const budgetName, matchesFunction = "@budget", "@matches"
+
+// withBudget expands a call of matches.
+func withBudget(f cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+	if target != nil {
+		args = append([]ast.Expr{target}, args...)
+	}
+	return f.NewCall(matchesFunction, append(args, f.NewIdent(budgetName))...), nil
 }
 
 // requestFields are the fields of request in expressions.
@@ -295,7 +366,7 @@ func (q *Request) Parent() cel.Activation { return nil }
 func hostOf(names config.Strings) func(string) bool {
 	patterns := make([]string, len(names))
 	for i, name := range names {
-		patterns[i] = config.CanonicalHost(name)
+		patterns[i] = hostport.CanonicalHost(name, "")
 	}
 	return func(host string) bool {
 		return slices.ContainsFunc(patterns, func(name string) bool {

@@ -1,11 +1,10 @@
 package rules
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"strings"
-	"sync"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -14,20 +13,19 @@ import (
 
 // passwords are the users of an htpasswd file, with their hashes of bcrypt.
 type passwords struct {
-	users map[string][]byte
-	// decoy is the costliest hash. It is compared for users that do not exist, so that the time of
-	// an answer does not tell which ones do.
-	decoy []byte
-	slots chan struct{} // bounds the checks at a time
-
-	mu sync.Mutex
-	// Recent verdicts, because bcrypt is slow on purpose. They are apart, so that a flood of wrong
-	// passwords leaves the right ones alone.
-	right, wrong map[[sha256.Size]byte]bool
+	users map[string]hashed
+	// decoys are hashes of every cost up to the highest of the file. Comparisons with them make the
+	// time of an answer the same for users that do not exist and for those with cheaper hashes.
+	decoys  [bcrypt.MaxCost + 1][]byte
+	highest int // cost
+	compare func(hash, password []byte) error
 }
 
-// maxVerdicts bounds the verdicts of each kind in memory.
-const maxVerdicts = 4096
+// A hashed password is that of a user.
+type hashed struct {
+	hash []byte
+	cost int
+}
 
 // maxPasswords is the length of the longest htpasswd file, in bytes.
 const maxPasswords = 16 << 20
@@ -38,8 +36,8 @@ func readPasswords(file string) (*passwords, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; must be a readable file of htpasswd", err)
 	}
-	p := &passwords{users: map[string][]byte{}, right: map[[sha256.Size]byte]bool{}, wrong: map[[sha256.Size]byte]bool{}, slots: make(chan struct{}, 4)}
-	n, costliest := 0, 0
+	p := &passwords{users: map[string]hashed{}, compare: bcrypt.CompareHashAndPassword}
+	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
 		line = strings.TrimSpace(line)
@@ -51,8 +49,9 @@ func readPasswords(file string) (*passwords, error) {
 		if !ok || user == "" || err != nil {
 			return nil, fmt.Errorf("line %d of %s has no hash of bcrypt; must be USER:HASH, as htpasswd -B writes it", n, file)
 		}
-		if p.users[user] = []byte(hash); cost > costliest {
-			costliest, p.decoy = cost, p.users[user]
+		if p.users[user] = (hashed{[]byte(hash), cost}); cost > p.highest {
+			p.highest = cost
+			p.decoy(hash)
 		}
 	}
 	if len(p.users) == 0 {
@@ -61,48 +60,70 @@ func readPasswords(file string) (*passwords, error) {
 	return p, nil
 }
 
-// check reports whether lines of Authorization have the password of a user (RFC 7617).
-func (p *passwords) check(lines []string) bool {
+// decoy makes decoys of a hash such as $2y$10$…: its salt with every cost up to its own.
+func (p *passwords) decoy(hash string) {
+	parts := strings.SplitN(hash, "$", 4)
+	for cost := bcrypt.MinCost; cost <= p.highest; cost++ {
+		p.decoys[cost] = fmt.Appendf(nil, "$%s$%02d$%s", parts[1], cost, parts[3])
+	}
+}
+
+// check returns the answer to a request without the password of a user (RFC 7617), or whose
+// password is not compared; nil: the password is right.
+func (p *passwords) check(q *Request) *Answer {
+	right := false
+	if user, password, ok := basic(q.linesOf("Authorization")); ok {
+		compare := func() bool { return p.right(user, password) }
+		if q.Guess == nil {
+			right = compare()
+		} else {
+			var err error
+			if right, err = q.Guess(p.account(user), password, compare); err != nil {
+				return &Answer{Err: err, Over: true}
+			}
+		}
+	}
+	if right {
+		return nil
+	}
+	return &Answer{Status: http.StatusUnauthorized, Text: "this address requires a user and a password", Denied: true,
+		Header: http.Header{"Www-Authenticate": {`Basic realm="restricted", charset="UTF-8"`}}}
+}
+
+// basic returns the user and the password in the lines of Authorization.
+func basic(lines []string) (user, password string, ok bool) {
 	if len(lines) != 1 {
-		return false
+		return "", "", false
 	}
 	scheme, coded, _ := strings.Cut(lines[0], " ")
 	plain, err := base64.StdEncoding.DecodeString(strings.TrimLeft(coded, " "))
-	user, password, ok := strings.Cut(string(plain), ":")
-	if !strings.EqualFold(scheme, "Basic") || err != nil || !ok {
+	user, password, ok = strings.Cut(string(plain), ":")
+	return user, password, ok && err == nil && strings.EqualFold(scheme, "Basic")
+}
+
+// account returns a text that is another one whenever the verdicts about a user may differ: the
+// hash, or the decoy of a user that does not exist, and the user.
+func (p *passwords) account(user string) string {
+	if u, exists := p.users[user]; exists {
+		return string(u.hash) + ":" + user
+	}
+	return string(p.decoys[p.highest]) + "::" + user
+}
+
+// right compares a password with that of a user. Unless it is right, the cost is that of the
+// costliest hash of the file: a cost doubles the one below it, so the cheaper hash of a user and
+// decoys of its cost and of all above are together as dear.
+func (p *passwords) right(user, password string) bool {
+	u, exists := p.users[user]
+	if !exists {
+		p.compare(p.decoys[p.highest], []byte(password))
 		return false
 	}
-	sum := sha256.Sum256(plain)
-	if verdict, known := p.recall(sum); known {
-		return verdict
+	if p.compare(u.hash, []byte(password)) == nil {
+		return true
 	}
-	p.slots <- struct{}{}
-	defer func() { <-p.slots }()
-	hash, exists := p.users[user]
-	if !exists {
-		hash = p.decoy
+	for cost := u.cost; cost < p.highest; cost++ {
+		p.compare(p.decoys[cost], []byte(password))
 	}
-	verdict := bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil && exists
-	p.remember(sum, verdict)
-	return verdict
-}
-
-// recall returns a recent verdict about a user and a password, by their hash.
-func (p *passwords) recall(sum [sha256.Size]byte) (ok, known bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.right[sum], p.right[sum] || p.wrong[sum]
-}
-
-func (p *passwords) remember(sum [sha256.Size]byte, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	verdicts := p.wrong
-	if ok {
-		verdicts = p.right
-	}
-	if len(verdicts) >= maxVerdicts {
-		clear(verdicts)
-	}
-	verdicts[sum] = true
+	return false
 }

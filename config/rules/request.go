@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
+
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // A Request is a request as rules match it. The caller fills the exported fields; a Request is used
@@ -17,25 +20,70 @@ type Request struct {
 	Target string // path and query, as sent
 	TLS    bool
 	Client netip.Addr
-	Header http.Header // in canonical spelling
+	Header http.Header // in canonical spelling; nil: Fields has the fields
+	Fields Fields
 	Now    time.Time
 	Random uint64 // chooses among weighted origins
 	// Unanswered leaves out the answers of rules, so that all their other actions count.
 	Unanswered bool
 	// Allow counts a request against a limit; nil: no limit is reached.
 	Allow func(l *Limit, key string) (ok bool, retryAfter time.Duration)
+	// Guess reports whether a password is that of an account, which compare finds out slowly. It
+	// may remember that, because an account whose hash changes is another one. Its error is the
+	// answer to a password that is not compared. nil: every password is compared at once.
+	Guess func(account, password string, compare func() bool) (right bool, err error)
 
 	path, rawQuery, rawPath string
-	query, cookies          []pair // nil: not read yet
+	query, cookies          []pair
+	queryRead, cookiesRead  bool
+	lines                   []string // of the field that was read last
+	fieldMap                fieldMap
+	unsure                  bool // Fields can't tell what a rule needs
 	// The first value of each name, for expressions; nil: not made yet.
 	firstParameters, firstCookies, headers map[string]string
+	strict                                 url.Values // of strictParameters
+	malformed                              error
+	text                                   string              // the path for expressions
+	joined                                 map[string][]string // fields of several lines
 	country                                *string
 	geo                                    *Countries
+
+	left     glob.Budget       // for the rules that are not decided yet
+	runes    runes             // of the regular expression that is being matched
+	patterns map[string]*regex // of the expression that is being evaluated
+}
+
+// Fields gives access to the fields of a request as they came, without a copy of them.
+type Fields interface {
+	// Line returns the value of the nth line of a field, counted from 0, or nil if there are not so
+	// many. The name may be in either case.
+	Line(name string, nth int) []byte
+}
+
+// Reset makes q a new request, which reuses the memory of the last one.
+func (q *Request) Reset() {
+	*q = Request{query: q.query[:0], cookies: q.cookies[:0], lines: q.lines[:0]}
+}
+
+// linesOf returns the lines of a field, whose name is in canonical spelling. They are valid until
+// the next call.
+func (q *Request) linesOf(name string) []string {
+	if q.Header != nil || q.Fields == nil {
+		return q.Header[name]
+	}
+	q.lines = q.lines[:0]
+	for i := 0; ; i++ {
+		line := q.Fields.Line(name, i)
+		if line == nil {
+			return q.lines
+		}
+		q.lines = append(q.lines, unsafe.String(unsafe.SliceData(line), len(line)))
+	}
 }
 
 // SetHeader replaces the fields of the request, for its key.
 func (q *Request) SetHeader(h http.Header) {
-	q.Header, q.headers, q.cookies, q.firstCookies = h, nil, nil, nil
+	q.Header, q.headers, q.cookiesRead, q.firstCookies, q.joined = h, nil, false, nil, nil
 }
 
 // prepare cuts the target, and normalises the path. Every spelling of a host and of an address is
@@ -46,6 +94,7 @@ func (q *Request) prepare(geo *Countries) {
 	q.rawPath, q.rawQuery, _ = strings.Cut(q.Target, "?")
 	q.path = Normalise(q.rawPath)
 	q.geo = geo
+	q.left = stepsPerRequest - glob.Budget(len(q.Target))
 }
 
 // Normalise returns a path in the form that rules match: percent-decoded once, without empty
@@ -111,9 +160,10 @@ func unhex(c byte) byte {
 type pair struct{ name, value string }
 
 // firsts returns the first value of each name, which it keeps in made.
-func firsts(pairs []pair, made *map[string]string) map[string]string {
+func (q *Request) firsts(pairs []pair, made *map[string]string) map[string]string {
 	if *made == nil {
-		*made = make(map[string]string, len(pairs))
+		q.pay(madeSteps * len(pairs))
+		*made = map[string]string{} // many may have one name, and CEL would look at all the room
 		for _, p := range slices.Backward(pairs) {
 			(*made)[p.name] = p.value
 		}
@@ -121,10 +171,24 @@ func firsts(pairs []pair, made *map[string]string) map[string]string {
 	return *made
 }
 
+// joinedLines returns the lines of a field joined, and each line.
+func (q *Request) joinedLines(name string) []string {
+	if q.joined[name] == nil {
+		if q.joined == nil {
+			q.joined = map[string][]string{}
+		}
+		lines := q.linesOf(name)
+		whole := strings.Join(lines, ", ")
+		q.pay(len(whole))
+		q.joined[name] = append([]string{whole}, lines...)
+	}
+	return q.joined[name]
+}
+
 // parameters returns the parameters of the query.
 func (q *Request) parameters() []pair {
-	if q.query == nil {
-		q.query = []pair{}
+	if !q.queryRead {
+		q.queryRead, q.query = true, slices.Grow(q.query[:0], 1+strings.Count(q.rawQuery, "&"))
 		for part := range strings.SplitSeq(q.rawQuery, "&") {
 			if part == "" {
 				continue
@@ -132,8 +196,18 @@ func (q *Request) parameters() []pair {
 			name, value, _ := strings.Cut(part, "=")
 			q.query = append(q.query, pair{unescape(name), unescape(value)})
 		}
+		q.pay(madeSteps*len(q.query) + hashSteps*len(q.rawQuery))
 	}
 	return q.query
+}
+
+// strictParameters returns the parameters if the whole query is well-formed.
+func (q *Request) strictParameters() (url.Values, error) {
+	if q.strict == nil {
+		q.strict, q.malformed = url.ParseQuery(q.rawQuery)
+		q.pay(madeSteps*(1+strings.Count(q.rawQuery, "&")) + hashSteps*len(q.rawQuery))
+	}
+	return q.strict, q.malformed
 }
 
 func unescape(s string) string {
@@ -146,9 +220,12 @@ func unescape(s string) string {
 // headerMap returns the lines of each field, joined, by its name in lower case.
 func (q *Request) headerMap() map[string]string {
 	if q.headers == nil {
+		q.unsure = q.unsure || q.Header == nil
 		q.headers = make(map[string]string, len(q.Header))
 		for name, lines := range q.Header {
-			q.headers[strings.ToLower(name)] = strings.Join(lines, ", ")
+			value := strings.Join(lines, ", ")
+			q.pay(madeSteps + len(value))
+			q.headers[strings.ToLower(name)] = value
 		}
 	}
 	return q.headers
@@ -157,16 +234,25 @@ func (q *Request) headerMap() map[string]string {
 // cookiePairs returns the cookies. Some applications separate cookies by commas too, so it does as
 // well.
 func (q *Request) cookiePairs() []pair {
-	if q.cookies == nil {
-		q.cookies = []pair{}
-		for _, line := range q.Header["Cookie"] {
-			for part := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ';' || r == ',' }) {
+	if !q.cookiesRead {
+		q.cookiesRead, q.cookies = true, q.cookies[:0]
+		for _, line := range q.linesOf("Cookie") {
+			q.pay(hashSteps * len(line))
+			q.cookies = slices.Grow(q.cookies, 1+strings.Count(line, ";"))
+			for more := true; more; {
+				part, rest := line, ""
+				at := strings.IndexAny(line, ";,")
+				if more = at >= 0; more {
+					part, rest = line[:at], line[at+1:]
+				}
+				line = rest
 				name, value, _ := strings.Cut(part, "=")
 				if name = strings.Trim(name, " \t"); name != "" {
 					q.cookies = append(q.cookies, pair{name, strings.Trim(value, " \t\"")})
 				}
 			}
 		}
+		q.pay(madeSteps * len(q.cookies))
 	}
 	return q.cookies
 }
@@ -189,19 +275,25 @@ func (q *Request) ResolveName(name string) (any, bool) {
 	case "request.host":
 		return q.Host, true
 	case "request.path":
-		return strings.ToValidUTF8(q.path, "\uFFFD"), true
+		if q.text == "" { // once, because an expression may need it in a loop
+			q.text = strings.ToValidUTF8(q.path, "\uFFFD")
+		}
+		return q.text, true
 	case "request.query":
-		return firsts(q.parameters(), &q.firstParameters), true
+		return q.firsts(q.parameters(), &q.firstParameters), true
 	case "request.headers":
-		return q.headerMap(), true
+		q.fieldMap.q = q
+		return &q.fieldMap, true
 	case "request.cookies":
-		return firsts(q.cookiePairs(), &q.firstCookies), true
+		return q.firsts(q.cookiePairs(), &q.firstCookies), true
 	case "request.client":
 		return q.Client.String(), true
 	case "request.country":
 		return q.countryOf(), true
 	case "request.tls":
 		return q.TLS, true
+	case budgetName:
+		return &payer{q, q.patterns}, true
 	}
 	return nil, false
 }

@@ -1,8 +1,8 @@
 package rules
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -117,32 +117,39 @@ func TestMatch(t *testing.T) {
 // TestRuleFindings: rules that can't be compiled are findings, and rules without effect warnings.
 func TestRuleFindings(t *testing.T) {
 	for rule, want := range map[string]string{
-		`  - {match: 'request.pth == "a"', stop: true}`:                       "request.pth is unknown; the fields of request are method",
-		`  - {match: 'request.path', stop: true}`:                             "must be true or false",
-		`  - {match: 'request.path ==', stop: true}`:                          "must be an expression of CEL",
-		`  - {match: {path: /a/*}, rewrite: /b/$2}`:                           "$2 is undefined, because the match has 1 captures",
-		`  - {match: [{path: /a/*}, {method: GET}], redirect: {to: /b/$1}}`:   "$1 is undefined",
-		`  - {match: {path: "/**"}, redirect: {to: "https://$1/"}}`:           "a capture is the host",
-		`  - {redirect: {to: /b/$1}}`:                                         "$1 is undefined",
-		`  - {match: {path_regex: "(/a"}, stop: true}`:                        "must be a regular expression",
-		`  - {match: {path_regex: "/a)(/b"}, stop: true}`:                     "must be a regular expression",
-		`  - {match: {country: DE}, stop: true}`:                              "must have geo.country too",
-		`  - {match: {client: [nowhere]}, stop: true}`:                        "must be an address or a network",
-		`  - {match: {}, stop: true}`:                                         "must have an entry",
-		`  - {match: {path: a}, stop: true}`:                                  "must begin with a slash",
-		`  - {auth: {basic: /nonexistent}}`:                                   "must be a readable file of htpasswd",
-		`  - {auth: {basic: /dev/zero}}`:                                      "is no regular file; must be a readable file of htpasswd",
-		`  - {respond: {file: /nonexistent}}`:                                 "no such file or directory; must be a readable file",
-		`  - {respond: {file: /dev/zero}}`:                                    "is no regular file; must be a readable file",
-		`  - {respond: {file: /}}`:                                            "is a folder; must be a readable file",
-		"  - {respond: {status: 204}}\n  - {match: {path: /a}, cache: never}": "never matches, because the rule in line 8 always ends the list",
-		`  - {match: {path: /a//b}, cache: never}`:                            "not in normalised form",
-		`  - {match: {host: other.test}, cache: never}`:                       "never matches, because no host of the site is other.test",
-		`  - {match: {host: "*.other.test"}, cache: never}`:                   "never matches, because no host of the site is *.other.test",
-		`  - {match: {method: get}, cache: never}`:                            "must be GET",
-		`  - {match: 'false', cache: never}`:                                  "never matches, because the expression is always false",
-		`  - {match: {path: /a}}`:                                             "has no action",
-		`  - {cache: never}`:                                                  "no rule uses the origin",
+		`  - {match: 'request.pth == "a"', stop: true}`:                           "request.pth is unknown; the fields of request are method",
+		`  - {match: 'request.path', stop: true}`:                                 "must be true or false",
+		`  - {match: 'request.path ==', stop: true}`:                              "must be an expression of CEL",
+		`  - {match: {path: /a/*}, rewrite: /b/$2}`:                               "$2 is undefined, because the match has 1 captures",
+		`  - {match: [{path: /a/*}, {method: GET}], redirect: {to: /b/$1}}`:       "$1 is undefined",
+		`  - {match: {path: "/**"}, redirect: {to: "https://$1/"}}`:               "a capture is the host",
+		`  - {redirect: {to: /b/$1}}`:                                             "$1 is undefined",
+		`  - {match: {path_regex: "(/a"}, stop: true}`:                            "must be a regular expression",
+		`  - {match: {path_regex: "/a)(/b"}, stop: true}`:                         "must be a regular expression",
+		`  - {match: {country: DE}, stop: true}`:                                  "must have geo.country too",
+		`  - {match: {client: [nowhere]}, stop: true}`:                            "must be an address or a network",
+		`  - {match: {}, stop: true}`:                                             "must have an entry",
+		`  - {match: {path: a}, stop: true}`:                                      "must begin with a slash",
+		`  - {auth: {basic: /nonexistent}}`:                                       "must be a readable file of htpasswd",
+		`  - {auth: {basic: /dev/zero}}`:                                          "is no regular file; must be a readable file of htpasswd",
+		`  - {respond: {file: /nonexistent}}`:                                     "no such file or directory; must be a readable file",
+		`  - {respond: {file: /dev/zero}}`:                                        "is no regular file; must be a readable file",
+		`  - {respond: {file: /}}`:                                                "is a folder; must be a readable file",
+		"  - {respond: {status: 204}}\n  - {match: {path: /a}, cache: never}":     "never matches, because the rule in line 8 always ends the list",
+		`  - {match: {path: /a//b}, cache: never}`:                                "not in normalised form",
+		`  - {match: {host: other.test}, cache: never}`:                           "never matches, because no host of the site is other.test",
+		`  - {match: {host: "*.other.test"}, cache: never}`:                       "never matches, because no host of the site is *.other.test",
+		`  - {match: {method: get}, cache: never}`:                                "must be GET",
+		`  - {match: 'false', cache: never}`:                                      "never matches, because the expression is always false",
+		`  - {match: {path: /a}}`:                                                 "has no action",
+		`  - {cache: never}`:                                                      "no rule uses the origin",
+		`  - {match: {path: "/*-*-*-*-*-*-*"}, cache: never}`:                     "has 7 asterisks, so that some requests cost the rule much time; should have at most 6",
+		`  - {match: {header: {A: "*b*b*b*b*b*b*"}}, cache: never}`:               "has 7 asterisks",
+		`  - {match: {query: "*b*b*b*b*b*b*"}, cache: never}`:                     "has 7 asterisks",
+		`  - {match: {path: "/*-*-*-*-*-*-*-*-*-*-*-*-*-*-*-*-*"}, cache: never}`: "17 asterisks; must have at most 16",
+		`  - {match: {path_regex: "/[a-z]{900}(x|yy){200}"}, cache: never}`:       "so that some requests cost the rule much time",
+		`  - {match: 'request.path.matches("(")', cache: never}`:                  "must be a regular expression of RE2",
+		`  - {match: 'request.path.matches(1)', cache: never}`:                    "must be an expression of CEL",
 	} {
 		if _, findings := compileText(t, rule+"\n"); !strings.Contains(findings.Error(), want) {
 			t.Errorf("%s: %v; want %q", rule, findings, want)
@@ -307,35 +314,70 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestPasswords: the verdict about an unknown user takes as much work as that about a known one,
-// and a flood of wrong passwords does not make a user of the file wait for bcrypt again.
+// TestPasswords: every wrong password of a file costs the same, whether there is such a user and
+// whatever the cost of the user's hash, and with or without a caller that limits guesses.
 func TestPasswords(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "htpasswd")
-	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), 5) // as htpasswd -B
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for user, cost := range map[string]int{"ann": 7, "old": 5} {
+		hash, err := bcrypt.GenerateFromPassword([]byte("secret"), cost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = fmt.Appendf(text, "%s:%s\n", user, hash)
 	}
-	if err := os.WriteFile(file, fmt.Appendf(nil, "ann:%s\n", hash), 0o600); err != nil {
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p, err := readPasswords(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	basic := func(userinfo string) []string {
-		return []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(userinfo))}
+	work := 0
+	p.compare = func(hash, password []byte) error {
+		cost, err := bcrypt.Cost(hash)
+		if err != nil {
+			t.Errorf("%s: %v", hash, err)
+		}
+		work += 1 << cost
+		return bcrypt.CompareHashAndPassword(hash, password)
 	}
-	if !p.check(basic("ann:secret")) || p.check(basic("ann:wrong")) || p.check(basic("bob:secret")) || p.check(basic("bob:no password")) {
-		t.Error("wrong verdicts")
+	accounts, allowed := map[string]string{}, error(nil)
+	limited := func(account, password string, compare func() bool) (bool, error) {
+		accounts[account] = password
+		return allowed == nil && compare(), allowed
 	}
-	if cost, err := bcrypt.Cost(p.decoy); err != nil || cost != 5 {
-		t.Errorf("an unknown user costs %d, %v; want 5", cost, err)
+	for _, guess := range []func(string, string, func() bool) (bool, error){nil, limited} {
+		for _, row := range []struct {
+			userinfo string
+			right    bool
+			work     int
+		}{
+			{"ann:secret", true, 1 << 7},
+			{"old:secret", true, 1 << 5},
+			{"ann:wrong", false, 1 << 7},
+			{"old:wrong", false, 1 << 7},
+			{"bob:secret", false, 1 << 7},
+			{"bob:" + strings.Repeat("long", 100), false, 1 << 7},
+			{":", false, 1 << 7},
+			{"no colon", false, 0},
+		} {
+			work = 0
+			q := get("/", "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(row.userinfo)))
+			q.Guess = guess
+			if a := p.check(q); (a == nil) != row.right || a != nil && a.Status != 401 || work != row.work {
+				t.Errorf("%s: answer %+v after %d rounds, want right: %v after %d", row.userinfo, a, work, row.right, row.work)
+			}
+		}
 	}
-	for i := range 2 * maxVerdicts {
-		p.remember(sha256.Sum256(fmt.Append(nil, i)), false)
+	if len(accounts) != 4 {
+		t.Errorf("%d accounts, want those of ann, old, bob and the empty user: %q", len(accounts), accounts)
 	}
-	if ok, known := p.recall(sha256.Sum256([]byte("ann:secret"))); !ok || !known {
-		t.Error("wrong passwords have displaced the right one")
+	allowed, work = errors.New("too many"), 0
+	q := get("/", "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("ann:secret")))
+	q.Guess = limited
+	if a := p.check(q); a == nil || a.Err != allowed || a.Denied || work != 0 {
+		t.Errorf("a guess that the caller refuses: %+v after %d rounds, want its error", a, work)
 	}
 }
 
@@ -439,7 +481,7 @@ func TestHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, findings := Compile(f)
-	if len(findings) > 0 {
+	if table == nil {
 		t.Fatal(findings)
 	}
 	for host, want := range map[string]string{"a.b.test": "exact", "A.B.test.": "exact", "x.b.test": "long", "x.y.b.test": "long", "b.test": "short", "test": "last", "": "last", ".b.test": "short", "dot.test": "dot", "DOT.test.": "dot", "[::1]": "last"} {
@@ -504,42 +546,6 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// FuzzGlob: globs match as regular expressions do, and their captures fill the asterisks.
-func FuzzGlob(f *testing.F) {
-	f.Add("/a/**/b*", "/a/x/y/bc")
-	f.Add("**/**", "/")
-	f.Fuzz(func(t *testing.T, text, path string) {
-		for strings.Contains(text, "***") {
-			text = strings.ReplaceAll(text, "***", "**")
-		}
-		g := newGlob(text, false)
-		if len(text) > 64 || len(path) > 64 || g.captures() > maxStars || strings.ContainsAny(text+path, "\x00") || !validText(text+path) {
-			return
-		}
-		captures, ok := g.match(path)
-		if ok != naive(text, path) {
-			t.Fatalf("%q matches %q: %v", text, path, ok)
-		}
-		if !ok || g.exact {
-			return
-		}
-		rebuilt, i := "", 0
-		for _, p := range g.parts {
-			if p.star {
-				rebuilt += captures[i]
-				i++
-			} else {
-				rebuilt += p.text
-			}
-		}
-		if rebuilt != path || i != len(captures) {
-			t.Errorf("%q, %q: the captures %q make %q", text, path, captures, rebuilt)
-		}
-	})
-}
-
-func validText(s string) bool { return strings.ToValidUTF8(s, "") == s }
-
 // FuzzDecide: no request makes the matcher panic, and a redirect stays on its site and one line.
 func FuzzDecide(f *testing.F) {
 	s := compile(f, "  - {match: {path: \"/go**\"}, redirect: {to: \"/$1\"}}\n  - {match: {path_regex: \"(/.*)\"}, rewrite: \"/x$1\"}\n  - {match: 'request.headers[\"a\"] == request.query[\"b\"]', key: {query: none}}\n")
@@ -575,5 +581,47 @@ func BenchmarkDecide(b *testing.B) {
 	for b.Loop() {
 		q := Request{Method: "GET", Host: "a.test", Target: "/section77/page"}
 		s.Decide(&q)
+	}
+}
+
+// Explain says which responses get a lifetime, by the request and the rules.
+func TestExplainLifetime(t *testing.T) {
+	table, findings := compileText(t, `
+      - {match: {path: "/p/**"}, ttl: 1h}
+      - {match: {path: "/p/strip/**"}, strip_cookies: [_ga]}
+      - {match: {path: "/p/ignore/**"}, cookies: ignore}
+      - {match: {path: "/p/ignore/not/**"}, cookies: respect}
+      - {match: {path: "/p/key/**"}, key: {cookies: [lang]}}
+      - {match: {path: "/p/force/**"}, cache: force}
+`)
+	if table == nil {
+		t.Fatal(findings)
+	}
+	for _, row := range []struct{ path, field, value, want string }{
+		{"/x", "Cookie", "a=1", ""},
+		{"/p/x.css", "X-None", "", "every response, because the request has neither"},
+		{"/p/x.css", "Cookie", "a=1", "of a type that belongs to the end of the path (text/css), because the request has Cookie"},
+		{"/p/x.PNG?y=1.css", "Cookie", "a=1", "(image/*)"},
+		{"/p/x.html", "Cookie", "a=1", "no media type belongs"},
+		{"/p/x.css", "Authorization", "Basic x", "responses with public, because the request has Authorization"},
+		{"/p/strip/x", "Cookie", "_ga=1", "neither Cookie nor"},
+		{"/p/strip/x", "Cookie", "_ga=1; a=2", "because the request has Cookie"},
+		{"/p/ignore/x", "Cookie", "a=1", "every response, because cookies is ignore"},
+		{"/p/ignore/not/x", "Cookie", "a=1", "because the request has Cookie"},
+		{"/p/key/x", "Cookie", "lang=de", "every response, because the key has every cookie"},
+		{"/p/key/x", "Cookie", "lang=de; a=1", "because the request has Cookie"},
+		{"/p/force/x", "Cookie", "a=1", "every response, because cache is force"},
+	} {
+		u, err := url.Parse("http://a.test" + row.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := Explain(table, u, Request{Method: "GET", Header: http.Header{row.field: {row.value}}})
+		if err != nil || (row.want == "") != (e.TTLFor == "") || !strings.Contains(e.TTLFor, row.want) {
+			t.Errorf("%+v: %q %v", row, e.TTLFor, err)
+		}
+		if row.want != "" && !strings.Contains(e.Text(), "\nfor     "+e.TTLFor) {
+			t.Errorf("%+v: %s", row, e.Text())
+		}
 	}
 }

@@ -29,7 +29,9 @@ var limitsBoard = board{"limits", "Limits and abuse", "Clients that exceed limit
 		lines("Closed to make room, or as overdue", events, "Idle ones that gave way; ones whose clients did not take their answers.", q(`sum(rate(iconedge_edge_connections_reclaimed_total{@edge}@rate))`, "made room"), q(`sum(rate(iconedge_edge_connections_overdue_total{@edge}@rate))`, "overdue")),
 		lines("HTTP/2 ended, by reason, and HTTP/3 rejected", events, "calm are floods of frames, broken are bytes that are not HTTP/2, stalled, refused and rejected are streams.", q(`sum by (reason) (rate(iconedge_edge_h2_ended_total{@edge}@rate))`, "{{reason}}"), q(`sum(rate(iconedge_edge_h3_requests_rejected_total{@edge}@rate))`, "rejected (HTTP/3)")),
 		lines("Handshakes that failed", events, "Scanners, or clients that trust another authority.", q(`sum by (region) (rate(iconedge_edge_tls_handshakes_total{@edge,result="failed"}@rate))`, "{{region}}")),
-		lines("Bodies being read", size, "Of long requests; beyond 256 MiB others are refused.", q(`sum by (instance) (iconedge_edge_bodies_bytes{@edge})`, "{{instance}}")),
+		lines("Bodies being read", size, "Of long requests; beyond three quarters of the memory for requests others are refused.", q(`sum by (instance) (iconedge_edge_bodies_bytes{@edge})`, "{{instance}}")),
+		lines("Memory of clients", share, "Of --client-memory, the fullest node: requests without a response, responses that clients do not take.", q(`max by (kind) (iconedge_edge_client_memory_bytes{@edge} / iconedge_edge_client_memory_max_bytes{@edge})`, "{{kind}}")),
+		lines("Refused for memory", events, "Refused because clients held too much, or ended to make room for clients that hold less.", q(`sum by (kind) (rate(iconedge_edge_client_memory_refused_total{@edge}@rate))`, "refused {{kind}}"), q(`sum by (kind) (rate(iconedge_edge_client_memory_ended_total{@edge}@rate))`, "ended {{kind}}")),
 	}},
 	{"Lists of addresses", []panel{
 		lines("Denied", perSecond, "Requests from the deny list.", q(`sum by (region) (rate(iconedge_edge_requests_total{@edge,outcome="denied"}@rate))`, "{{region}}")),

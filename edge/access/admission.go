@@ -5,21 +5,24 @@ package access
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"maps"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/guesses"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -30,6 +33,9 @@ type Observer interface {
 	// TokenChecked counts the check of a token: whether the client sent one, whether it is valid,
 	// and the error of the check.
 	TokenChecked(given, valid bool, err error)
+	// PasswordChecked counts a password: whether it is right, and the error of guesses, if it was
+	// not compared.
+	PasswordChecked(right bool, err error)
 	// ListRead records that a list of addresses, allow or deny, was read, how many ranges are in
 	// use, and whether those are the ranges of its file.
 	ListRead(list string, ranges int, ok bool)
@@ -46,15 +52,15 @@ type Options struct {
 	// client.
 	CheckToken func(token string) (plan string, valid bool, err error)
 	Observer   Observer
+	Clock      clock.Clock // that of the windows
 }
 
 // An Admission decides whether a request may proceed: it needs a valid token where its class
 // requires one, and must be within the limit of its client or of its token's plan.
 type Admission struct {
 	Options
-	rates atomic.Pointer[rates]
-
-	clients Clients
+	rates     atomic.Pointer[rates]
+	passwords *passwords
 }
 
 // rates are the limits in use. They never change; Use replaces them.
@@ -66,7 +72,7 @@ type rates struct {
 
 // NewAdmission returns an Admission whose windows are empty.
 func NewAdmission(o Options) *Admission {
-	a := &Admission{Options: o, clients: o.Rules.Clients()}
+	a := &Admission{Options: o, passwords: newPasswords(max(1, runtime.GOMAXPROCS(0)/2))}
 	a.rates.Store(&rates{})
 	a.Use(o.Rules.Limits)
 	return a
@@ -127,7 +133,7 @@ func (a *Admission) Sweep(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			for l := range a.limiters() {
-				l.Sweep(now)
+				l.Sweep(a.Clock.At(now))
 			}
 		}
 	}
@@ -153,7 +159,7 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 	if x.Tier {
 		return Count{}, exchange.Own, nil // the edge behind this one has counted it
 	}
-	exempt := a.Lists.Of(x.Client) == Allowed
+	exempt := a.Exempt(x)
 	var l *license
 	var count Count
 	var o exchange.Outcome
@@ -175,17 +181,14 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 // Counts reports whether calls of a class are counted against a limit.
 func (a *Admission) Counts(class routes.Class) bool { return a.rates.Load().limits[class].own != nil }
 
-// AdmitFast decides about an eligible request. It is not ok where Admit has to decide. It does not
-// count a request over the limit, because Admit counts that again and returns the 429.
-func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count, ok bool) {
+// AdmitFast decides about an eligible request at now. It is not ok where Admit has to decide. It
+// does not count a request over the limit, because Admit counts that again and returns the 429.
+func (a *Admission) AdmitFast(client netip.Addr, now time.Time, class routes.Class) (c Count, ok bool) {
 	if a.Rules.RequireToken && class.Licensed() {
 		return c, false
 	}
 	l := a.rates.Load().limits[class]
-	if (l.own != nil || a.Lists != nil) && q.Forwarded && len(a.clients.Trusted) > 0 {
-		return c, false // the forwarding fields name the client
-	}
-	switch a.Lists.Of(q.Client) {
+	switch a.Lists.Of(client) {
 	case Denied:
 		return c, false
 	case Allowed:
@@ -197,10 +200,25 @@ func (a *Admission) AdmitFast(q *eligible.Request, class routes.Class) (c Count,
 	if a.Share != nil {
 		return c, false // the limit is in Redis, and the fast path must not block
 	}
-	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(q.Client, q.Now)}); c.Decision.OK {
+	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(client, now)}); c.Decision.OK {
 		a.Observer.Counted(class, true)
 	}
 	return c, c.Decision.OK
+}
+
+// AdmitFastSite is AdmitFast for the limit of a name that a site has.
+func (a *Admission) AdmitFastSite(client netip.Addr, now time.Time, name string, l *ratelimit.Limiter) bool {
+	switch a.Lists.Of(client) {
+	case Denied:
+		return false
+	case Allowed:
+		return true
+	}
+	ok := l.Allow(client, now).OK
+	if class := routes.ClassNamed(name); ok && class != routes.ClassNone {
+		a.Observer.Counted(class, true)
+	}
+	return ok
 }
 
 // licensed returns the licence of the request's token, or nil if the request has no valid one. If
@@ -226,7 +244,7 @@ func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.T
 		patience = a.TokenTimeout
 	}
 	limited := false
-	l, err = tokens.verify(token, now, patience, func() error {
+	l, err = tokens.verify(token, now, a.guess(x, patience), func() error {
 		if exempt {
 			return nil
 		}
@@ -244,6 +262,8 @@ func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.T
 		return nil, Count{}, exchange.Own, nil // counted by its client's address
 	case limited:
 		return nil, c, exchange.Limited, err
+	case errors.Is(err, guesses.ErrClient):
+		return nil, Count{}, exchange.Limited, err
 	case err != nil:
 		return nil, Count{}, exchange.Failed, err
 	}
@@ -320,12 +340,17 @@ func (a *Admission) counted(class routes.Class, of limit, d ratelimit.Decision) 
 	return c, nil
 }
 
+// Exempt reports whether limits do not count a request.
+func (a *Admission) Exempt(x *exchange.Request) bool {
+	return x.Tier || a.Lists.Of(x.Client) == Allowed
+}
+
 // CountSite counts a request against the limit of a name that its site has. It returns the 429 if
 // the client is over it.
 func (a *Admission) CountSite(x *exchange.Request, name string, l interface {
 	Allow(client netip.Addr, now time.Time) ratelimit.Decision
 }, of ratelimit.Limit, now time.Time) (Count, error) {
-	if x.Tier || a.Lists.Of(x.Client) == Allowed {
+	if a.Exempt(x) {
 		return Count{}, nil
 	}
 	d := l.Allow(x.Client, now)

@@ -3,14 +3,15 @@ package access
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/recent"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/internal/guesses"
 )
 
 const (
@@ -39,109 +40,76 @@ func (l *license) fresh(now time.Time) bool {
 
 func (l *license) usable(now time.Time) bool { return l != nil && now.Sub(l.at) < licenseUsable }
 
+// checksAtOnce is how many tokens the origin is asked about at a time.
+const checksAtOnce = 16
+
 // tokens cache the origin's verdicts on licence tokens. The key of a verdict is the SHA-256 of its
 // token; the tokens themselves are not stored. Positive verdicts have their own table, so that a
 // client cannot evict them with invented tokens.
 type tokens struct {
 	ask       func(token string) (plan string, valid bool, err error)
 	good, bad [1 << 12]atomic.Pointer[license]
-
-	mu     sync.Mutex
-	checks map[[sha256.Size]byte]*tokenCheck
+	queue     *guesses.Queue[verdict] // of questions to the origin
 }
 
-// A tokenCheck is one request to the origin about a token. All requests with that token share it.
-type tokenCheck struct {
-	began   time.Time
-	done    chan struct{}
+// A verdict is the origin's, or the error of asking for it.
+type verdict struct {
 	license *license
 	err     error
 }
 
 func newTokens(ask func(token string) (plan string, valid bool, err error)) *tokens {
-	return &tokens{ask: ask, checks: map[[sha256.Size]byte]*tokenCheck{}}
+	return &tokens{ask: ask, queue: guesses.New[verdict](checksAtOnce)}
 }
 
 // verify returns the verdict on a well-formed token. It calls guess before it asks the origin about
-// a token without a positive verdict, and returns the error of guess, if any. Its other errors say
-// that the origin failed, or did not answer within patience.
-func (t *tokens) verify(token string, now time.Time, patience time.Duration, guess func() error) (*license, error) {
-	sum := sha256.Sum256([]byte(token))
-	known, flight, err := t.begin(sum, token, now, guess)
-	if flight == nil {
-		return known, err
+// a token without a positive verdict, and returns the error of guess, if any. It does not call
+// guess if the question is asked already. Its other errors say that the origin failed or did not
+// answer in time, or that too many questions wait. Requests with a positive verdict that may still
+// be used wait for tokenWait together.
+func (t *tokens) verify(token string, now time.Time, g guesses.Guess, guess func() error) (*license, error) {
+	g.Key = sha256.Sum256([]byte(token))
+	known := t.known(g.Key)
+	if known.fresh(now) {
+		return known, nil
+	}
+	since, asked := t.queue.Pending(g.Key)
+	if g.First = known != nil && known.valid; !g.First && !asked {
+		if err := guess(); err != nil { // may wait for Redis
+			return nil, err
+		}
 	}
 	usable := known.usable(now)
 	if usable {
-		patience = tokenWait - now.Sub(flight.began) // one wait for all that join
-	}
-	wait := time.NewTimer(patience)
-	defer wait.Stop()
-	select {
-	case <-flight.done:
-		if flight.err == nil || !usable {
-			return flight.license, flight.err
-		}
-	case <-wait.C:
-		if !usable {
-			return nil, upstream.TimedOut()
+		if g.Patience = tokenWait; asked {
+			g.Patience -= now.Sub(since)
 		}
 	}
-	return known, nil
+	v, err := t.queue.Do(g, func() verdict { return t.check(g.Key, token, now) })
+	switch {
+	case usable && (err != nil || v.err != nil):
+		return known, nil
+	case errors.Is(err, guesses.ErrLate):
+		return nil, upstream.TimedOut()
+	case err != nil:
+		return nil, refusedGuess(err, "tokens")
+	}
+	return v.license, v.err
 }
 
-// begin returns a cached verdict that is fresh, or else a fetch of the verdict to wait for, with
-// the older verdict if there is one. It calls guess without the lock, because guess may wait for
-// Redis. It does not call guess if a fetch is already in progress.
-func (t *tokens) begin(sum [sha256.Size]byte, token string, now time.Time, guess func() error) (*license, *tokenCheck, error) {
+// check asks the origin and stores the verdict, unless another request has just done so. The age of
+// a verdict counts from the request, so that time in the queue makes it no younger.
+func (t *tokens) check(sum guesses.Key, token string, now time.Time) verdict {
 	if known := t.known(sum); known.fresh(now) {
-		return known, nil, nil
+		return verdict{license: known}
 	}
-	known, f := t.join(sum)
-	if f != nil || known.fresh(now) {
-		return known, f, nil
-	}
-	if known == nil || !known.valid {
-		if err := guess(); err != nil {
-			return nil, nil, err
-		}
-	}
-	known, f = t.start(sum, token, now)
-	return known, f, nil
-}
-
-// join returns the cached verdict on a token and the fetch in progress; either may be nil.
-func (t *tokens) join(sum [sha256.Size]byte) (*license, *tokenCheck) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.known(sum), t.checks[sum]
-}
-
-// start does what join does, and starts a fetch if there is none. It starts none if the verdict is
-// fresh, because a fetch may have ended since join.
-func (t *tokens) start(sum [sha256.Size]byte, token string, now time.Time) (*license, *tokenCheck) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	known, f := t.known(sum), t.checks[sum]
-	if f == nil && !known.fresh(now) {
-		f = &tokenCheck{began: now, done: make(chan struct{})}
-		t.checks[sum] = f
-		go t.check(f, sum, token)
-	}
-	return known, f
-}
-
-// check asks the origin, stores the verdict, and wakes the requests that wait for it.
-func (t *tokens) check(f *tokenCheck, sum [sha256.Size]byte, token string) {
 	plan, valid, err := t.askOrigin(token)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	defer close(f.done)
-	delete(t.checks, sum)
-	if f.err = err; err == nil {
-		f.license = &license{sum, plan, valid, f.began}
-		t.store(f.license)
+	if err != nil {
+		return verdict{err: err}
 	}
+	l := &license{sum, plan, valid, now}
+	t.store(l)
+	return verdict{license: l}
 }
 
 // askOrigin asks the origin. A panic is an error of this question alone.

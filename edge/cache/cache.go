@@ -29,6 +29,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 	"github.com/iconedge/iconedge/edge/cache/memory"
+	"github.com/iconedge/iconedge/edge/clock"
 )
 
 const (
@@ -50,6 +51,8 @@ type Options struct {
 	// Restored is called with each entry that was read from disk before any other caller gets it,
 	// because Head is not stored on disk. It may be nil.
 	Restored func(*entry.Entry)
+	// Clock measures lifetimes.
+	Clock clock.Clock
 	// Log receives failures of the disk tier, with arguments as for slog. It may be nil.
 	Log func(msg string, args ...any)
 }
@@ -89,7 +92,7 @@ type counts struct {
 // New opens a cache, with the entries in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
 	c := &Cache{seeds: hashes.NewSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart, ended: make(chan struct{})}
-	c.Fetches = collapse.New(&c.seeds, &c.invalidations)
+	c.Fetches = collapse.New(&c.seeds, &c.invalidations, o.Clock)
 	c.Fetches.Reuse(c.ended)
 	c.interned.Init(o.MaxBytes)
 	c.arena.Init(o.MaxBytes)

@@ -77,6 +77,11 @@ func (c *Compressor) Want(e *cache.Entry, coding entry.Coding) {
 	}
 }
 
+// Makes reports whether Want would make the coding of a stored response, as far as is known.
+func (c *Compressor) Makes(e *cache.Entry, coding entry.Coding) bool {
+	return fits(int64(len(e.Identity().Body))) && !c.isUseless(job{e.ID, coding})
+}
+
 // WantSmaller is Want for a response on the edge's own routes: a coding is stored if it is smaller
 // than the bodies that the entry has.
 func (c *Compressor) WantSmaller(e *cache.Entry, coding entry.Coding) {

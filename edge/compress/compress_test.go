@@ -43,7 +43,7 @@ func stored(t *testing.T, c *cache.Cache, key, body string) *cache.Entry {
 // settle waits until nothing is left to compress.
 func settle(t *testing.T, k *Compressor) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); k.Stats().Pending > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); k.Stats().Pending > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("codings are pending for ever")
 		}

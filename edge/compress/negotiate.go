@@ -82,11 +82,26 @@ func RemoveVary(h http.Header, names []string) {
 // the coding that the client would get if the entry had all that are made of such a body.
 func Choose(e *cache.Entry, accept string) (got, wanted entry.Coding) {
 	_, got = e.Choose(accept)
-	if len(e.Identity().Body) > maxBrotli {
-		return got, entry.Select(accept, cachepolicy.Zstd, cachepolicy.Gzip)
+	var names [entry.Codings]string
+	made := Made(e)
+	for i, coding := range made {
+		names[i] = coding.String()
 	}
-	return got, entry.Select(accept, cachepolicy.Brotli, cachepolicy.Zstd, cachepolicy.Gzip)
+	return got, entry.Select(accept, names[:len(made)]...)
 }
+
+// Made returns the codings that are made of the body of an entry.
+func Made(e *cache.Entry) []entry.Coding {
+	if len(e.Identity().Body) > maxBrotli {
+		return ofLong[:]
+	}
+	return ofShort[:]
+}
+
+var (
+	ofLong  = [...]entry.Coding{entry.Zstd, entry.Gzip}
+	ofShort = [...]entry.Coding{entry.Brotli, entry.Zstd, entry.Gzip}
+)
 
 // Held returns the entity tag of the representation that a client has, if its If-None-Match names
 // one that it accepts: the client then gets a 304 with that tag, also if another coding was made

@@ -19,20 +19,21 @@ func Tag(etag string, c entry.Coding) string {
 	if c == entry.Identity || etag == "" {
 		return etag
 	}
+	tag := AppendTag(make([]byte, 0, len(etag)+len("-")+len(c.String())+checkLen), etag, c)
+	return unsafe.String(unsafe.SliceData(tag), len(tag))
+}
+
+// AppendTag appends Tag.
+func AppendTag(dst []byte, etag string, c entry.Coding) []byte {
+	if c == entry.Identity || etag == "" {
+		return append(dst, etag...)
+	}
 	stem := strings.TrimSuffix(etag, `"`)
 	var sum [4]byte
 	binary.BigEndian.PutUint32(sum[:], check(stem, c))
-	var digits [8]byte
-	hex.Encode(digits[:], sum[:])
-	var out strings.Builder
-	out.Grow(len(stem) + len("-") + len(c.String()) + checkLen + len(`"`))
-	out.WriteString(stem)
-	out.WriteByte('-')
-	out.WriteString(c.String())
-	out.WriteByte('-')
-	out.Write(digits[:])
-	out.WriteByte('"')
-	return out.String()
+	dst = append(append(dst, stem...), '-')
+	dst = append(append(dst, c.String()...), '-')
+	return append(hex.AppendEncode(dst, sum[:]), '"')
 }
 
 // check returns the check of a tag; stem is the origin's tag without the last quotation mark.

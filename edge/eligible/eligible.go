@@ -14,27 +14,50 @@ import (
 type Request struct {
 	Target         []byte // path and query; visible ASCII that begins with a slash
 	Host           []byte // not validated yet
+	Head           bool   // the method is HEAD, else GET
 	AcceptEncoding []byte // nil: none
-	IfNoneMatch    []byte // nil: none
-	Forwarded      bool   // a proxy added Forwarded or X-Forwarded-For
-	ForwardedHost  bool   // a proxy may have named another host, in Forwarded or X-Forwarded-Host
-	Secure         bool   // received over TLS
-	Tier           bool   // the certificate of the connection is that of another edge of our own
-	Client         netip.Addr
-	Now            time.Time
-	Fields         Fields // all fields received
-	Sampled        bool   // sampled for a trace, so the pipeline must handle the request
+	Conditions
+	Seen
+	Secure  bool // received over TLS
+	Tier    bool // the certificate of the connection is that of another edge of our own
+	Client  netip.Addr
+	Now     time.Time
+	Fields  Fields // all fields received
+	Sampled bool   // sampled for a trace, so the pipeline must handle the request
 
 	// TakesBody says that a long body may be left in Body instead of being copied behind the head.
 	TakesBody bool
 	Body      []byte // the response's body, which is never modified; nil: it is behind the head
 }
 
+// Conditions are the fields by which a client asks for less than the whole response (RFC 9110,
+// sections 13 and 14). nil: none.
+type Conditions struct {
+	IfNoneMatch, IfModifiedSince []byte
+	Range, IfRange               []byte
+}
+
+// Any reports whether there are any.
+func (c *Conditions) Any() bool {
+	return c.IfNoneMatch != nil || c.IfModifiedSince != nil || c.Range != nil || c.IfRange != nil
+}
+
+// Seen says which other fields on which a decision may depend are among Fields.
+type Seen struct {
+	Forwarded     bool // a proxy added Forwarded or X-Forwarded-For
+	ForwardedHost bool // a proxy may have named another host, in Forwarded or X-Forwarded-Host
+	// ForwardedProto: a proxy may have named another scheme, in Forwarded or X-Forwarded-Proto.
+	ForwardedProto bool
+	Cookie         bool
+	Authorization  bool
+	CacheControl   bool // Cache-Control or Pragma
+}
+
 // Fields gives access to fields that the response does not depend on, such as those of the access
 // log.
 type Fields interface {
 	// Line returns the value of the nth line of a field, counted from 0, or nil if there are not so
-	// many. The name is in lower case.
+	// many. The name may be in either case.
 	Line(name string, nth int) []byte
 }
 
@@ -60,7 +83,7 @@ const MaxTarget = 1 << 10
 // Reset resets the fields of the previous request. Secure, Tier, Client, Now, Fields and TakesBody
 // stay.
 func (r *Request) Reset() {
-	r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch, r.Forwarded, r.ForwardedHost, r.Sampled, r.Body = nil, nil, nil, nil, false, false, false, nil
+	r.Target, r.Host, r.Head, r.AcceptEncoding, r.Conditions, r.Seen, r.Sampled, r.Body = nil, nil, false, nil, Conditions{}, Seen{}, false, nil
 }
 
 // SetTarget accepts a target that is a path of visible ASCII without a fragment.
@@ -76,23 +99,28 @@ func (r *Request) SetTarget(target []byte) State {
 // may have any value.
 func (r *Request) Field(name, value []byte) State {
 	switch len(name) {
-	case 2:
-		return ifName(name, "te")
 	case 4:
 		if Is(name, "host") {
 			return once(&r.Host, value)
 		}
 	case 5:
-		return ifName(name, "range")
+		if Is(name, "range") {
+			return once(&r.Range, value)
+		}
 	case 6:
+		r.Cookie = r.Cookie || Is(name, "cookie")
+		r.CacheControl = r.CacheControl || Is(name, "pragma")
 		return ifName(name, "expect")
 	case 7:
 		return ifName(name, "upgrade", "trailer")
 	case 8:
-		return ifName(name, "if-match", "if-range", "cdn-loop")
+		if Is(name, "if-range") {
+			return once(&r.IfRange, value)
+		}
+		return ifName(name, "if-match", "cdn-loop")
 	case 9:
 		if Is(name, "forwarded") {
-			r.Forwarded, r.ForwardedHost = true, true
+			r.Forwarded, r.ForwardedHost, r.ForwardedProto = true, true, true
 		}
 	case 10:
 		if Is(name, "connection") && !Is(Trim(value), "keep-alive") {
@@ -102,7 +130,8 @@ func (r *Request) Field(name, value []byte) State {
 		if Is(name, "if-none-match") {
 			return once(&r.IfNoneMatch, value)
 		}
-		return ifName(name, "authorization")
+		r.Authorization = r.Authorization || Is(name, "authorization")
+		r.CacheControl = r.CacheControl || Is(name, "cache-control")
 	case 14:
 		return ifName(name, "content-length")
 	case 15:
@@ -113,11 +142,15 @@ func (r *Request) Field(name, value []byte) State {
 			r.Forwarded = true
 		}
 	case 16:
-		if Is(name, "x-forwarded-host") {
-			r.ForwardedHost = true
-		}
+		r.ForwardedHost = r.ForwardedHost || Is(name, "x-forwarded-host")
 	case 17:
-		return ifName(name, "transfer-encoding", "if-modified-since")
+		switch {
+		case Is(name, "if-modified-since"):
+			return once(&r.IfModifiedSince, value)
+		case Is(name, "x-forwarded-proto"):
+			r.ForwardedProto = true
+		}
+		return ifName(name, "transfer-encoding")
 	case 19:
 		return ifName(name, "if-unmodified-since")
 	case 20:
@@ -127,7 +160,7 @@ func (r *Request) Field(name, value []byte) State {
 	return Eligible
 }
 
-// ifName returns Other for a field with one of these names.
+// ifName returns Ineligible for a field with one of these names.
 func ifName(name []byte, lower ...string) State {
 	for _, l := range lower {
 		if Is(name, l) {
@@ -177,7 +210,7 @@ func Trim(b []byte) []byte {
 	return b
 }
 
-// Lines returns all lines of a field. The name is in lower case.
+// Lines returns all lines of a field.
 func (r *Request) Lines(name string) (all [][]byte) {
 	for i := 0; ; i++ {
 		line := r.Fields.Line(name, i)

@@ -53,6 +53,21 @@ func Control(b []byte) int {
 	return len(b)
 }
 
+// SameName compares two names of fields, ignoring case.
+func SameName(a []byte, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := 0; i < len(a); i++ {
+		if c := a[i] ^ b[i]; c != 0 && (c != 0x20 || !isLetter(a[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
 // isPath reports whether all bytes of a target are visible ASCII, and none begins a fragment.
 func isPath(b []byte) bool {
 	if len(b) < 8 {

@@ -137,7 +137,9 @@ type Conn interface {
 }
 
 // Stream is the Conn of a request on a stream of HTTP/2 or HTTP/3.
-type Stream struct{}
+type Stream struct {
+	Ended <-chan struct{} // closed when the client has reset the stream or left; nil: unknown
+}
 
 // Serve does nothing.
 func (Stream) Serve(time.Time) {}
@@ -148,8 +150,15 @@ func (Stream) CloseAfter() {}
 // ResponseLength does nothing.
 func (Stream) ResponseLength(int64) {}
 
-// ClientGone returns false.
-func (Stream) ClientGone() bool { return false }
+// ClientGone reports whether the stream has ended.
+func (s Stream) ClientGone() bool {
+	select {
+	case <-s.Ended:
+		return true
+	default:
+		return false
+	}
+}
 
 // Exempt does nothing.
 func (Stream) Exempt() {}

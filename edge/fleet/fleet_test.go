@@ -165,7 +165,7 @@ func TestRedisFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, log := fleettest.Start(t), &logtest.Log{}
-			f := openPatient(t, s.URL, "here", log, 2*time.Second)
+			f := openPatient(t, s.URL, "here", log, 10*time.Second)
 			w := f.SharedWindow("search", ratelimit.New(ratelimit.Limit{N: 3, Window: time.Hour}, ratelimit.Options{}))
 			calls(t, w, true, true)
 			row.breaks(t, s)

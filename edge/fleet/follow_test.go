@@ -125,7 +125,7 @@ func TestBackAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	s := fleettest.Start(t)
 	proxy, log := newProxy(t, strings.TrimPrefix(s.URL, "unix://")), &logtest.Log{}
-	one, other, rec := open(t, s.URL, "here", nil), openPatient(t, proxy.url, "here", log, 2*time.Second), &recorder{}
+	one, other, rec := open(t, s.URL, "here", nil), openPatient(t, proxy.url, "here", log, 10*time.Second), &recorder{}
 	other.Follow("", true, rec)
 	publish(t, one, 1)
 	rec.expects(t, "purge 1")

@@ -202,7 +202,7 @@ func TestHeads(t *testing.T) {
 		begin := func(preface string) (net.Conn, chan error) {
 			theirs, ours := net.Pipe()
 			conn, end := NewConn(ours, hits{}, &l), make(chan error, 1)
-			conn.SetClient(client)
+			conn.SetClient(client, nil)
 			if preface != "" {
 				conn.TakeOver(preface, func([]byte) {})
 			}

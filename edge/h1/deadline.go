@@ -189,11 +189,27 @@ func (c *Conn) readMore(p []byte) (int, error) {
 // response its time from the start.
 func (c *Conn) ResponseLength(length int64) { c.out.declared.Store(length) }
 
-// Write writes a part of the server's response. Only the time that the client makes the edge wait
-// counts, so a slow origin does not use it up.
+// Write writes a part of the server's response. While the client does not take it, it counts
+// against the memory for unread responses. If that is used up, the client has a short time to take
+// it.
 func (c *Conn) Write(p []byte) (int, error) {
+	each := c.limits.Answer
+	if c.limits.Bodies.Unread(&c.share) != nil {
+		each = min(each, overloadedAnswer)
+	}
+	defer c.limits.Bodies.Answered(&c.share)
+	return c.write(p, each)
+}
+
+// overloadedAnswer is the time for each MiB of a response when unread responses use up their
+// memory.
+const overloadedAnswer = time.Second
+
+// write writes p, for each MiB of which the client has a time. Only the time that the client makes
+// the edge wait counts, so a slow origin does not use it up.
+func (c *Conn) write(p []byte, each time.Duration) (int, error) {
 	now := time.Now()
-	c.delivery.expectBy(now.Add(c.out.left(c.limits.Answer, len(p))))
+	c.delivery.expectBy(now.Add(c.out.left(each, len(p))))
 	c.writing.force()
 	if err := c.Conn.SetWriteDeadline(c.delivery.due); err != nil {
 		return 0, err

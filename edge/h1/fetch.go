@@ -25,6 +25,7 @@ const fetchCosts = 6 << 10
 // fetch begins the fetch of the declined request with which early begins.
 func (c *Conn) fetch(s *Scratch, early []byte, now time.Time, f *fetch) bool {
 	fetcher, ok := c.answerer.(Fetcher)
+	c.share.Whole = true
 	if !ok || s.request.Sampled || c.limits.Bodies.ReserveShare(&c.share, int64(fetchCosts+len(early))) != nil {
 		return false
 	}

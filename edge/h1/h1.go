@@ -51,7 +51,7 @@ func (r *request) Line(name string, nth int) []byte {
 		var line []byte
 		line, head, _ = bytes.Cut(head, endOfHead[:2])
 		field, value, _ := bytes.Cut(line, []byte(":"))
-		if !eligible.Is(field, name) {
+		if !eligible.SameName(field, name) {
 			continue
 		}
 		if nth == 0 {
@@ -156,9 +156,15 @@ func (c *Conn) serve() {
 	c.request.Fields = &c.request
 }
 
-// SetClient records the client whose share of Limits.Bodies pays for the connection. It must be
-// called before the first Read.
-func (c *Conn) SetClient(client netip.Prefix) { c.share.Client = client }
+// SetClient records the client whose share of Limits.Bodies pays for the connection, and what ends
+// the connection early if others need its memory and Leaves is true. It must be called before the
+// first Read.
+func (c *Conn) SetClient(client netip.Prefix, ends bodies.Holder) {
+	c.share.Client, c.share.Holder = client, ends
+}
+
+// Leaves reports whether the connection must end, because others need its memory.
+func (c *Conn) Leaves() bool { return c.limits.Bodies.Leaves(&c.share) }
 
 // SetTier records that the client is another edge of our own. It must be called before the first
 // Read.
@@ -283,7 +289,11 @@ func (c *Conn) forward(p []byte, next verdict) (int, error) {
 	if c.current.left > 0 && c.request.length <= bodies.Free {
 		costs += c.request.length
 	}
-	if err := c.limits.Bodies.ReserveShare(&c.share, costs); err != nil {
+	reserve := c.limits.Bodies.ReserveShare
+	if c.share.Whole = c.current.left == 0; c.share.Whole {
+		reserve = c.limits.Bodies.Await
+	}
+	if err := reserve(&c.share, costs); err != nil {
 		return c.fail(err)
 	}
 	if c.current.left == 0 {
@@ -306,6 +316,7 @@ func (c *Conn) forwardOpaque(p []byte) (int, error) {
 
 // reserveHead reserves memory for a request without its body. An incomplete head takes as much.
 func (c *Conn) reserveHead() error {
+	c.share.Whole = false
 	return c.limits.Bodies.ReserveShare(&c.share, c.requestCosts())
 }
 
@@ -423,7 +434,7 @@ func (c *Conn) send(out []byte, now time.Time) error {
 	}
 	if len(out) > freeBatch {
 		waiting := bodies.Share{Client: c.share.Client}
-		if err := c.limits.Bodies.ReserveShare(&waiting, int64(len(out))); err != nil {
+		if err := c.limits.Bodies.ReserveResponse(&waiting, int64(len(out))); err != nil {
 			return err
 		}
 		defer c.limits.Bodies.Release(&waiting)

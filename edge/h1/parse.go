@@ -136,10 +136,10 @@ func lacksVersion(b []byte) bool {
 	return ended && (n < 0 || string(line[n:n+len("HTTP/")]) != "HTTP/")
 }
 
-// requestLine parses "GET /target HTTP/1.1". The server answers other methods and HTTP/1.0; another
-// version makes everything after it uncertain.
+// requestLine parses "GET /target HTTP/1.1", or the same with HEAD. The server answers other
+// methods and HTTP/1.0; another version makes everything after it uncertain.
 func requestLine(line []byte, r *request) state {
-	const before, after, old = "GET ", " HTTP/1.1", " HTTP/1.0"
+	const get, head, after, old = "GET ", "HEAD ", " HTTP/1.1", " HTTP/1.0"
 	n := len(line) - len(after)
 	if n < 0 || string(line[n:]) != after {
 		if n >= 0 && string(line[n:]) == old {
@@ -147,11 +147,13 @@ func requestLine(line []byte, r *request) state {
 		}
 		return opaque
 	}
-	line = line[:n]
-	if len(line) <= len(before) || string(line[:len(before)]) != before {
-		return other
+	target, ok := bytes.CutPrefix(line[:n], []byte(get))
+	if !ok {
+		if target, r.Head = bytes.CutPrefix(line[:n], []byte(head)); !r.Head {
+			return other
+		}
 	}
-	return stateOf(r.SetTarget(line[len(before):]))
+	return stateOf(r.SetTarget(target))
 }
 
 // stateOf converts the state of a part of a request.

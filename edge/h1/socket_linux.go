@@ -51,12 +51,23 @@ func peek(fd uintptr) (int, error) {
 	return n, err
 }
 
-// ClientGone reports whether the client has closed or reset the connection. A client that has
-// closed only its sending direction looks the same.
+// ClientGone reports whether the client has closed or reset the connection, also behind bytes that
+// have not been read. A client that has closed only its sending direction looks the same.
 func (c *Conn) ClientGone() (left bool) {
 	onSocket(c.Conn, func(fd uintptr) {
-		n, err := peek(fd)
+		// The first four bytes of struct tcp_info.
+		if info, err := syscall.GetsockoptInet4Addr(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO); err == nil {
+			left = info[0] == tcpClose || info[0] == tcpCloseWait
+			return
+		}
+		n, err := peek(fd) // another socket than one of TCP
 		left = n == 0 && err == nil || err != nil && err != syscall.EAGAIN && err != syscall.EINTR
 	})
 	return left
 }
+
+// States of a connection: the first byte of struct tcp_info (linux/tcp.h, net/tcp_states.h).
+const (
+	tcpClose     = 7
+	tcpCloseWait = 8
+)

@@ -18,7 +18,7 @@ func (c *Conn) Interim(p []byte) error {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 	}
-	_, err := c.Write(p)
+	_, err := c.write(p, c.limits.Answer)
 	return err
 }
 
@@ -28,6 +28,7 @@ func (c *Conn) Interim(p []byte) error {
 func (c *Conn) Detach() (beneath net.Conn, early []byte) {
 	early, c.buffered = c.buffered, nil
 	c.phase.enter(Busy, time.Now())
+	c.limits.Bodies.Answered(&c.share)
 	c.Conn.SetDeadline(time.Time{})
 	return c.Conn, early
 }

@@ -275,7 +275,7 @@ func (c *Conn) postpone(b *backlog, now time.Time) error {
 	if c.secure {
 		costs += SecureBatch
 	}
-	if err := c.limits.Bodies.ReserveShare(&c.share, int64(costs)); err != nil {
+	if err := c.limits.Bodies.ReserveResponse(&c.share, int64(costs)); err != nil {
 		return err
 	}
 	c.backlog = b

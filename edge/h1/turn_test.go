@@ -296,7 +296,7 @@ func TestBacklogOfClient(t *testing.T) {
 		w := &wire{random: rand.New(rand.NewPCG(1, 1)), arrived: []byte(tt.sent), room: tt.room}
 		f := &later{}
 		c := NewLooped(w, w, f, &l, addressOf(w))
-		c.SetClient(client)
+		c.SetClient(client, nil)
 		scratch := NewScratch()
 		if next := c.Turn(scratch, false); next != tt.next || l.Bodies.Held(client) != int64(tt.held) {
 			t.Errorf("%s: next %d, %d bytes held, want %d and %d", tt.name, next, l.Bodies.Held(client), tt.next, tt.held)

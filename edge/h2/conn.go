@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/eligible"
 )
 
@@ -29,6 +30,7 @@ type Conn struct {
 	deadline deadline  // of reading
 	loop     *loopConn // nil: a goroutine reads the connection
 	answered int       // requests answered at once since it was last set to 0
+	refused  *stream   // a stream that was refused, for the next one; nil: none
 
 	mu      sync.Mutex
 	phase   phase
@@ -176,6 +178,7 @@ func (c *Conn) fill() error {
 func (c *Conn) rest() {
 	c.decoder.release()
 	c.request.Reset() // drops the references to the buffer
+	c.refused = nil
 }
 
 // batch handles all frames that have arrived, and renews the deadlines. It returns how long to wait
@@ -371,8 +374,19 @@ func (c *Conn) flush() error {
 	if c.loop != nil {
 		return c.failed(c.flushNow())
 	}
+	if n := c.out.size(); n > freeBatch {
+		waiting := bodies.Share{Client: c.deadline.share.Client}
+		if err := c.srv.config.Bodies.ReserveResponse(&waiting, int64(n)); err != nil {
+			return c.failed(err)
+		}
+		defer c.srv.config.Bodies.Release(&waiting)
+	}
 	return c.failed(c.out.write(c.rw, c.link, c.srv.config.Send))
 }
+
+// freeBatch is the number of bytes that are written without a reservation, where a write waits for
+// the client.
+const freeBatch = 16 << 10
 
 // failed ends a connection after a write error.
 func (c *Conn) failed(err error) error {

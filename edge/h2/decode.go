@@ -107,7 +107,7 @@ func (d *decoder) decode(b []byte, most int) error {
 // Line implements eligible.Fields for the last block.
 func (d *decoder) Line(name string, nth int) []byte {
 	for i := range d.fields {
-		if string(d.fields[i].Name) != name {
+		if !eligible.SameName(d.fields[i].Name, name) {
 			continue
 		}
 		if nth == 0 {
@@ -122,7 +122,7 @@ func (d *decoder) Line(name string, nth int) []byte {
 // (section 4.2).
 func (d *decoder) tableSizes(b []byte) ([]byte, error) {
 	for i := 0; len(b) > 0 && b[0]&0xe0 == 0x20; i++ {
-		n, rest, ok := readInt(b, 5)
+		n, rest, ok := ReadInt(b, 5)
 		if !ok || n > tableSize || i == 2 {
 			return nil, errCompression
 		}
@@ -133,7 +133,7 @@ func (d *decoder) tableSizes(b []byte) ([]byte, error) {
 }
 
 func (d *decoder) indexed(b []byte) (Field, []byte, error) {
-	n, rest, ok := readInt(b, 7)
+	n, rest, ok := ReadInt(b, 7)
 	if !ok || n == 0 || n > len(static)-1+d.table.count {
 		return Field{}, nil, errCompression
 	}
@@ -145,7 +145,7 @@ func (d *decoder) indexed(b []byte) (Field, []byte, error) {
 
 // literal reads a field with a literal value. The index of its name has so many bits.
 func (d *decoder) literal(b []byte, bits uint) (f Field, rest []byte, err error) {
-	n, b, ok := readInt(b, bits)
+	n, b, ok := ReadInt(b, bits)
 	if !ok || n > len(static)-1+d.table.count {
 		return f, nil, errCompression
 	}
@@ -154,17 +154,17 @@ func (d *decoder) literal(b []byte, bits uint) (f Field, rest []byte, err error)
 		if f.Name, b, err = d.string(b); err != nil {
 			return f, nil, err
 		}
-		f.invalid = !isName(f.Name)
+		f.invalid = !IsName(f.Name)
 	case n < len(static):
 		f.Name = static[n].Name
 	default:
 		known := d.table.at(n - len(static) + 1)
-		f.Name, f.invalid = known.Name, known.invalid && !isName(known.Name)
+		f.Name, f.invalid = known.Name, known.invalid && !IsName(known.Name)
 	}
 	if f.Value, b, err = d.string(b); err != nil {
 		return f, nil, err
 	}
-	f.invalid = f.invalid || !isValue(f.Value)
+	f.invalid = f.invalid || !IsValue(f.Value)
 	return f, b, nil
 }
 
@@ -174,7 +174,7 @@ func (d *decoder) string(b []byte) (s, rest []byte, err error) {
 		return nil, nil, errCompression
 	}
 	coded := b[0]&0x80 != 0
-	n, b, ok := readInt(b, 7)
+	n, b, ok := ReadInt(b, 7)
 	if !ok || n > len(b) {
 		return nil, nil, errCompression
 	}
@@ -189,9 +189,9 @@ func (d *decoder) string(b []byte) (s, rest []byte, err error) {
 	return d.text[at:len(d.text):len(d.text)], rest, nil
 }
 
-// readInt reads an integer with a prefix of so many bits (section 5.1). It accepts at most four
+// ReadInt reads an integer with a prefix of so many bits (section 5.1). It accepts at most four
 // more bytes, which is enough for every valid value.
-func readInt(b []byte, bits uint) (n int, rest []byte, ok bool) {
+func ReadInt(b []byte, bits uint) (n int, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, nil, false
 	}
@@ -210,9 +210,9 @@ func readInt(b []byte, bits uint) (n int, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// isName reports whether a name is valid in HTTP/2: a token in lower case, with or without a colon
+// IsName reports whether a name is valid in HTTP/2: a token in lower case, with or without a colon
 // before it (RFC 9113, section 8.2.1).
-func isName(name []byte) bool {
+func IsName(name []byte) bool {
 	if len(name) > 0 && name[0] == ':' {
 		name = name[1:]
 	}
@@ -224,9 +224,9 @@ func isName(name []byte) bool {
 	return len(name) > 0
 }
 
-// isValue reports whether a value is valid in HTTP/2: no control characters except tabs, no space
+// IsValue reports whether a value is valid in HTTP/2: no control characters except tabs, no space
 // at an end.
-func isValue(value []byte) bool {
+func IsValue(value []byte) bool {
 	n := len(value)
 	return !eligible.Controls(value) && (n == 0 || value[0] > ' ' && value[n-1] > ' ')
 }

@@ -33,14 +33,14 @@ func AppendStatus(dst []byte, status int) []byte {
 // advance.
 func AppendName[T string | []byte](dst []byte, name T) []byte {
 	var buf [40]byte
-	low := appendLower(buf[:0], name)
+	low := AppendLower(buf[:0], name)
 	if i := staticNames[string(low)]; i > 0 {
-		return appendInt(dst, 0, 4, i)
+		return AppendInt(dst, 0, 4, i)
 	}
 	return AppendValue(append(dst, 0), low)
 }
 
-func appendLower[T string | []byte](dst []byte, name T) []byte {
+func AppendLower[T string | []byte](dst []byte, name T) []byte {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		if 'A' <= c && c <= 'Z' {
@@ -53,7 +53,7 @@ func appendLower[T string | []byte](dst []byte, name T) []byte {
 
 // AppendValue appends the value of a field.
 func AppendValue[T string | []byte](dst []byte, value T) []byte {
-	return append(appendInt(dst, 0, 7, len(value)), value...)
+	return append(AppendInt(dst, 0, 7, len(value)), value...)
 }
 
 // EndValue completes a value that has been appended to dst from start on, after one byte that has
@@ -73,9 +73,9 @@ func AppendField[T string | []byte](dst []byte, name, value T) []byte {
 	return AppendValue(AppendName(dst, name), value)
 }
 
-// appendInt appends an integer with a prefix of so many bits, after the bits of before (section
+// AppendInt appends an integer with a prefix of so many bits, after the bits of before (section
 // 5.1).
-func appendInt(dst []byte, before byte, bits uint, n int) []byte {
+func AppendInt(dst []byte, before byte, bits uint, n int) []byte {
 	most := 1<<bits - 1
 	if n < most {
 		return append(dst, before|byte(n))

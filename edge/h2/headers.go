@@ -190,7 +190,7 @@ func (c *Conn) parseHeaders(stream uint32) (q parsedHeaders, err error) {
 	} else if connect := string(q.method) == "CONNECT"; len(q.method) == 0 || !connect && (len(q.scheme) == 0 || len(q.path) == 0) || connect && (q.scheme != nil || q.path != nil) {
 		return q, reset(stream, http2.ErrCodeProtocol)
 	}
-	if string(q.method) != "GET" {
+	if c.request.Head = string(q.method) == "HEAD"; !c.request.Head && string(q.method) != "GET" {
 		q.plain = eligible.Ineligible
 	}
 	q.plain = max(q.plain, c.request.SetTarget(q.path))
@@ -277,9 +277,10 @@ func (c *Conn) answerReady(stream uint32) (bool, error) {
 		return true, nil
 	}
 	*out = dst[:body]
-	s := c.add(stream)
+	s := c.newStream(stream)
 	s.whole, s.ended = true, true
-	if c.srv.config.Bodies.ReserveShare(&s.share, int64(length+streamCost)) != nil {
+	c.add(s)
+	if c.srv.config.Bodies.ReserveResponse(&s.share, int64(length+streamCost)) != nil {
 		// The header block is sent nevertheless, because the tables of both sides must stay the
 		// same.
 		return true, reset(stream, http2.ErrCodeEnhanceYourCalm)

@@ -376,6 +376,16 @@ func (l *Link) Flush() error {
 	return err
 }
 
+// kept returns the number of bytes that are kept because there was no room for them.
+func (l *Link) kept() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pending == nil {
+		return 0
+	}
+	return len(*l.pending)
+}
+
 // Unsent reports whether bytes are kept for which there was no room.
 func (l *Link) Unsent() bool {
 	l.mu.Lock()

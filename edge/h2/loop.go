@@ -5,6 +5,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/bodies"
 )
 
 // A connection on an event loop has no goroutine. When bytes have arrived, its turn handles the
@@ -42,6 +44,7 @@ type loopConn struct {
 	frames  int       // handled in this turn
 	turn    bool      // frames may be read although the client takes nothing
 	over    bool
+	unread  *bodies.Share // of Config.Bodies, for the unsent bytes; nil: there are none
 }
 
 // OnLoop makes an event loop serve the connection from Start on, instead of Serve. Its Link must be
@@ -181,6 +184,9 @@ func (c *Conn) flushNow() error {
 	}
 	switch stalled := err == syscall.EAGAIN; {
 	case stalled && !waited:
+		if c.reserveUnread() != nil {
+			return bodies.ErrOverloaded
+		}
 		now := time.Now()
 		c.out.writing.Store(now.UnixMilli())
 		c.loop.sendBy = now.Add(c.srv.config.Send + renewInterval)
@@ -190,6 +196,7 @@ func (c *Conn) flushNow() error {
 	case c.backedUp():
 		c.out.writing.Store(0)
 		c.loop.sendBy = time.Time{}
+		c.releaseUnread()
 		c.takeTurns()
 		c.publishState()
 	}
@@ -197,6 +204,35 @@ func (c *Conn) flushNow() error {
 		return nil
 	}
 	return err
+}
+
+// reserveUnread reserves memory for the bytes that the client does not take, and for the frames
+// that follow them.
+func (c *Conn) reserveUnread() error {
+	if c.loop.unread == nil {
+		c.loop.unread = &bodies.Share{Client: c.deadline.share.Client, Holder: unread{c}}
+	}
+	return c.srv.config.Bodies.ReserveResponse(c.loop.unread, int64(c.link.kept()+outBuffer))
+}
+
+func (c *Conn) releaseUnread() {
+	if c.loop != nil && c.loop.unread != nil {
+		c.srv.config.Bodies.Release(c.loop.unread)
+		c.loop.unread = nil
+	}
+}
+
+// unread is the Holder of the bytes that the client of a connection does not take.
+type unread struct{ c *Conn }
+
+// End closes the connection.
+func (u unread) End() {
+	c := u.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.loop.unread; s != nil && c.srv.config.Bodies.Leaves(s) {
+		c.failed(bodies.ErrOverloaded)
+	}
 }
 
 // takeTurns wakes the handlers, and the reading of frames, because the client has taken all that
@@ -269,6 +305,7 @@ func (c *Conn) free() {
 	c.in.release()
 	c.decoder.release()
 	c.srv.config.Bodies.Release(&c.deadline.share)
+	c.releaseUnread()
 }
 
 func (c *Conn) gone() {

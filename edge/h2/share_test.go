@@ -252,3 +252,85 @@ func TestPartialFramesCount(t *testing.T) {
 	p.Close()
 	settledAt(t, room, 0)
 }
+
+// Clients that stay within their shares may together hold more than there is for all. Then the
+// client that holds most loses the streams that it has opened last, those of others stay, and a
+// complete request of another client passes.
+func TestCrowdOfClients(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ends bool
+		part int64 // of eight, of the memory that one client may hold
+		code http2.ErrCode
+	}{
+		"incomplete requests": {false, 6, http2.ErrCodeRefusedStream},
+		"handlers":            {true, 7, http2.ErrCodeEnhanceYourCalm},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const many = 12
+			a := newApp()
+			defer close(a.wait)
+			alone := &bodies.Budget{Max: 64 << 20}
+			p := connectAs(t, New(a, a, Config{Bodies: alone}), hog)
+			p.bomb(tt.ends)
+			p.seen()
+			each, _ := alone.Stats()
+			// The first client fills it up to what only other clients may hold.
+			room := &bodies.Budget{Max: 64 << 20, Each: 64 << 20, Requests: (many*each.Held + 8) * 8 / tt.part}
+			s := New(a, a, Config{Bodies: room})
+			first := connectAs(t, s, hog)
+			var opened []uint32
+			for range many {
+				opened = append(opened, first.bomb(tt.ends))
+			}
+			if refused := first.seen(); len(refused) > 0 {
+				t.Fatalf("refused before there is a second client: %v", refused)
+			}
+			second := connectAs(t, s, netip.MustParsePrefix("198.51.100.1/32"))
+			second.bomb(tt.ends)
+			if refused := second.seen(); len(refused) > 0 {
+				t.Errorf("the first stream of another client: %v", refused)
+			}
+			f := first.until(func(f http2.Frame) bool { _, ok := f.(*http2.RSTStreamFrame); return ok }).(*http2.RSTStreamFrame)
+			if f.StreamID != opened[many-1] || f.ErrCode != tt.code {
+				t.Errorf("stream %d lost with %v, want %d with %v", f.StreamID, f.ErrCode, opened[many-1], tt.code)
+			}
+			p = connectAs(t, s, other)
+			p.openStream("GET", "/bytes/10", true)
+			got := p.until(func(f http2.Frame) bool { _, ok := f.(*http2.MetaHeadersFrame); return ok }).(*http2.MetaHeadersFrame)
+			if status := got.PseudoValue("status"); status != "200" {
+				t.Errorf("a request of another client: %s", status)
+			}
+			if q, _ := room.Stats(); q.Held > room.Requests {
+				t.Errorf("%d bytes held of %d", q.Held, room.Requests)
+			}
+		})
+	}
+}
+
+// The bytes of responses that clients leave unread count as long as the client takes nothing. A
+// handler does not count against the memory for requests once its response has begun.
+func TestUnreadResponses(t *testing.T) {
+	a := newApp()
+	defer close(a.wait)
+	room := &bodies.Budget{Max: 64 << 20, Each: 64 << 20, Requests: 1 << 20, Responses: 1 << 20}
+	s := New(a, a, Config{Bodies: room})
+	p := connectAs(t, s, hog, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+	settled := func(when string, requests, responses bool) {
+		t.Helper()
+		for late := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
+			q, r := room.Stats()
+			if q.Held > 0 == requests && r.Held > 0 == responses {
+				return
+			}
+			if time.Now().After(late) {
+				t.Fatalf("%s: requests hold %d bytes, responses %d", when, q.Held, r.Held)
+			}
+		}
+	}
+	id := p.openStream("GET", "/bytes/60000", true)
+	settled("a closed window", false, true)
+	p.WriteWindowUpdate(id, 100_000)
+	settled("a taken response", false, false)
+	p.openStream("GET", "/wait", true)
+	settled("a handler that has not answered", true, false)
+}

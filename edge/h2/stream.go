@@ -32,6 +32,7 @@ const HandlerCosts = 32 << 10
 // handler runs, or its response waits for a window.
 type stream struct {
 	id     uint32
+	c      *Conn
 	window int64     // for the response's body
 	began  time.Time // of the request, later of the response
 	sent   int64     // bytes of the response's body
@@ -68,13 +69,14 @@ type takers struct {
 	tunnel *Tunnel // takes the bytes of an extended CONNECT
 }
 
-// take gives a taker a part of the body. size is that of its frame.
-func (t *takers) take(part []byte, size int64) {
+// take gives a taker a part of the body. size is that of its frame. It returns false if the client
+// holds too much memory.
+func (t *takers) take(part []byte, size int64) bool {
 	if t.tunnel != nil {
 		t.tunnel.receive(part, size)
-		return
+		return true
 	}
-	t.upload.add(part, size)
+	return t.upload.add(part, size)
 }
 
 func (s *stream) wake() {
@@ -96,25 +98,36 @@ func (s *stream) stop() {
 // short reports whether less of the request's body has arrived than was announced.
 func (s *stream) short() bool { return s.received < s.length }
 
-// add registers a stream.
-func (c *Conn) add(id uint32) *stream {
-	s := &stream{id: id, window: c.sender.initial, began: c.now, length: -1, credit: ourWindow, urgency: defaultUrgency,
-		gone: make(chan struct{}), open: make(chan struct{}, 1)}
+// newStream returns a stream that is not registered. It may be one that was refused, because the
+// streams of a client that is refused again and again would be garbage.
+func (c *Conn) newStream(id uint32) *stream {
+	s := c.refused
+	if c.refused = nil; s == nil {
+		s = &stream{}
+	}
+	s.id, s.c, s.began, s.window, s.credit = id, c, c.now, c.sender.initial, ourWindow
+	s.length, s.urgency = -1, defaultUrgency
 	s.share.Client, s.held.Client = c.deadline.share.Client, c.deadline.share.Client
+	s.share.Holder = s
+	return s
+}
+
+// add registers a stream.
+func (c *Conn) add(s *stream) {
+	s.gone, s.open = make(chan struct{}), make(chan struct{}, 1)
 	c.streams.add(s)
 	for _, f := range c.decoder.fields {
 		if string(f.Name) == "priority" {
-			s.urgency = urgency(f.Value)
+			s.urgency = Urgency(f.Value)
 		}
 	}
 	c.sweep()
-	return s
 }
 
 const defaultUrgency = 3
 
-// urgency parses the u parameter of a Priority field (RFC 9218, section 4.1).
-func urgency(field []byte) byte {
+// Urgency parses the u parameter of a Priority field (RFC 9218, section 4.1).
+func Urgency(field []byte) byte {
 	for part := range bytes.SplitSeq(field, []byte(",")) {
 		if part = bytes.TrimSpace(part); len(part) == 3 && part[0] == 'u' && part[1] == '=' && '0' <= part[2] && part[2] <= '7' {
 			return part[2] - '0'
@@ -148,12 +161,14 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 	if len(c.streams.open) >= MaxStreams || !c.load.admits(head, ends) {
 		return c.refuse(id)
 	}
-	s := c.add(id)
-	if !ends && c.srv.config.Bodies.Reserve(&s.share, int64(head)) != nil {
+	s := c.newStream(id)
+	s.head, s.length = head, q.length
+	if !c.admit(s, q, ends) { // before anything else is made for it
+		c.refused = s
 		return c.refuse(id)
 	}
+	c.add(s)
 	c.load.headBytes += head
-	s.head, s.length = head, q.length
 	s.request = &Request{
 		Method: string(q.method), Authority: string(q.authority), Path: string(q.path),
 		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.request.Client, Secure: c.request.Secure, Tier: c.request.Tier, Sampled: c.request.Sampled,
@@ -177,6 +192,46 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 	}
 	s.whole = ends
 	return c.runHandler(s)
+}
+
+// admit reports whether there is memory for a request: for its fields until it is complete, or for
+// its handler if that begins at once.
+func (c *Conn) admit(s *stream, q parsedHeaders, ends bool) bool {
+	room := c.srv.config.Bodies
+	s.share.Whole = ends
+	if ends || c.decoder.truncated || q.protocol != nil || c.uploads(q) || q.length > int64(c.srv.config.MaxBody) {
+		return room.ReserveShare(&s.share, s.handlerCosts(q.protocol != nil)) == nil
+	}
+	return room.Reserve(&s.share, int64(s.head)) == nil
+}
+
+// handlerCosts returns the bytes that the handler of a request takes.
+func (s *stream) handlerCosts(tunnel bool) int64 {
+	costs := int64(fieldCopies*s.head + HandlerCosts)
+	if tunnel {
+		costs += ourWindow
+	}
+	return costs
+}
+
+// End implements bodies.Holder: it resets the stream, because its client holds more than others
+// that need the memory.
+func (s *stream) End() {
+	c := s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.streams.open[s.id] != s || !c.srv.config.Bodies.Leaves(&s.share) {
+		return
+	}
+	code := http2.ErrCodeEnhanceYourCalm
+	if s.request != nil { // no handler has seen it, so the client may send it again
+		code = http2.ErrCodeRefusedStream
+	}
+	c.srv.counts.refused.Add(1)
+	c.sendReset(s.id, code)
+	c.remove(s)
+	c.flush()
+	c.publishState()
 }
 
 // refuse resets a stream whose request no handler has seen, so that the client may send it again
@@ -233,7 +288,9 @@ func (c *Conn) data(f frame) error {
 	}
 	ends := f.flags.Has(http2.FlagDataEndStream)
 	if s.tunnel != nil || s.upload != nil {
-		s.take(f.payload, size)
+		if !s.take(f.payload, size) {
+			return reset(f.stream, http2.ErrCodeEnhanceYourCalm)
+		}
 		if ends {
 			return c.complete(s)
 		}
@@ -307,12 +364,9 @@ func (c *Conn) complete(s *stream) error {
 // already holds too much memory, the stream is refused.
 func (c *Conn) runHandler(s *stream) error {
 	room := c.srv.config.Bodies
-	room.Release(&s.share) // from here on the number of handlers is bounded instead
-	costs := int64(fieldCopies*s.head + HandlerCosts)
-	if s.tunnel != nil {
-		costs += ourWindow
-	}
-	if room.ReserveShare(&s.share, costs) != nil {
+	s.share.Whole = s.whole
+	room.Arrived(&s.share) // from here on the number of handlers is bounded instead
+	if room.ReserveShare(&s.share, s.handlerCosts(s.tunnel != nil)) != nil {
 		return c.refuse(s.id)
 	}
 	s.request.Began = c.now

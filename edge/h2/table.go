@@ -156,7 +156,7 @@ func NewSharedField(name, value []byte) *SharedField {
 	}
 	s := &SharedField{size: len(name) + len(value) + perEntry, literal: literal}
 	if n := len(numbered.by) + 1; n < maxShared {
-		s.number, s.indexed = uint8(n), AppendValue(AppendValue([]byte{0x40}, appendLower(nil, name)), value)
+		s.number, s.indexed = uint8(n), AppendValue(AppendValue([]byte{0x40}, AppendLower(nil, name)), value)
 		numbered.by[string(literal)] = s
 	}
 	return s

@@ -9,9 +9,9 @@ import (
 	"github.com/iconedge/iconedge/edge/bodies"
 )
 
-// uploadCosts is the number of bytes that an upload takes besides those of its handler: what the
-// client may send before the handler reads, and the buffers of the request to the origin.
-const uploadCosts = ourWindow + 32<<10
+// uploadCosts is the number of bytes that an upload takes besides those of its handler, for the
+// request to the origin. What the client sends before the handler reads it counts when it arrives.
+const uploadCosts = 32 << 10
 
 // uploadStep is the number of bytes after which the client may send more, so that a handler that
 // reads little at a time does not cause many frames.
@@ -56,11 +56,16 @@ func (c *Conn) startUpload(s *stream, q parsedHeaders) error {
 // waitsForBody reports whether the handler waits for more of the request's body.
 func (s *stream) waitsForBody() bool { return s.upload != nil && !s.upload.waits.since.IsZero() }
 
-// add appends a part of the body. size is that of its frame.
-func (u *Upload) add(part []byte, size int64) {
+// add appends a part of the body. size is that of its frame. It returns false if the client holds
+// too much memory.
+func (u *Upload) add(part []byte, size int64) bool {
+	if u.c.srv.config.Bodies.Reserve(&u.s.held, int64(uploadCosts+len(u.buffer)+len(part))) != nil {
+		return false
+	}
 	u.buffer = append(u.buffer, part...)
 	u.unread += size
 	u.wake()
+	return true
 }
 
 func (u *Upload) wake() {

@@ -50,6 +50,7 @@ func (w *Writer) Header(block []byte, end bool) error {
 	c.sendHeaders(w.s.id, block, flags)
 	w.s.headersSent = true
 	w.s.began = time.Now()
+	c.srv.config.Bodies.Answered(&w.s.share)
 	c.flood.earn(creditPerResponse)
 	if end {
 		return w.end()
@@ -114,6 +115,11 @@ func (w *Writer) wait(closed bool) error {
 	if err := w.c.flush(); err != nil {
 		return err
 	}
+	if err := w.c.srv.config.Bodies.Unread(&w.s.share); err != nil {
+		w.c.sendReset(w.s.id, http2.ErrCodeEnhanceYourCalm)
+		w.c.remove(w.s)
+		return err
+	}
 	if closed {
 		w.s.waits.begin(time.Now())
 	}
@@ -131,6 +137,7 @@ func (w *Writer) wait(closed bool) error {
 func (w *Writer) resume() {
 	w.c.mu.Lock()
 	w.s.waits.end(time.Now())
+	w.c.srv.config.Bodies.Answered(&w.s.share)
 }
 
 // Flush sends waiting frames.

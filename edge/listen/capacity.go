@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"flag"
+	"fmt"
 	"runtime/debug"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/bodies"
+	"github.com/iconedge/iconedge/internal/units"
 )
 
 // Capacity bounds the connections, the time and the places before the origin that clients may take
@@ -22,13 +24,18 @@ type Capacity struct {
 	// behind this one may have more. 0: half of MaxConnections or of its default, the lesser.
 	MaxConnectionsPerClient int
 	MaxWaiting              int // requests that wait for the origin at a time
+	// ClientMemory bounds the bytes that the requests and the unread responses of all clients
+	// hold, half for each. 0: a quarter of the memory limit, of which requests get at most
+	// mostRequests.
+	ClientMemory int64
 
 	// Loop says whether event loops serve HTTP/1.1 and HTTP/2.
 	Loop Loop
 
 	// Limits without flags; 0: the default.
-	MaxBodies   int64 // bytes of long request bodies in memory at a time
-	ClientBytes int64 // bytes of memory that one client may hold
+	MaxBodies        int64         // bytes of long request bodies in memory at a time
+	ClientBytes      int64         // bytes of memory that one client may hold
+	HandshakeTimeout time.Duration // for a handshake of TLS or QUIC
 	// MaxQUIC and MaxQUICPerClient bound the connections of HTTP/3, which need no descriptors but
 	// more memory: MaxConnections and MaxConnectionsPerClient if those are set, unless quicPart of
 	// the memory limit is too little for them. By default one client may have quicEach, or half of
@@ -54,6 +61,11 @@ const (
 	leastOthers      = 320
 	scarceOthers     = 2
 
+	// By default clients may hold one part in memoryPart of the memory limit.
+	memoryPart   = 4
+	mostRequests = 48 << 20 // bytes of requests by default
+	leastMemory  = 16 << 20 // bytes of all clients
+
 	// HTTP/3 gets one part in quicPart of the memory limit, at most mostQUIC bytes: three quarters
 	// for connections, each with the garbage of its handshake, an eighth for streams, and an eighth
 	// for receive windows. One client may have quicEach connections and mostWindowsEach bytes of
@@ -76,6 +88,7 @@ func (c *Capacity) Flags(fs *flag.FlagSet) {
 	fs.IntVar(&c.MaxConnections, "max-connections", 0, "`number` of connections at a time; beyond it the edge closes an idle or slow connection of the client that holds most (default three quarters of the descriptors that the process may open, less if those are fewer than 1280, at most 16384)")
 	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less; of HTTP/3 at most 1024)")
 	fs.Var(&c.Loop, "loop", "on Linux, `on|off`: whether connections of HTTP/1.1 and HTTP/2 rest on event loops, with and without TLS, which needs less memory and processor time than a goroutine for each (default "+string(defaultLoop)+")")
+	fs.Var((*units.Size)(&c.ClientMemory), "client-memory", "`bytes` that the requests and the unread responses of all clients may hold in memory, half for requests without a response, half for responses that clients do not take; beyond it the edge ends those of the client that holds most, and refuses others with 503 or REFUSED_STREAM, but still answers hits (default a quarter of GOMEMLIMIT, of the control group's memory or of the machine's, of which at most 48MiB for requests)")
 	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; beyond it the edge answers 503 at once unless the cache has the response")
 }
 
@@ -105,6 +118,9 @@ func (c *Capacity) Validate() error {
 	if min(c.IdleTimeout, c.RequestTimeout, c.AnswerTimeout) < 0 {
 		errs = append(errs, errors.New("--idle-timeout, --request-timeout and --answer-timeout must not be negative"))
 	}
+	if c.ClientMemory != 0 && c.ClientMemory < leastMemory {
+		errs = append(errs, fmt.Errorf("--client-memory must be at least %d", leastMemory))
+	}
 	if min(c.MaxConnections, c.MaxConnectionsPerClient, c.MaxWaiting) < 0 {
 		errs = append(errs, errors.New("--max-connections, --max-connections-per-client and --max-waiting must not be negative"))
 	}
@@ -123,10 +139,12 @@ func (c Capacity) Filled() Capacity {
 	// An operator that allows one client many connections allows it the memory of those connections
 	// too, but not more for requests.
 	c.ClientBytes = cmp.Or(c.ClientBytes, max(maxEach, int64(c.MaxConnectionsPerClient)*secureCosts))
-	c.MaxBodies = cmp.Or(c.MaxBodies, maxBodies)
+	requests, _ := c.pools(debug.SetMemoryLimit(-1))
+	c.MaxBodies = cmp.Or(c.MaxBodies, min(maxBodies, requests*3/4))
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
 	c.MaxConnectionsPerClient = cmp.Or(c.MaxConnectionsPerClient, halfOf(min(c.MaxConnections, places)))
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, defaultWaiting)
+	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, handshakeTimeout)
 	c.Loop = cmp.Or(c.Loop, defaultLoop)
 	if c.Now == nil {
 		c.Now = time.Now
@@ -136,7 +154,22 @@ func (c Capacity) Filled() Capacity {
 
 // Memory returns the budget of the memory that clients may hold. c must be filled.
 func (c *Capacity) Memory() *bodies.Budget {
-	return &bodies.Budget{Max: c.MaxBodies, Each: c.ClientBytes, EachRequests: min(c.ClientBytes, maxEach)}
+	requests, responses := c.pools(debug.SetMemoryLimit(-1))
+	return &bodies.Budget{
+		Max: c.MaxBodies, Each: c.ClientBytes, EachRequests: min(c.ClientBytes, maxEach), Requests: requests, Responses: responses,
+	}
+}
+
+// pools returns how many bytes requests and unread responses may hold in a process with a memory
+// limit. By default requests get no more than mostRequests, however large the machine is, because a
+// client makes the edge hold hundreds of kilobytes with a few bytes.
+func (c *Capacity) pools(limit int64) (requests, responses int64) {
+	if c.ClientMemory > 0 {
+		return c.ClientMemory / 2, c.ClientMemory - c.ClientMemory/2
+	}
+	all := max(limit/memoryPart, leastMemory)
+	requests = min(all/2, mostRequests)
+	return requests, all - requests
 }
 
 // quicBytes returns the number of bytes that HTTP/3 may take.

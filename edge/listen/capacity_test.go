@@ -69,3 +69,22 @@ func TestCapacityOfQUIC(t *testing.T) {
 		}
 	}
 }
+
+// What all clients may hold follows from the memory limit, or from --client-memory.
+func TestClientMemory(t *testing.T) {
+	for _, tt := range []struct{ limit, flag, requests, responses int64 }{
+		{200 << 20, 0, 25 << 20, 25 << 20},
+		{10 << 20, 0, leastMemory / 2, leastMemory / 2},
+		{64 << 30, 0, mostRequests, 16<<30 - mostRequests},
+		{200 << 20, 1 << 30, 512 << 20, 512 << 20},
+	} {
+		c := Capacity{ClientMemory: tt.flag}
+		if requests, responses := c.pools(tt.limit); requests != tt.requests || responses != tt.responses {
+			t.Errorf("%d bytes, --client-memory %d: %d for requests, %d for responses; want %d and %d", tt.limit, tt.flag, requests, responses, tt.requests, tt.responses)
+		}
+	}
+	c := Capacity{ClientMemory: leastMemory - 1}
+	if c.Validate() == nil {
+		t.Error("too little memory is valid")
+	}
+}

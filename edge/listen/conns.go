@@ -145,7 +145,7 @@ func (s *conns) admit(raw net.Conn, serve *Server, config *tls.Config) *lingerin
 		c.Conn = h1.NewConn(conn, serve.Handler, &s.limits)
 		c.takeOver(serve)
 	}
-	c.http1().SetClient(client)
+	c.http1().SetClient(client, c)
 	c.ended = func() {
 		s.leave(c)
 		if streams := c.streams.Load(); streams != nil {
@@ -339,14 +339,8 @@ func (s *conns) close(list []holding[*lingeringConn], now time.Time) {
 			}
 			h.conn.http1().Cut()
 		}
-		h.conn.closing.Store(true)
-		h.conn.ended()
 		s.madeRoom.Add(1)
-		if h.conn.link != nil {
-			go h.conn.Conn.Close()
-		} else {
-			h.conn.Conn.Close()
-		}
+		h.conn.drop()
 	}
 }
 
@@ -376,6 +370,8 @@ func (s *conns) stats() observe.ConnStats {
 		States: map[string]int{}, Refused: map[string]int64{}, Max: s.max, Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
 		OverQUIC: s.overQUIC.Load(), Rejected: s.rejected.Load(), BodiesBytes: s.limits.Bodies.Used(), Clients: s.holders(),
 	}
+	requests, responses := s.limits.Bodies.Stats()
+	stats.Memory = map[string]observe.PoolStats{"requests": observe.PoolStats(requests), "responses": observe.PoolStats(responses)}
 	for phase, n := range s.phases() {
 		stats.States[phaseNames[phase]] = n
 	}

@@ -36,14 +36,14 @@ func (l *secureListener) serve(plainer *fasthttp.Server) error {
 	}
 }
 
-// handshake does the handshake of one connection, within handshakeTimeout, and then serves it.
+// handshake does the handshake of one connection, within its timeout, and then serves it.
 func (l *secureListener) handshake(c *lingeringConn) {
 	if c.socket != nil && c.socket.StartDetached(c) != nil {
 		c.end()
 		return
 	}
 	t := c.http1().Conn.(*tls.Conn)
-	ctx, cancel := context.WithTimeout(l.server.options.Life, handshakeTimeout)
+	ctx, cancel := context.WithTimeout(l.server.options.Life, l.server.options.Capacity.HandshakeTimeout)
 	err := t.HandshakeContext(ctx)
 	cancel()
 	l.server.options.Observer.HandshakeDone(err)

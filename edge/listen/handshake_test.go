@@ -108,7 +108,7 @@ func TestClosedAtHandshake(t *testing.T) {
 		}
 		l.handshake(c)
 	}
-	for until := time.Now().Add(10 * time.Second); s.streams.Stats().Connections > 0 || s.conns.phases() != [h1.Writing + 1]int{}; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(2 * time.Minute); s.streams.Stats().Connections > 0 || s.conns.phases() != [h1.Writing + 1]int{}; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("connections are left: %v, %d of HTTP/2", s.conns.phases(), s.streams.Stats().Connections)
 		}

@@ -28,6 +28,7 @@ import (
 
 // A quicServer speaks HTTP/3 (RFC 9114).
 type quicServer struct {
+	server    *Server
 	http      *http3.Server // reads requests from the streams that it is given
 	transport *quic.Transport
 	listener  *quic.Listener
@@ -65,6 +66,7 @@ const (
 func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	limits := serve.options.Capacity
 	s := &quicServer{
+		server:  serve,
 		door:    newQUICDoor(serve.conns, limits),
 		windows: limits.quicWindows(),
 		busy:    &busy{Handler: newStreams(serve, exchange.H3)},
@@ -76,7 +78,7 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 	var err error
 	s.listener, err = s.transport.Listen(http3.ConfigureTLSConfig(config), &quic.Config{
 		Allow0RTT:            false,
-		HandshakeIdleTimeout: handshakeTimeout,
+		HandshakeIdleTimeout: limits.HandshakeTimeout,
 		MaxIdleTimeout:       limits.IdleTimeout,
 		// Streams and tunnels may pause; expire closes unused connections.
 		KeepAlivePeriod:                limits.IdleTimeout / 2,
@@ -171,6 +173,7 @@ func (s *quicServer) serve(q *quicConn) {
 	if err != nil { // the connection has ended
 		return
 	}
+	hits := s.hitsOf(q)
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() {
@@ -189,6 +192,10 @@ func (s *quicServer) serve(q *quicConn) {
 			break
 		}
 		next = stream.StreamID() + 4
+		later, done := hits.Answer(stream)
+		if done {
+			continue
+		}
 		share := &bodies.Share{Client: q.client}
 		if s.door.room.Reserve(share, QUICStreamBytes) != nil {
 			s.door.conns.rejected.Add(1)
@@ -201,10 +208,12 @@ func (s *quicServer) serve(q *quicConn) {
 		rejected = 0
 		running.Go(func() {
 			defer s.door.room.Release(share)
-			conn.HandleRequestStream(stream)
+			if later == nil || !later() {
+				conn.HandleRequestStream(stream)
+			}
 		})
 	}
-	// Write may wait for the client, and fails if the connection has ended.
+	// May wait for the client; fails if the connection has ended.
 	running.Go(func() { control.Write(goAway(next)) })
 	for {
 		stream, err := q.AcceptStream(s.ends)
@@ -260,27 +269,23 @@ type streams struct {
 	protocol exchange.Protocol
 	maxBody  int
 	room     *bodies.Budget
-	costs    int64         // bytes of a request besides fields and body; 0: counted elsewhere
 	receive  time.Duration // for each MiB of a request
 	send     time.Duration // for each MiB of a response
 }
 
 func newStreams(serve *Server, p exchange.Protocol) streams {
-	s := streams{server: serve, protocol: p, maxBody: serve.options.MaxBody, room: serve.conns.limits.Bodies, receive: serve.options.Capacity.RequestTimeout, send: serve.options.Capacity.AnswerTimeout}
-	if p != exchange.H3 {
-		s.costs = h2.HandlerCosts
-	}
-	return s
+	return streams{server: serve, protocol: p, maxBody: serve.options.MaxBody, room: serve.conns.limits.Bodies, receive: serve.options.Capacity.RequestTimeout, send: serve.options.Capacity.AnswerTimeout}
 }
 
 func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := requestOf(r)
 	owner := s.server.conns.owner(q.Client)
-	share, held := bodies.Share{Client: owner}, bodies.Share{Client: owner}
+	share, held := bodies.Share{Client: owner, Whole: r.ContentLength == 0}, bodies.Share{Client: owner}
 	defer s.room.Release(&share)
 	defer s.room.Release(&held)
-	if s.room.ReserveShare(&share, s.costs+int64(q.Size())) != nil {
-		panic(http.ErrAbortHandler)
+	if s.room.ReserveShare(&share, h2.HandlerCosts+int64(q.Size())) != nil {
+		rejectRequest(w)
+		return
 	}
 	if q.Protocol != "" {
 		r.Body = http.NoBody // its DATA are the tunnel's
@@ -289,7 +294,7 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			q.Refuse = http.StatusServiceUnavailable
 		}
 		upload.arrived = func() { s.room.Arrived(&held) }
-		s.answer(w, r, q, upload)
+		s.answer(w, r, q, upload, &share)
 		return
 	}
 	most := s.maxBody
@@ -311,13 +316,46 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(body) > s.maxBody:
 		q.Refuse = http.StatusRequestEntityTooLarge
 	}
-	s.answer(w, r, q, nil)
+	s.answer(w, r, q, nil, &share)
 }
 
-// answer answers a request. upload is its body if that still arrives; nil: q has the body.
-func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, upload *upload) {
+// rejectRequest tells the client that its request was not processed, so it may send it again (RFC
+// 9114, section 4.1.1).
+func rejectRequest(w http.ResponseWriter) {
+	streamer, ok := w.(http3.HTTPStreamer)
+	if !ok {
+		panic(http.ErrAbortHandler)
+	}
+	stream, err := streamer.HTTPStream()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	stream.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
+	stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestRejected))
+}
+
+// An unreadCounter counts a request among those whose clients do not take the response, while a
+// write waits.
+type unreadCounter struct {
+	io.Writer
+	room  *bodies.Budget
+	share *bodies.Share
+}
+
+func (u unreadCounter) Write(p []byte) (int, error) {
+	if err := u.room.Unread(u.share); err != nil {
+		return 0, err
+	}
+	defer u.room.Answered(u.share)
+	return u.Writer.Write(p)
+}
+
+// answer answers a request, which holds share. upload is its body if that still arrives; nil: q has
+// the body.
+func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, upload *upload, share *bodies.Share) {
 	ctx := NewContext(q)
 	x := NewExchange(ctx, q, s.protocol)
+	x.Conn = exchange.Stream{Ended: r.Context().Done()}
 	x.Interims.Send = func(i exchange.Interim) { sendInterim(w, i) }
 	if upload != nil {
 		x.Interims.Send = func(i exchange.Interim) { upload.interim(w, i) }
@@ -328,6 +366,7 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	}
 	s.server.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()
+	s.room.Answered(share)
 	if run := x.Response.Tunnel; run != nil {
 		tunnelH3(w, &x.Response, run)
 		return
@@ -350,14 +389,15 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	if a.flush && flush() != nil { // the body may begin much later
 		panic(http.ErrAbortHandler)
 	}
-	if conn := quicConnOf(r.Context()); a.stream == nil { // or the origin may be the slow side
+	// Otherwise the origin may be the slow side.
+	if conn := quicConnOf(r.Context()); a.stream == nil {
 		conn.count(0, 1)
 		defer conn.count(0, -1)
 	}
 	if abandon != nil {
 		defer context.AfterFunc(r.Context(), abandon)()
 	}
-	if a.copy(newMinRate(w, s.send), flush) != nil {
+	if a.copy(unreadCounter{newMinRate(w, s.send), s.room, share}, flush) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that the response is incomplete
 	}
 	if trailer != nil {
@@ -535,7 +575,7 @@ func (u *upload) finish() {
 
 // requestOf returns a request of net/http in the form that a stream of HTTP/2 has.
 func requestOf(r *http.Request) *h2.Request {
-	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
+	q := &h2.Request{Method: r.Method, Sampled: quicConnOf(r.Context()).takeSampled(), Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
 	if r.Method == http.MethodConnect && r.ProtoMajor == 3 && !strings.HasPrefix(r.Proto, "HTTP/") {
 		q.Protocol = r.Proto // RFC 9220
 	}

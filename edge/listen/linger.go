@@ -236,6 +236,26 @@ func (c *lingeringConn) unread() int64 {
 	return 0
 }
 
+// drop closes c, which is cut or idle. It waits for no client.
+func (c *lingeringConn) drop() {
+	c.closing.Store(true)
+	c.ended()
+	if c.link != nil {
+		go c.Conn.Close()
+	} else {
+		c.Conn.Close()
+	}
+}
+
+// End implements bodies.Holder: it closes c, because its client holds more than others that need
+// the memory.
+func (c *lingeringConn) End() {
+	if c.http1().Leaves() {
+		c.http1().Cut()
+		c.drop()
+	}
+}
+
 func (c *lingeringConn) end() error {
 	if c.ended != nil {
 		c.ended()

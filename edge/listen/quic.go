@@ -14,8 +14,10 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
+	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h3"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 )
 
@@ -58,8 +60,9 @@ type quicConn struct {
 	window     bodies.Share // by how much its receive window has grown
 	grown      int64        // bytes of window
 	expires    *time.Timer
-	entered    bool // it counts as open; before that its handshake counts
-	left       bool // it has ended
+	sampled    atomic.Int32 // requests that the hit path has sampled for traces, and http3 gets
+	entered    bool         // it counts as open; before that its handshake counts
+	left       bool         // it has ended
 
 	mu      sync.Mutex
 	running int // requests in flight
@@ -283,6 +286,60 @@ func (q *quicConn) count(running, waits int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running, q.waits, q.used = q.running+running, q.waits+waits, time.Now()
+}
+
+// use records that a request was answered.
+func (q *quicConn) use(now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.used = now
+}
+
+// takeSampled reports whether a request is to be traced because the hit path has sampled one. http3
+// gives its handler no stream, so it may be another one of the same connection.
+func (q *quicConn) takeSampled() bool {
+	if q == nil {
+		return false
+	}
+	n := q.sampled.Load()
+	return n > 0 && q.sampled.CompareAndSwap(n, n-1)
+}
+
+// hitsOf returns what answers the requests of a connection whose responses are ready.
+func (s *quicServer) hitsOf(q *quicConn) *h3.Conn {
+	state := q.ConnectionState().TLS
+	return &h3.Conn{
+		Answerer: s.server.Handler, Account: quicAccount{q, s.server.conns.limits.Bodies, &s.busy.now}, Tier: certs.Shown(&state),
+		Send: s.server.options.Capacity.AnswerTimeout, MaxList: exchange.MaxHead,
+		Client: func() netip.Addr { return exchange.Address(q.RemoteAddr()) },
+	}
+}
+
+// A quicAccount is the h3.Account of a connection.
+type quicAccount struct {
+	conn *quicConn
+	room *bodies.Budget
+	busy *atomic.Int64
+}
+
+// Used implements h3.Account.
+func (a quicAccount) Used(now time.Time) { a.conn.use(now) }
+
+// Sampled implements h3.Account.
+func (a quicAccount) Sampled() { a.conn.sampled.Add(1) }
+
+// Take implements h3.Account.
+func (a quicAccount) Take(size int, write func() error) error {
+	share := bodies.Share{Client: a.conn.client}
+	if a.room.ReserveShare(&share, int64(size)) != nil {
+		return h3.ErrExcessive
+	}
+	defer a.room.Release(&share)
+	a.busy.Add(1)
+	defer a.busy.Add(-1)
+	a.conn.count(1, 1)
+	defer a.conn.count(-1, -1)
+	return write()
 }
 
 // busy is a handler that counts its requests in flight.

@@ -149,6 +149,21 @@ func (s *Sockets) Close() error {
 	return err
 }
 
+// Ports returns the ports of the public listeners, of which a Unix socket has none, and the default
+// ports of HTTP, by which proxies before the edge are reached.
+func (s *Sockets) Ports() map[string]bool {
+	ports := map[string]bool{"80": true, "443": true}
+	for _, ln := range []net.Listener{s.Public, s.TLS} {
+		if ln == nil {
+			continue
+		}
+		if _, port, err := net.SplitHostPort(ln.Addr().String()); err == nil {
+			ports[port] = true
+		}
+	}
+	return ports
+}
+
 // AltSvc returns the Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3.
 func (s *Sockets) AltSvc() string {
 	if s.QUIC == nil {

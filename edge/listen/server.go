@@ -19,6 +19,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/h3"
 	"github.com/iconedge/iconedge/edge/listen/authority"
 	"github.com/iconedge/iconedge/edge/observe"
 )
@@ -27,6 +28,7 @@ import (
 type Handler interface {
 	h1.Answerer // the fast path of HTTP/1.1
 	h2.Answerer // the fast path of HTTP/2
+	h3.Answerer // the fast path of HTTP/3
 
 	// ServeRequest answers a request. ctx has it in the form of fasthttp, and gets the response.
 	ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request)

@@ -20,6 +20,7 @@ import (
 func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 	ctx := NewContext(q)
 	x := NewExchange(ctx, q, exchange.H2)
+	x.Conn = exchange.Stream{Ended: w.Gone()}
 	x.Interims.Send = func(i exchange.Interim) { w.Interim(blockOf(i.Status, exchange.FieldsIn(i.Lines))) }
 	s.ServeStream(ctx, x, q.Refuse)
 	defer ctx.Response.CloseBodyStream()

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"errors"
 	"net/http"
 	"runtime"
 	"sync"
@@ -12,30 +13,33 @@ import (
 
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/internal/guesses"
 )
 
 // Metrics holds all metrics of an edge. Labels take only values from our own constants, except the
 // origins' URLs, which the operator sets, and the origin's release, of which only the last has a
 // series. answers counts requests, because client_golang is too slow for hits.
 type Metrics struct {
-	config     sync.Once // of configOK
-	configOK   *prometheus.GaugeVec
-	bySite     *prometheus.CounterVec
-	Registry   *prometheus.Registry
-	answers    *tallies
-	decisions  [routes.Classes][2]prometheus.Counter // refused, accepted
-	upstream   [2]prometheus.Counter                 // error, ok
-	took       prometheus.Observer                   // time to the origin's response
-	switches   prometheus.Counter
-	absent     prometheus.Counter
-	names      prometheus.Gauge
-	release    releases
-	checks     [tokenResults]prometheus.Counter
-	Handshakes [2]prometheus.Counter // TLS handshakes: failed, ok
-	CertsRead  prometheus.Gauge      // 1 if the last reading of the certificates succeeded
-	certs      certificates
-	listsRead  map[string]prometheus.Gauge // by list: 1 if the last reading of its file succeeded
-	ranges     map[string]prometheus.Gauge // by list
+	config       sync.Once // of configOK
+	configOK     *prometheus.GaugeVec
+	rulesStopped *prometheus.CounterVec // by site and result; nil without a configuration file
+	bySite       *prometheus.CounterVec
+	Registry     *prometheus.Registry
+	answers      *tallies
+	decisions    [routes.Classes][2]prometheus.Counter // refused, accepted
+	upstream     [2]prometheus.Counter                 // error, ok
+	took         prometheus.Observer                   // time to the origin's response
+	switches     prometheus.Counter
+	absent       prometheus.Counter
+	names        prometheus.Gauge
+	release      releases
+	checks       [tokenResults]prometheus.Counter
+	passwords    map[string]prometheus.Counter // by result
+	Handshakes   [2]prometheus.Counter         // TLS handshakes: failed, ok
+	CertsRead    prometheus.Gauge              // 1 if the certificates were read the last time
+	certs        certificates
+	listsRead    map[string]prometheus.Gauge // by list: 1 if its file was read the last time
+	ranges       map[string]prometheus.Gauge // by list
 }
 
 // A tokenResult is the result of checking the licence token of a request.
@@ -66,6 +70,7 @@ func NewMetrics(version string) *Metrics {
 	for result, name := range tokenResultNames {
 		m.checks[result] = checks.WithLabelValues(name)
 	}
+	m.ofPasswords()
 	m.gauges("build_info", "Always 1, by version of the program and of Go.", "version", "go").WithLabelValues(version, runtime.Version()).Set(1)
 	return m
 }
@@ -147,6 +152,33 @@ func (m *Metrics) TokenChecked(given, valid bool, err error) {
 	m.checks[result].Inc()
 }
 
+// ofPasswords adds the metric of passwords that clients send.
+func (m *Metrics) ofPasswords() {
+	checks := m.counters("password_checks_total", "Passwords of requests, by result: right, wrong, or without a verdict: client (too many of this client were waiting), full (of all clients), late (it waited too long), gone (its client left before).", "result")
+	m.passwords = map[string]prometheus.Counter{}
+	for _, result := range []string{"right", "wrong", "client", "full", "late", "gone"} {
+		m.passwords[result] = checks.WithLabelValues(result)
+	}
+}
+
+// PasswordChecked counts a password that a client sent.
+func (m *Metrics) PasswordChecked(right bool, err error) {
+	result := "wrong"
+	switch {
+	case right:
+		result = "right"
+	case errors.Is(err, guesses.ErrClient):
+		result = "client"
+	case errors.Is(err, guesses.ErrFull):
+		result = "full"
+	case errors.Is(err, guesses.ErrLate):
+		result = "late"
+	case errors.Is(err, guesses.ErrGone):
+		result = "gone"
+	}
+	m.passwords[result].Inc()
+}
+
 // ListRead records whether reading a list succeeded, and the number of ranges in use.
 func (m *Metrics) ListRead(n string, ranges int, ok bool) {
 	m.listsRead[n].Set(float64(index(ok)))
@@ -180,9 +212,10 @@ func (m *Metrics) Traced(r routes.Route, took time.Duration, traceID string) {
 	m.answers.traced[r].add(took, traceID, time.Now())
 }
 
-// Hit counts a request that was received at now and answered on the fast path.
-func (m *Metrics) Hit(p exchange.Protocol, r routes.Route, status int, now time.Time, bytes int) {
-	m.answers.of(p, r, exchange.Hit, status).hit(now, bytes)
+// Hit counts a request that was received at now and answered on the fast path, by a fresh or a
+// stale response.
+func (m *Metrics) Hit(p exchange.Protocol, r routes.Route, o exchange.Outcome, status int, now time.Time, bytes int) {
+	m.answers.of(p, r, o, status).hit(now, bytes)
 }
 
 // Counted counts a decision of a rate limit.
@@ -206,7 +239,9 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 	m.config.Do(func() {
 		m.bySite = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_responses_total",
 			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status."}, []string{"site", "cache", "status"})
-		m.Registry.MustRegister(m.bySite)
+		m.rulesStopped = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_rules_stopped_total",
+			Help: "Requests whose rules cost too much and were stopped, for each site of the configuration file: refused with 503, because a rule that keeps requests from the origin was not decided, or passed on uncached."}, []string{"site", "result"})
+		m.Registry.MustRegister(m.bySite, m.rulesStopped)
 		m.configOK = m.gauges("config_last_reload_successful", "Whether the configuration file could be used when it was last read, at the start or by a reload.")
 	})
 	value := 0.0
@@ -215,6 +250,21 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 	}
 	m.configOK.WithLabelValues().Set(value)
 }
+
+// RulesStopped counts a request of a site of the configuration file whose rules cost too much.
+func (m *Metrics) RulesStopped(site string, refused bool) {
+	m.rulesStopped.WithLabelValues(site, stopResults[index(refused)]).Inc()
+}
+
+// SiteUsed makes the counters of a site of the configuration file begin with zero.
+func (m *Metrics) SiteUsed(site string) {
+	for _, result := range stopResults {
+		m.rulesStopped.WithLabelValues(site, result)
+	}
+}
+
+// stopResults are what happens with a request whose rules were stopped.
+var stopResults = [...]string{"passed", "refused"}
 
 // SiteAnswered counts a response of the pipeline for a site of the configuration file, whose name
 // bounds the label.
@@ -225,24 +275,28 @@ func (m *Metrics) SiteAnswered(site string, o exchange.Outcome, status int) {
 // classes are the classes of statuses.
 var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// SiteHits counts hits of one site on the fast path. The zero value counts nothing.
-type SiteHits struct{ whole, unchanged prometheus.Counter }
-
-// SiteHits returns the counters of a site of the configuration file.
-func (m *Metrics) SiteHits(site string) SiteHits {
-	of := func(class string) prometheus.Counter {
-		return m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], class)
-	}
-	return SiteHits{of("2xx"), of("3xx")}
+// SiteHits counts hits of one site on the fast path, by the class of their status. The zero value
+// counts nothing.
+type SiteHits struct {
+	fresh, stale [statusClasses]prometheus.Counter
 }
 
-// Count counts a hit with a status of 200 or 304.
-func (s SiteHits) Count(status int) {
-	switch {
-	case s.whole == nil:
-	case status == http.StatusNotModified:
-		s.unchanged.Inc()
-	default:
-		s.whole.Inc()
+// SiteHits returns the counters of a site of the configuration file.
+func (m *Metrics) SiteHits(site string) (s SiteHits) {
+	for class := 2; class < statusClasses; class++ { // no hit has another class
+		s.fresh[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], classes[class])
+		s.stale[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Stale], classes[class])
+	}
+	return s
+}
+
+// Count counts a response.
+func (s *SiteHits) Count(o exchange.Outcome, status int) {
+	counters := &s.fresh
+	if o == exchange.Stale {
+		counters = &s.stale
+	}
+	if c := counters[status/100%statusClasses]; c != nil {
+		c.Inc()
 	}
 }

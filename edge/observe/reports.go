@@ -69,7 +69,7 @@ func (r Reports) Close() {
 
 // LogHit logs a response of the fast path, with the number of bytes of its body, and counts it for
 // Top. site is empty without a configuration file.
-func (r Reports) LogHit(site string, p exchange.Protocol, route routes.Route, status int, q *eligible.Request, body int) {
+func (r Reports) LogHit(site string, p exchange.Protocol, route routes.Route, o exchange.Outcome, status int, q *eligible.Request, body int) {
 	if stands := r.Top.Sample(); stands > 0 {
 		r.Top.Record(q.Now, top.Response{Client: r.clientOf(q), Host: q.Host, Path: pathOf(q.Target), Status: status, Bytes: body}, stands)
 	}
@@ -77,8 +77,8 @@ func (r Reports) LogHit(site string, p exchange.Protocol, route routes.Route, st
 		return
 	}
 	r.Lines.Write(&accesslog.Line{
-		Time: q.Now, Client: r.clientOf(q), Site: site, Method: methodGet, Target: q.Target, Host: q.Host, Status: status, Bytes: int64(body),
-		Duration: time.Since(q.Now), Route: route.String(), Cache: exchange.OutcomeNames[exchange.Hit], Protocol: p.String(), TLS: q.Secure,
+		Time: q.Now, Client: r.clientOf(q), Site: site, Method: methodOf(q), Target: q.Target, Host: q.Host, Status: status, Bytes: int64(body),
+		Duration: time.Since(q.Now), Route: route.String(), Cache: exchange.OutcomeNames[o], Protocol: p.String(), TLS: q.Secure,
 		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0),
 	})
 }
@@ -108,4 +108,11 @@ func pathOf(target []byte) []byte {
 	return accesslog.Redacted(path)
 }
 
-var methodGet = []byte("GET")
+var methodGet, methodHead = []byte("GET"), []byte("HEAD")
+
+func methodOf(q *eligible.Request) []byte {
+	if q.Head {
+		return methodHead
+	}
+	return methodGet
+}

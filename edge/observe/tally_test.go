@@ -115,6 +115,6 @@ func BenchmarkHit(b *testing.B) {
 	m, now := NewMetrics("test"), time.Now()
 	b.ReportAllocs()
 	for b.Loop() {
-		m.Hit(exchange.H1, routes.CDN, http.StatusOK, now, 1000)
+		m.Hit(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK, now, 1000)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/internal/guesses"
 	"github.com/iconedge/iconedge/trace"
 )
 
@@ -96,15 +97,25 @@ func (m *Metrics) WatchOrigins(read func() upstream.Stats) {
 
 // ConnStats is the state of the public listeners.
 type ConnStats struct {
-	States      map[string]int   // connections over TCP, by what they do
-	Refused     map[string]int64 // connections, by reason
-	Max         int              // connections at a time
-	Reclaimed   int64            // connections that were closed to make room
-	Overdue     int64            // connections that were cut because their client was too slow
-	OverQUIC    int64            // open connections of HTTP/3
-	Rejected    int64            // requests of HTTP/3, because of their client's share of streams
-	BodiesBytes int64            // memory for long request bodies
-	Clients     int              // clients whose connections count against a limit
+	States    map[string]int   // connections over TCP, by what they do
+	Refused   map[string]int64 // connections, by reason
+	Max       int              // connections at a time
+	Reclaimed int64            // connections that were closed to make room
+	Overdue   int64            // connections that were cut because their client was too slow
+	OverQUIC  int64            // open connections of HTTP/3
+	// Requests of HTTP/3, because of their client's share of streams.
+	Rejected    int64
+	BodiesBytes int64 // memory for long request bodies
+	// Memory that all clients hold together, by kind: requests, responses.
+	Memory  map[string]PoolStats
+	Clients int // clients whose connections count against a limit
+}
+
+// A PoolStats is the memory that all clients hold together for one kind of thing.
+type PoolStats struct {
+	Held, Max int64 // bytes; Max 0: no limit
+	Refused   int64 // requests and responses for which there was no room
+	Ended     int64 // those that were ended to make room
 }
 
 // Open returns the number of open connections over TCP.
@@ -129,6 +140,16 @@ func (m *Metrics) WatchConns(read func() ConnStats) {
 		all = append(all, counter("connections_refused_total", "Refused connections, by reason: all are in use (total), the client has as many as it may (client), no descriptors are left (descriptors).",
 			func(c s) float64 { return float64(c.Refused[reason]) }, "reason", reason))
 	}
+	for kind := range now.Memory {
+		all = append(all,
+			gauge("client_memory_bytes", "Bytes of memory that clients hold together (--client-memory), by kind: requests without a response, responses that clients do not take.",
+				func(c s) float64 { return float64(c.Memory[kind].Held) }, "kind", kind),
+			gauge("client_memory_max_bytes", "Limit of these bytes.", func(c s) float64 { return float64(c.Memory[kind].Max) }, "kind", kind),
+			counter("client_memory_refused_total", "Requests and responses that were refused because clients held too many of these bytes.",
+				func(c s) float64 { return float64(c.Memory[kind].Refused) }, "kind", kind),
+			counter("client_memory_ended_total", "Requests and responses of the client that held most of these bytes that were ended to make room for other clients.",
+				func(c s) float64 { return float64(c.Memory[kind].Ended) }, "kind", kind))
+	}
 	m.Registry.MustRegister(component[s]{read, append(all,
 		gauge("connections_max", "Limit of connections at a time.", func(c s) float64 { return float64(c.Max) }),
 		counter("connections_reclaimed_total", "Connections over TCP or QUIC that were closed to make room: those of the client with the most, idle ones first.", func(c s) float64 { return float64(c.Reclaimed) }),
@@ -147,6 +168,7 @@ type ServiceStats struct {
 	LimitClients int   // windows of limits in memory
 	TierRequests int64 // requests of edges behind this one
 	TokenInUse   bool  // the admin token in use is that of its file
+	Passwords    guesses.Stats
 }
 
 // WatchService adds the metrics of the edge as a whole.
@@ -156,6 +178,8 @@ func (m *Metrics) WatchService(read func() ServiceStats) {
 		gauge("ready", "1 while the edge is ready, else 0.", func(e s) float64 { return float64(index(e.Ready)) }),
 		gauge("waiting", "Requests that wait for the origin.", func(e s) float64 { return float64(e.Waiting) }),
 		counter("shed_total", "Requests that were refused because too many waited for the origin.", func(e s) float64 { return float64(e.Shed) }),
+		gauge("password_checks_waiting", "Passwords that wait for their comparison with a hash.", func(e s) float64 { return float64(e.Passwords.Waiting) }),
+		counter("password_comparisons_total", "Passwords that were compared with a hash, which takes a core of the processor for tens of milliseconds.", func(e s) float64 { return float64(e.Passwords.Begun) }),
 		gauge("limit_clients", "Clients with a window in memory, counted once for each limit that they have used.", func(e s) float64 { return float64(e.LimitClients) }),
 		counter("tier_requests_total", "Requests of edges behind this one, which authenticated with the secret between tiers or with a certificate.", func(e s) float64 { return float64(e.TierRequests) }),
 		gauge("admin_token_last_reload_successful", "1 while the admin token in use is that of its file, or none is configured; 0 while the file can't be used and the previous token stays valid.",

@@ -19,6 +19,7 @@ import (
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/recent"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -155,7 +156,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.S
 		}
 	}
 	if before := cachepolicy.CacheStatusBefore(h["Cache-Status"]); before != "" {
-		e.Fields = append(e.Fields, field("Cache-Status", before))
+		e.Fields = append(e.Fields, respond.NewField("Cache-Status", before))
 	}
 	if path, _, _ := strings.Cut(e.Key, "?"); own && strings.HasSuffix(path, ".svg") {
 		e.FieldsWithBody = append(e.FieldsWithBody, svgPolicy)
@@ -270,7 +271,7 @@ func confirmed(q *fetchRequest, stale *cache.Entry, a *upstream.Response, h http
 var internal = map[string]bool{icon.FieldMonochrome: true, icon.FieldRelease: true, icon.FieldReady: true}
 
 // svgPolicy prevents an SVG from running or loading anything if a client opens it as a page.
-var svgPolicy = field("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+var svgPolicy = respond.NewField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
 // clientError makes an origin's 4xx one of ours: a problem, stored for seconds, or not at all if it
 // concerns the caller. A page of the site stays one. clientError returns the body.
@@ -355,14 +356,14 @@ func (d *doorkeeper) again(key string) bool {
 	return d.places[sum>>48].Swap(sum) == sum
 }
 
-// knows reports whether a key was requested before, and returns its hash for record.
-func (d *doorkeeper) knows(key []byte) (sum uint64, known bool) {
+// Knows reports whether a key was requested before, and returns its hash for Record.
+func (d *doorkeeper) Knows(key []byte) (sum uint64, known bool) {
 	sum = maphash.Bytes(d.seed, key) | 1
 	return sum, d.places[sum>>48].Load() == sum
 }
 
-// record records that the key with this hash was requested.
-func (d *doorkeeper) record(sum uint64) { d.places[sum>>48].Store(sum) }
+// Record records that the key with this hash was requested.
+func (d *doorkeeper) Record(sum uint64) { d.places[sum>>48].Store(sum) }
 
 // isForm reports whether the parameters of a path choose the form of an icon. The sprite of a bag
 // is no icon.
@@ -370,7 +371,7 @@ func isForm(path string) bool {
 	return strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, "/-/") || strings.HasPrefix(path, routes.IconPath)
 }
 
-// The icons of a pack have almost the same head. storeOwn and serialise read one of them, field by
+// The icons of a pack have almost the same head. storeOwn and Prebuild read one of them, field by
 // field; from then on a model of it gives the entries of the others, which are equal to those that
 // storeOwn would make. A miss costs a fifth less.
 
@@ -450,7 +451,7 @@ func (h *Proxy) storeKnown(q *fetchRequest, a *upstream.Response, asked cache.Ge
 		e.Date = httpDate(made)
 	}
 	e.Head = &cache.Head{Type: m.entry.Head.Type, Always: m.entry.Head.Always, WithBody: m.entry.Head.WithBody,
-		Own: appendPart(nil, partOwn, e, e.Date, false), OwnBody: appendPart(nil, partOwnBody, e, e.Date, false), ColourUses: colourUses(e)}
+		Own: respond.AppendPart(nil, respond.PartOwn, e, e.Date, false), OwnBody: respond.AppendPart(nil, respond.PartOwnBody, e, e.Date, false), ColourUses: respond.ColourUses(e)}
 	h.shorten(e)
 	if !m.gzip {
 		e.AddCoding(entry.Gzip)
@@ -470,10 +471,12 @@ func learnHead(k *upstream.Known, v *upstream.Values, l *collapse.Result) {
 	}
 }
 
-// isPlainIcon reports whether a cache key is that of an icon as it is.
-func isPlainIcon(key string) bool {
-	route, ok := routes.FastRoute(key)
-	return ok && route == routes.CDN && !strings.Contains(key, "?")
+// Restored prebuilds the head of an entry that was read from disk, because the disk does not store
+// heads.
+func Restored(e *cache.Entry) {
+	if _, own := routes.Canonical(e.Key); own {
+		respond.Prebuild(e)
+	}
 }
 
 // withValues returns fields with the values of another response.

@@ -12,7 +12,9 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/hit"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -28,7 +30,8 @@ const (
 	// response is sent while it arrives.
 	MaxWhole = 256 << 10
 	// defaultHold is short, because a page that the origin streams must begin at once.
-	defaultHold = 10 * time.Millisecond
+	defaultHold       = 10 * time.Millisecond
+	defaultHesitation = 500 * time.Millisecond
 )
 
 // fetchAndStore fetches one response from the origin and stores it if it may. It runs in a
@@ -37,7 +40,11 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	// These are read before the request, so that a purge from here on applies to the response.
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
 	u := q.upstream(stale)
-	u.TakesKnown = q.own && stale == nil && q.ruled == nil && isPlainIcon(q.key)
+	if stale != nil {
+		// Without a response to serve instead, it may bypass a shield whose own origin has failed.
+		u.TryNextGroup = !mayServeStale(stale, h.Options.Clock.Now())
+	}
+	u.TakesKnown = q.own && stale == nil && q.ruled == nil && hit.IsPlainIcon(q.key)
 	a, err := h.request(q, u)
 	if err == nil && a.Known != nil {
 		if l, ok := h.storeKnown(q, a, asked); ok {
@@ -87,7 +94,7 @@ func (h *Proxy) dropIf(e *cache.Entry, is func(stored *cache.Entry) bool) bool {
 	if !is(stored) {
 		return false
 	}
-	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, time.Now())
+	h.Options.Cache.Purge(cache.Purge{Keys: []string{e.Key}}, h.Options.Clock.Now())
 	return true
 }
 
@@ -302,7 +309,7 @@ func (h *Proxy) store(q *fetchRequest, e *cache.Entry, sharing cachepolicy.Shari
 		if isSite(e.Key) || isIconifyList(e.Key) { // people wait for each kB
 			e.AddCoding(entry.Brotli)
 		}
-		serialise(e)
+		respond.Prebuild(e)
 	}
 	l := collapse.Result{Entry: e, Sharing: sharing}
 	if !sharing.Storable {
@@ -438,7 +445,7 @@ func (h *Proxy) fetchRelease(q *fetchRequest, _ *cache.Entry) collapse.Result {
 		asked = h.Options.Cache.Generation() // the response is newer than the invalidation by look
 	}
 	e := newOwn(q.key, a.Response, a.Content, nil)
-	e.Fields = []cache.Field{field("Cache-Control", "no-store")} // in the response
+	e.Fields = []cache.Field{respond.NewField("Cache-Control", "no-store")} // in the response
 	e.Tags = []string{library.ReleaseTag}
 	e.Policy = cachepolicy.Entry{Stored: a.ResponseTime, Lifetime: library.ReleaseLifetime}
 	return collapse.Result{Entry: e, Sharing: cachepolicy.Sharing{Storable: true}, Stored: h.Options.Cache.Put(e, asked)}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/routes"
@@ -25,6 +26,7 @@ type FetcherOptions struct {
 	Metrics    *observe.Metrics
 	Tracer     *trace.Tracer // nil: no traces
 	State      *library.OriginState
+	Clock      clock.Clock // of the times of responses
 }
 
 // A Fetcher sends requests to the origin, and records them.
@@ -53,11 +55,13 @@ func (o *Fetcher) roundTripTo(c *upstream.Client, f *traced, r upstream.Request)
 		defer o.limiter.endFetch()
 	}
 	start := time.Now()
+	sent := o.options.Clock.At(start)
 	span := o.traceFetch(f, &r, start)
 	a, err := c.Do(o.options.Life, r)
 	span.End(time.Now(), fetchAttributes(r, a, err))
 	o.options.Metrics.Fetched(time.Since(start), err)
 	if err == nil {
+		a.RequestTime, a.ResponseTime = sent, o.options.Clock.At(a.ResponseTime)
 		o.options.State.Record(a)
 	}
 	return a, err

@@ -3,7 +3,6 @@ package proxy
 import (
 	"cmp"
 	"net/http"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -142,8 +141,7 @@ func (q *fetchRequest) secondary(vary []string) []string {
 func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 
 // upstream returns the request to the origin, with the conditions that validate the stored response
-// stale, if there is one (RFC 9111, section 4.3.1). If no stored response could be served instead,
-// the request may bypass a shield whose own origin has failed.
+// stale, if there is one (RFC 9111, section 4.3.1).
 func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
 	r := upstream.Request{Method: q.policy.Method, Target: q.target, Host: q.host, Header: q.header, Body: q.body, Upload: q.upload, Trailer: q.trailer, TakesTrailer: q.takesTrailer, Patience: q.patience, Forwarded: q.forwarded, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed, Interim: q.interim}
 	if !q.own {
@@ -153,7 +151,7 @@ func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
 		r.Header = q.header.Clone()
 		r.Header.Set("Range", q.ranged.first.Field())
 	}
-	r.TryNextGroup = stale == nil || !mayServeStale(stale, time.Now())
+	r.TryNextGroup = stale == nil
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r
 	}

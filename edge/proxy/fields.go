@@ -15,37 +15,17 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/problem"
 )
 
-// everyAnswer is on every response that the edge makes itself, and on those of its own routes,
-// whatever the status. A site without icons has none of them.
-var everyAnswer = []cache.Field{
-	field("Access-Control-Allow-Origin", "*"),
-	field("Access-Control-Expose-Headers", "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"),
-	field("Timing-Allow-Origin", "*"),
-	field("X-Content-Type-Options", "nosniff"),
-	field("Cross-Origin-Resource-Policy", "cross-origin"),
-}
-
 // onPreflights is also on the response to a preflight, which clients may cache for a day.
 var onPreflights = []cache.Field{
-	field("Access-Control-Allow-Methods", routes.AllMethods),
-	field("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range"),
-	field("Access-Control-Max-Age", "86400"),
-}
-
-var (
-	varies = field("Vary", "Accept-Encoding")
-
-	nameContentType, nameDate = []byte(fasthttp.HeaderContentType), []byte(fasthttp.HeaderDate)
-)
-
-func field(name, value string) cache.Field {
-	return cache.Field{Name: []byte(name), Value: []byte(value)}
+	respond.NewField("Access-Control-Allow-Methods", routes.AllMethods),
+	respond.NewField("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range"),
+	respond.NewField("Access-Control-Max-Age", "86400"),
 }
 
 func addFields(out *exchange.Response, fields []cache.Field) {
@@ -54,22 +34,22 @@ func addFields(out *exchange.Response, fields []cache.Field) {
 	}
 }
 
-// addFieldsOfEveryAnswer adds everyAnswer to the response, if the site has icons.
+// addFieldsOfEveryAnswer adds respond.EveryAnswer to the response, if the site has icons.
 func (r *request) addFieldsOfEveryAnswer() {
 	if r.site.Icons {
-		addFields(&r.Response, everyAnswer)
+		addFields(&r.Response, respond.EveryAnswer)
 	}
 }
 
-// A clock returns the present time as a Date field, formatted once a second.
-type clock struct{ last atomic.Pointer[tick] }
+// A dateClock returns a time as a Date field, formatted once a second.
+type dateClock struct{ last atomic.Pointer[tick] }
 
 type tick struct {
 	second int64
 	date   []byte
 }
 
-func (c *clock) date(now time.Time) []byte {
+func (c *dateClock) date(now time.Time) []byte {
 	if t := c.last.Load(); t != nil && t.second == now.Unix() {
 		return t.date
 	}
@@ -90,7 +70,7 @@ func (h *Proxy) fail(r *request, p *problem.Problem) {
 	out.Reset()
 	body := r.refusal(p)
 	r.addFieldsOfEveryAnswer()
-	writeLimit(r)
+	respond.SetLimit(&r.Response, &r.count)
 	writeCacheStatus(r)
 	h.writeDate(r)
 	out.Add(fasthttp.HeaderCacheControl, p.CacheControl())
@@ -132,7 +112,7 @@ func (r *request) refusal(p *problem.Problem) []byte {
 func (h *Proxy) preflight(r *request, allow string) exchange.Outcome {
 	r.ctx.Response.SetStatusCode(http.StatusNoContent)
 	h.writeDate(r)
-	addFields(&r.Response, everyAnswer)
+	addFields(&r.Response, respond.EveryAnswer)
 	addFields(&r.Response, onPreflights)
 	r.Response.Add(fasthttp.HeaderAllow, allow)
 	return exchange.Own
@@ -150,17 +130,6 @@ func writeCacheStatus(r *request) {
 		var buf [96]byte
 		r.Response.Add("Cache-Status", string(cachepolicy.AppendCacheStatus(buf[:0], r.status)))
 	}
-}
-
-// writeLimit reports the state of the client's limit (draft-ietf-httpapi-ratelimit-headers-11).
-func writeLimit(r *request) {
-	if r.count.Limit.Off() {
-		return
-	}
-	var buf [64]byte
-	name := r.count.Name
-	r.Response.Set("RateLimit-Policy", string(ratelimit.AppendPolicy(buf[:0], name, r.count.Limit)))
-	r.Response.Set("RateLimit", string(ratelimit.AppendState(buf[:0], name, r.count.Decision)))
 }
 
 // looped returns the problem for a request that has passed through this edge before. It warns the

@@ -20,7 +20,9 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/hit"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
@@ -76,7 +78,7 @@ func (h *Proxy) find(r *request, q *fetchRequest, ask fetchFunc) (found, error) 
 		case stateHitForPass:
 			next = h.fetchAlone(&x)
 		case stateRetry:
-			next = x.retry()
+			next = x.retry(h.Options.Clock.Now())
 		case stateCollapsed:
 			if f, ok := x.collapsed(x.result, x.arrived); ok {
 				return f, nil
@@ -143,22 +145,18 @@ func (h *Proxy) fetchCollapsed(x *finding) state {
 	if x.result.Found {
 		x.stored.entry = x.result.Entry
 	}
-	x.arrived = time.Now()
+	x.arrived = h.Options.Clock.Now()
 	l := waited{Result: &x.result, began: began, invalidated: h.Options.Cache.InvalidatedSince(fetch, x.result.ForOthers(), x.came)}
 	return afterJoin(e, l, x.q, x.now, x.arrived)
 }
 
 // retry looks the key up again. The request has waited, so that any response must be fresh at this
 // later time.
-func (x *finding) retry() state {
-	x.waiter = x.afterUnusable(&x.result, x.q, time.Now())
-	x.now = time.Now()
+func (x *finding) retry(now time.Time) state {
+	x.waiter = x.afterUnusable(&x.result, x.q, now)
+	x.now = now
 	return stateLookup
 }
-
-// hesitation is the time after which a request that has a stale response considers the origin
-// failing.
-const hesitation = 500 * time.Millisecond
 
 // waits returns the time that a request waits for a fetch. A request that may use a stale response
 // when the origin fails does not wait until the deadline for that (RFC 5861, section 4). The
@@ -171,7 +169,7 @@ func (h *Proxy) waits(r *request, q *fetchRequest, e *cache.Entry, f *collapse.F
 	if e == nil || !cachepolicy.MayServeStale(e.Freshness(), q.policy, cachepolicy.FailureStatus, r.now) {
 		return wait
 	}
-	return min(wait, hesitation-f.Age(r.now))
+	return min(wait, h.Options.Bounds.Hesitation-f.Age(r.now))
 }
 
 // notStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).
@@ -229,16 +227,20 @@ func (h *Proxy) markHitForPass(q *fetchRequest, key string, stale *cache.Entry, 
 	}
 	plain := q.policy
 	plain.Directives = cachepolicy.Directives{}
-	now := time.Now()
+	now := h.Options.Clock.Now()
 	h.Options.Cache.MarkHitForPass(q.passKey(key), !cachepolicy.Usable(l.Collapsed(), plain, now), now)
 }
 
 // collapseKey returns the key under which requests for the same response collapse. Requests for
-// variants that are known to differ do not wait for each other.
+// variants that are known to differ do not wait for each other, nor do those with fields of scripts
+// for those without.
 func (q *fetchRequest) collapseKey(s lookupResult, w waiter) string {
 	key := q.key
 	if variant := cmp.Or(s.variant, w.variant); variant != "" {
 		key += "\x00" + variant
+	}
+	if len(q.policy.Scripted) > 0 {
+		key += "\x00" + strings.Join(q.policy.Scripted, ",")
 	}
 	if w.collapses == withAnonymous {
 		key += "\x00anonymous"
@@ -252,7 +254,7 @@ func (q *fetchRequest) passKey(key string) string {
 	if cachepolicy.MayShareError(q.policy) {
 		return key
 	}
-	return key + "\x00credentials"
+	return key + hit.WithCredentials
 }
 
 // onlyIfCached reports whether a request has only-if-cached, the one directive of clients that
@@ -332,6 +334,7 @@ type fastMiss struct {
 	accept  string
 	secure  bool
 	arrived time.Time
+	now     time.Time                             // the same by the clock of ages
 	top     func(now time.Time, status, body int) // counts the response; nil: not in the sample
 	slot    *slot
 	ready   func(append func([]byte) []byte, result any)
@@ -347,15 +350,15 @@ type fastMiss struct {
 // pipeline has to answer.
 func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) eligible.Pending {
 	sites := h.current.Load()
-	if h.draining.Load() || h.Options.Redirect != "" && !q.Secure || q.Tier || q.IfNoneMatch != nil || sites.Icons == nil || sites.Icons.Name != "" || h.Options.Reports.Tracer != nil || h.Options.Reports.Lines != nil {
+	if h.hits.Draining() || h.Options.Redirect != "" && !q.Secure || q.Tier || q.Head || q.Authorization || q.Conditions.Any() || sites.Icons == nil || sites.Icons.Name != "" || h.Options.Reports.Tracer != nil || h.Options.Reports.Lines != nil {
 		return nil
 	}
 	key := string(q.Target)
-	if !isPlainIcon(key) || !sites.seenHosts.has(q.Host) || h.Options.Library.Known() == "" ||
+	if !hit.IsPlainIcon(key) || !h.hits.Knows(q.Host) || h.Options.Library.Known() == "" ||
 		q.Fields.Line("cache-control", 0) != nil || q.Fields.Line("traceparent", 0) != nil || h.Options.Admission.Counts(routes.ClassCDN) {
 		return nil
 	}
-	if _, ok := h.Options.Admission.AdmitFast(q, routes.ClassCDN); !ok {
+	if _, ok := h.Options.Admission.AdmitFast(h.Options.Clients.OfEligible(q), h.Options.Clock.At(q.Now), routes.ClassCDN); !ok {
 		return nil
 	}
 	name := strings.TrimSuffix(key[1:], ".svg")
@@ -363,20 +366,20 @@ func (h *Proxy) Fetch(q *eligible.Request, client interface{ ClientGone() bool }
 	if ref, err := icon.ParseRef(name); err != nil || !h.Options.Library.Has(ref) {
 		return nil
 	}
-	m := &fastMiss{h: h, accept: string(q.AcceptEncoding), secure: q.Secure, arrived: q.Now, ready: ready}
+	m := &fastMiss{h: h, accept: string(q.AcceptEncoding), secure: q.Secure, arrived: q.Now, now: h.Options.Clock.At(q.Now), ready: ready}
 	m.q = &fetchRequest{key: key, target: key, own: true, sendsTierSecret: h.Options.Library.MayGetSecret(true), name: name, header: h.fieldsFor(key), policy: cachepolicy.Request{Method: http.MethodGet, Target: key}}
 	m.came = h.Options.Cache.Generation()
 	if h.Options.Cache.Reads(key) {
 		return nil // an event loop must not block
 	}
 	// The pipeline decides about a stored response: it may serve a stale one at once.
-	if h.Options.Cache.IsHitForPass(key, q.Now) || h.lookup(m.q).entry != nil {
+	if h.Options.Cache.IsHitForPass(key, m.now) || h.lookup(m.q).entry != nil {
 		return nil
 	}
 	if m.slot = h.Options.Origin.limiter.tryAcquire(client); m.slot == nil {
 		return nil
 	}
-	m.fetch, m.began = h.Options.Cache.Join(q.Now, collapse.Call{
+	m.fetch, m.began = h.Options.Cache.Join(m.now, collapse.Call{
 		Key: key, Stored: key, Failures: m.q.passKey(key), Came: m.came,
 		Find:   func() *cache.Entry { return h.lookup(m.q).entry }, // the pipeline decides about it
 		Fetch:  func() collapse.Result { return h.fetchOnce(m.q, key, nil, h.fetchAndStore) },
@@ -406,7 +409,7 @@ func (m *fastMiss) end(l collapse.Result) {
 // take makes the result of a fetch on the fast path that of the request, and returns the state that
 // follows it.
 func (x *finding) take(h *Proxy, m *fastMiss) state {
-	x.forward, x.key, x.came, x.result, x.arrived = cachepolicy.ForwardURIMiss, m.q.key, m.came, m.result, time.Now()
+	x.forward, x.key, x.came, x.result, x.arrived = cachepolicy.ForwardURIMiss, m.q.key, m.came, m.result, h.Options.Clock.Now()
 	switch {
 	case m.result.Found:
 		x.stored.entry = m.result.Entry
@@ -422,38 +425,38 @@ func (m *fastMiss) waited(h *Proxy) waited {
 
 // appendMiss returns the function that appends the response; nil: the pipeline has to answer.
 func (h *Proxy) appendMiss(m *fastMiss) func([]byte) []byte {
-	l, now := &m.result, time.Now()
+	l, now := &m.result, h.Options.Clock.Now()
 	e := l.Entry
-	if l.Err != nil || l.Found || l.Stream != nil || !l.Stored || e.Status != http.StatusOK || e.Head == nil || h.draining.Load() {
+	if l.Err != nil || l.Found || l.Stream != nil || !l.Stored || e.Status != http.StatusOK || e.Head == nil || h.hits.Draining() {
 		return nil
 	}
-	switch afterJoin(nil, m.waited(h), m.q, m.arrived, now) {
+	switch afterJoin(nil, m.waited(h), m.q, m.now, now) {
 	case stateFetch:
-		now = m.arrived
+		now = m.now
 	case stateCollapsed:
 	default:
 		return nil
 	}
 	v, coding := e.Choose(m.accept)
-	if len(v.Body) > maxPrebuilt {
+	if len(v.Body) > hit.MaxPrebuilt {
 		return nil
 	}
-	t := head{coding: coding, length: len(v.Body), etag: []byte(v.ETag), ranges: coding == entry.Identity, count: &access.Count{}}
-	t.status = cachepolicy.CacheStatus{Forward: cachepolicy.ForwardURIMiss, Collapsed: !m.began}
+	t := respond.Head{Coding: coding, Length: len(v.Body), ETag: []byte(v.ETag), Ranges: coding == entry.Identity, Count: &access.Count{}}
+	t.Status = cachepolicy.CacheStatus{Forward: cachepolicy.ForwardURIMiss, Collapsed: !m.began}
 	outcome := exchange.Collapsed
 	if m.began {
 		outcome = exchange.Miss
-		t.status.Stored, t.status.HasTTL, t.status.TTL = true, true, e.Freshness().TTL(now)
+		t.Status.Stored, t.Status.HasTTL, t.Status.TTL = true, true, e.Freshness().TTL(now)
 	}
-	if t.aged = !m.began || e.Policy.AgeAt(now) >= time.Second || e.Freshness().SoftPurged; t.aged {
-		t.age = ageToSend(e, now)
+	if t.Aged = !m.began || e.Policy.AgeAt(now) >= time.Second || e.Freshness().SoftPurged; t.Aged {
+		t.Age = ageToSend(e, now)
 	}
 	if m.secure {
-		t.altSvc = h.Options.AltSvc
+		t.AltSvc = h.Options.AltSvc
 	}
 	return func(dst []byte) []byte {
-		w := headWriter{head: e.Head}
-		dst = append(w.append(append(dst, "HTTP/1.1 200 OK\r\n"...), &t), "\r\n"...)
+		w := respond.Writer{Prebuilt: e.Head}
+		dst = append(w.Append(append(dst, "HTTP/1.1 200 OK\r\n"...), &t), "\r\n"...)
 		h.Options.Metrics.Answered(exchange.H1, routes.CDN, outcome, http.StatusOK, time.Since(m.arrived)).Send(len(v.Body))
 		if m.top != nil {
 			m.top(now, http.StatusOK, len(v.Body))

@@ -16,8 +16,10 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/hit"
 	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/problem"
@@ -48,16 +50,12 @@ func (h *Proxy) represent(r *request, e *cache.Entry) representation {
 	return h.coded(r, e)
 }
 
-// brotliHits is the number of hits from which a response on the edge's own routes gets brotli. A
-// response that is requested once is not worth its cost.
-const brotliHits = 2
-
 // coded returns the representation in the coding that the client gets. Brotli is made in the
 // background, so that no client waits for it; until then clients get gzip.
 func (h *Proxy) coded(r *request, e *cache.Entry) representation {
 	accept := joined(r.ctx, fasthttp.HeaderAcceptEncoding)
 	v, coding := e.Choose(accept)
-	if coding != entry.Brotli && accept != "" && e.Hits.Load() >= brotliHits && entry.Select(accept, cachepolicy.Brotli, cachepolicy.Gzip) == entry.Brotli {
+	if coding != entry.Brotli && accept != "" && e.Hits.Load() >= hit.BrotliHits && entry.Select(accept, cachepolicy.Brotli, cachepolicy.Gzip) == entry.Brotli {
 		h.compressor.WantSmaller(e, entry.Brotli)
 	}
 	p := representation{body: v.Body, etag: v.ETag, coding: coding}
@@ -91,39 +89,35 @@ func (h *Proxy) negotiated(r *request, f found) representation {
 	if f.relayed {
 		return p
 	}
-	accept := joined(r.ctx, fasthttp.HeaderAcceptEncoding)
-	if r.compresses() && !e.Plain && f.stream == nil && accept != "" && !forbidsCodings(r) {
-		got, wanted := compress.Choose(e, accept)
-		asked := r.ctx.IsGet() && len(r.ctx.Request.Header.Peek(fasthttp.HeaderRange)) > 0
-		part := asked && h.mayJoin(r, e)
-		// Without an entity tag a client that has the beginning of the coded body sends the same
-		// If-Range as one that has the beginning of the identity body.
-		p.whole = asked && !part && wanted != entry.Identity
-		if got != wanted && !part && e.Hits.Load() > 0 {
-			h.compressor.Want(e, wanted)
+	a := asked(r)
+	if f.stream == nil && a.Codable(e, r.compresses()) {
+		got, wanted := compress.Choose(e, a.AcceptEncoding)
+		var want entry.Coding
+		if p.coding, p.whole, want = a.Negotiate(e, got, wanted); want != entry.Identity && e.Hits.Load() > 0 {
+			h.compressor.Want(e, want)
 		}
-		if got != entry.Identity && !part {
-			p.body, p.coding, p.etag = e.Variant(got).Body, got, compress.Tag(e.Validator, got)
+		if p.coding != entry.Identity {
+			p.body, p.etag = e.Variant(p.coding).Body, compress.Tag(e.Validator, p.coding)
 		}
 	}
-	if held := joined(r.ctx, fasthttp.HeaderIfNoneMatch); held != "" && e.Status == http.StatusOK {
-		p.etag = compress.Held(held, accept, e.Validator, p.etag)
+	if a.IfNoneMatch != "" && e.Status == http.StatusOK {
+		p.etag = compress.Held(a.IfNoneMatch, a.AcceptEncoding, e.Validator, p.etag)
 	}
 	return p
 }
 
-// mayJoin reports whether a range of the identity body fits the part of a response that a client
-// has, by its If-Range. A date does not say in which coding the client has it.
-func (h *Proxy) mayJoin(r *request, e *cache.Entry) bool {
-	ifRange := string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange))
-	return ifRange == "" || cachepolicy.IfRange(ifRange, e.Identity().ETag, time.Time{}, r.now)
-}
-
-// forbidsCodings reports whether the client accepts a response only as the origin made it (RFC
-// 9111, section 5.2.1.6).
-func forbidsCodings(r *request) bool {
-	v := joined(r.ctx, fasthttp.HeaderCacheControl)
-	return v != "" && cachepolicy.ParseCacheControl(v).NoTransform
+// asked returns the fields by which a client asks for a form or a part of a forwarded response.
+func asked(r *request) *hit.Asked {
+	h := &r.ctx.Request.Header
+	a := &hit.Asked{AcceptEncoding: joined(r.ctx, fasthttp.HeaderAcceptEncoding), IfNoneMatch: joined(r.ctx, fasthttp.HeaderIfNoneMatch),
+		IfModifiedSince: string(h.Peek(fasthttp.HeaderIfModifiedSince))}
+	if r.ctx.IsGet() {
+		a.Range, a.IfRange = string(h.Peek(fasthttp.HeaderRange)), string(h.Peek(fasthttp.HeaderIfRange))
+	}
+	if v := joined(r.ctx, fasthttp.HeaderCacheControl); v != "" { // RFC 9111, section 5.2.1.6
+		a.NoTransform = cachepolicy.ParseCacheControl(v).NoTransform
+	}
+	return a
 }
 
 // colored returns the body with the colour in it.
@@ -157,11 +151,11 @@ func (h *Proxy) finish(r *request, f found) {
 		return
 	}
 	r.ctx.Response.SetStatusCode(status)
-	t := head{bodyless: status == http.StatusNotModified && e.Status != status, length: -1, etag: []byte(p.etag)}
+	t := respond.Head{Bodyless: status == http.StatusNotModified && e.Status != status, Length: -1, ETag: []byte(p.etag)}
 	if f.trailer != nil {
 		f.followByTrailer(r, p)
 	}
-	if t.bodyless {
+	if t.Bodyless {
 		f.close()
 	} else if err := h.finishBody(r, f, p, &t); err != nil {
 		h.fail(r, problem.From(err))
@@ -171,14 +165,14 @@ func (h *Proxy) finish(r *request, f found) {
 }
 
 // finishBody sets the body of a response, and the part of its head that depends on the body.
-func (h *Proxy) finishBody(r *request, f found, p representation, t *head) error {
+func (h *Proxy) finishBody(r *request, f found, p representation, t *respond.Head) error {
 	switch {
 	case f.stream != nil && f.length < 0 && !r.ctx.Request.Header.IsHTTP11() && !r.ctx.IsHead():
 		return gather(r, f)
 	case f.stream != nil:
 		if f.part != "" {
 			r.ctx.Response.SetStatusCode(http.StatusPartialContent)
-			t.contentRange = f.part
+			t.ContentRange = []byte(f.part)
 		}
 		stream(r, f)
 	case f.entry.IsObject(): // the response to a HEAD
@@ -193,27 +187,27 @@ func (h *Proxy) finishBody(r *request, f found, p representation, t *head) error
 }
 
 // writeHead completes the head of a response with an entry, and writes it.
-func (h *Proxy) writeHead(r *request, f found, t *head) {
+func (h *Proxy) writeHead(r *request, f found, t *respond.Head) {
 	e, out := f.entry, &r.Response
 	// A purge may have arrived while the response was on its way.
-	if t.aged = f.aged || e.Freshness().SoftPurged; t.aged {
-		t.age = ageToSend(e, r.now)
+	if t.Aged = f.aged || e.Freshness().SoftPurged; t.Aged {
+		t.Age = ageToSend(e, r.now)
 	}
-	t.status = r.status
+	t.Status = r.status
 	if r.Tier && !r.forwarded {
-		t.monochrome, t.release = e.Monochrome, r.releaseOf(f)
+		t.Monochrome, t.Release = e.Monochrome, r.releaseOf(f)
 	}
 	if !r.forwarded {
-		t.count = &r.count
+		t.Count = &r.count
 	}
 	out.Reset()
-	w := headWriter{entry: e, date: e.Date, forwarded: r.forwarded, coded: r.forwarded && t.coding != entry.Identity}
-	if len(w.date) == 0 {
-		w.date = h.clock.date(r.now)
+	w := respond.Writer{Entry: e, Date: e.Date, Forwarded: r.forwarded, Coded: r.forwarded && t.Coding != entry.Identity}
+	if len(w.Date) == 0 {
+		w.Date = h.clock.date(r.now)
 	}
-	out.Lines = w.append(out.Lines, t)
+	out.Lines = w.Append(out.Lines, t)
 	if r.forwarded {
-		writeLimit(r) // replaces the fields of an origin that has limits too
+		respond.SetLimit(&r.Response, &r.count)
 	}
 	if r.Response.Trailer != nil && len(f.trailer.Announced) > 0 {
 		out.Add(fasthttp.HeaderTrailer, strings.Join(f.trailer.Announced, ", "))
@@ -234,11 +228,11 @@ func ageToSend(e *cache.Entry, now time.Time) time.Duration {
 }
 
 // body sets the representation's body: coded, coloured, or a part of it.
-func (h *Proxy) body(r *request, e *cache.Entry, p representation, t *head) error {
-	t.fixed, t.coding = p.fixed, p.coding
+func (h *Proxy) body(r *request, e *cache.Entry, p representation, t *respond.Head) error {
+	t.Fixed, t.Coding = p.fixed, p.coding
 	body := p.colored(r.target.Form)
 	if p.coding == entry.Identity && e.Status == http.StatusOK {
-		t.ranges = !r.forwarded
+		t.Ranges = !r.forwarded
 		if p.whole {
 			send(r, notNil(body))
 			return nil
@@ -261,23 +255,16 @@ func (f found) close() {
 
 // conditional evaluates the preconditions of a request and returns 200, 304 or 412. On our own
 // routes it evaluates If-Match too, because the edge is their origin: a recoloured icon has an
-// entity tag that no origin knows. On forwarded paths it leaves If-Match to the origin (RFC 9111,
-// section 4.3.2), and uses Date where there is no Last-Modified.
+// entity tag that no origin knows.
 func conditional(r *request, etag string, e *cache.Entry) int {
-	h := &r.ctx.Request.Header
-	c := cachepolicy.Conditions{
-		IfNoneMatch:     joined(r.ctx, fasthttp.HeaderIfNoneMatch),
-		IfModifiedSince: string(h.Peek(fasthttp.HeaderIfModifiedSince)),
-	}
-	modified := e.LastModified
 	if r.forwarded {
-		if modified.IsZero() && c.IfModifiedSince != "" {
-			modified, _ = cachepolicy.ParseDate(string(e.Date), r.now)
-		}
-	} else {
-		c.IfMatch, c.IfUnmodifiedSince = joined(r.ctx, fasthttp.HeaderIfMatch), string(h.Peek(fasthttp.HeaderIfUnmodifiedSince))
+		return hit.Conditional(e, asked(r), etag, r.now)
 	}
-	return cachepolicy.Precondition(http.MethodGet, etag, modified, c)
+	h := &r.ctx.Request.Header
+	return cachepolicy.Precondition(http.MethodGet, etag, e.LastModified, cachepolicy.Conditions{
+		IfMatch: joined(r.ctx, fasthttp.HeaderIfMatch), IfUnmodifiedSince: string(h.Peek(fasthttp.HeaderIfUnmodifiedSince)),
+		IfNoneMatch: joined(r.ctx, fasthttp.HeaderIfNoneMatch), IfModifiedSince: string(h.Peek(fasthttp.HeaderIfModifiedSince)),
+	})
 }
 
 // send sets the body of a response without a copy, because entries never change.
@@ -292,7 +279,7 @@ func send(r *request, body []byte) {
 
 // part returns the requested range of an identity body, or all of it. The error is a 416, if the
 // range lies outside the body.
-func part(r *request, e *cache.Entry, body []byte, etag string, t *head) ([]byte, error) {
+func part(r *request, e *cache.Entry, body []byte, etag string, t *respond.Head) ([]byte, error) {
 	asked := r.ctx.Request.Header.Peek(fasthttp.HeaderRange)
 	if len(asked) == 0 || !r.ctx.IsGet() {
 		return notNil(body), nil
@@ -305,7 +292,7 @@ func part(r *request, e *cache.Entry, body []byte, etag string, t *head) ([]byte
 	switch what {
 	case cachepolicy.RangePart:
 		r.ctx.Response.SetStatusCode(http.StatusPartialContent)
-		t.contentRange = contentRange(off, n, size)
+		t.ContentRange = hit.AppendContentRange(nil, off, n, size)
 		return body[off : off+n], nil
 	case cachepolicy.RangeUnsatisfiable:
 		return nil, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range lies outside the body").
@@ -317,9 +304,7 @@ func part(r *request, e *cache.Entry, body []byte, etag string, t *head) ([]byte
 // joins reports whether a part of the representation with this entity tag fits the part that the
 // client has, by its If-Range.
 func (r *request) joins(e *cache.Entry, etag string) bool {
-	ifRange := string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange))
-	date, _ := cachepolicy.ParseDate(string(e.Date), r.now) // if it is malformed, no date is strong
-	return cachepolicy.IfRange(ifRange, etag, e.LastModified, date)
+	return hit.Joins(e, string(r.ctx.Request.Header.Peek(fasthttp.HeaderIfRange)), etag, r.now)
 }
 
 func notNil(b []byte) []byte {
@@ -330,7 +315,7 @@ func notNil(b []byte) []byte {
 }
 
 func contentRange(off, n, size int64) string {
-	return "bytes " + strconv.FormatInt(off, 10) + "-" + strconv.FormatInt(off+n-1, 10) + "/" + strconv.FormatInt(size, 10)
+	return string(hit.AppendContentRange(nil, off, n, size))
 }
 
 // joined returns the value of a field, with several lines joined (RFC 9110, section 5.3).

@@ -15,7 +15,6 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/compress"
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -27,16 +26,12 @@ import (
 func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	r := recordOf(ctx)
 	r.route, r.forwarded = routes.Forwarded, true
-	if !serves(h.Sites(), hostName([]byte(r.public.Host))) {
+	if !serves(h.Sites(), hostName(r.public.Host)) {
 		h.end(r, exchange.Refused, misdirected())
 		return
 	}
-	if e := h.plainHit(r); e != nil {
-		h.admitForwarded(r, func() (exchange.Outcome, error) {
-			f := r.hit(e, exchange.Hit)
-			h.finish(r, f)
-			return f.outcome, nil
-		})
+	if p := h.refusePort(r); p != nil {
+		h.end(r, exchange.Refused, p)
 		return
 	}
 	q := h.forwardedRequest(r)
@@ -67,58 +62,6 @@ func keyed(r *request, cookies []string) *fetchRequest {
 		key: routes.ForwardedKey(r.public.Scheme, r.public.Host, r.site.Key(target)), target: target, site: r.site.Site, bypasses: r.site.Bypasses(cookies),
 		policy: cachepolicy.Request{Method: methodOf(r), Target: target, Host: r.public.Host, Cookie: len(cookies) > 0, Policy: r.site.Policy},
 	}
-}
-
-// plainFields are the request fields that do not change how the cache answers from a fresh stored
-// response, besides conditions and codings, which finish takes from the request itself.
-var plainFields = spellings("Accept", "Accept-Encoding", "Accept-Language", "Cookie", "Dnt", "Host", "If-Modified-Since", "If-None-Match", "Origin", "Priority", "Referer",
-	"Save-Data", "Sec-Ch-Ua", "Sec-Ch-Ua-Mobile", "Sec-Ch-Ua-Platform", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User", "Sec-Gpc",
-	"Upgrade-Insecure-Requests", "User-Agent", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Requested-With")
-
-// unedited are those of plainFields that an origin gets as the client sent them, so that a stored
-// response may be selected by them (RFC 9111, section 4.1).
-var unedited = spellings("Accept", "Accept-Encoding", "Accept-Language", "Origin", "User-Agent")
-
-// spellings returns a set of fields as HTTP/1.1 and HTTP/2 spell them.
-func spellings(names ...string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range names {
-		set[name], set[strings.ToLower(name)] = true, true
-	}
-	return set
-}
-
-// plainHit returns the fresh stored response to a GET that has only plainFields; nil: there is
-// none, or the request may need more. Most hits are such. They need no request for the origin,
-// which costs as much to make as the rest of the hit.
-func (h *Proxy) plainHit(r *request) *cache.Entry {
-	if r.ruled != nil || r.Upgrade != "" || r.Upload != nil || r.Trailer != nil || !r.ctx.IsGet() || len(r.Body()) > 0 {
-		return nil
-	}
-	var cookies []string
-	for name, value := range r.Fields {
-		switch {
-		case eligible.Controls(value), !plainFields[string(name)] && !(eligible.Is(name, "connection") && (eligible.Is(value, "keep-alive") || eligible.Is(value, "close"))):
-			return nil
-		case eligible.Is(name, "cookie"):
-			cookies = append(cookies, string(value))
-		}
-	}
-	q := keyed(r, cookies)
-	if q.bypasses {
-		return nil
-	}
-	e, _ := h.Options.Cache.Find(q.key, func(vary []string) []string {
-		if slices.ContainsFunc(vary, func(name string) bool { return !unedited[name] }) {
-			return nil
-		}
-		q.header = fieldsOf(r)
-		return q.secondary(vary)
-	})
-	if e == nil || e.IsObject() || !cachepolicy.Selectable(e.Freshness(), q.policy) || afterLookup(e, false, q.policy, r.now) != stateDeliver {
-		return nil
-	}
-	return e
 }
 
 // refuseForwarded returns the problem of a request that no origin may get; nil, if one may.
@@ -165,6 +108,7 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	if head == nil {
 		head = fieldsOf(r)
 	}
+	r.normalise(head)
 	f := r.traced
 	f.outgoing().Put(head) // deletes the fields of a malformed trace
 	q := keyed(r, head["Cookie"])
@@ -177,6 +121,7 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 		q.host = r.public.Host
 	}
 	h.rule(r, q)
+	q.policy.Scripted = scripted(r, q, head)
 	if r.Interims.Send != nil {
 		q.interim = r.passInterim
 	}
@@ -200,6 +145,30 @@ func (h *Proxy) forwardedRequest(r *request) *fetchRequest {
 	return q
 }
 
+// normalise gives the Accept-Encoding in the fields of a request its normal form, for the key and
+// the origin. A signature may cover the field.
+func (r *request) normalise(head http.Header) {
+	if lines := head["Accept-Encoding"]; len(lines) > 0 && !r.site.EncodingAsSent && !signsEncoding(head) {
+		head["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(head["Available-Dictionary"]) > 0)}
+	}
+}
+
+// signsEncoding reports whether the Authorization of a request lists Accept-Encoding among the
+// fields that its signature covers, as some S3 clients do.
+func signsEncoding(head http.Header) bool {
+	return signed(head) && slices.ContainsFunc(head["Authorization"], func(line string) bool {
+		return strings.Contains(strings.ToLower(line), "accept-encoding")
+	})
+}
+
+// scripted returns the fields of scripts that the origin gets as the client sent them, in head,
+// and that are not in the key.
+func scripted(r *request, q *fetchRequest, head http.Header) []string {
+	return slices.DeleteFunc(upstream.Scripted(q.header), func(name string) bool {
+		return !slices.Equal(q.header[name], head[name]) || r.ruled != nil && r.ruled.KeysHeader(name)
+	})
+}
+
 // converses reports whether a body is messages of a call of gRPC. Its client may wait for messages
 // of the origin before it sends the next one, so it is no slow client.
 func converses(head http.Header) bool {
@@ -208,10 +177,10 @@ func converses(head http.Header) bool {
 
 // Bounds limits forwarded requests.
 type Bounds struct {
-	MaxBody   int64 // bytes of a request's body; 0: any
-	MaxObject int64 // bytes of a stored body; 0: the default
-	Patience  upstream.Patience
-	Hold      time.Duration // see Forwarding
+	MaxBody          int64 // bytes of a request's body; 0: any
+	MaxObject        int64 // bytes of a stored body; 0: the default
+	Patience         upstream.Patience
+	Hold, Hesitation time.Duration // see Forwarding
 }
 
 // tooLong reports whether the body of a request is longer than the operator allows, as far as its
@@ -293,7 +262,7 @@ func (h *Proxy) passGet(r *request, q *fetchRequest) (exchange.Outcome, error) {
 		if !errors.Is(err, errChanged) {
 			return o, err
 		}
-		r.now = time.Now() // the object is no longer stored
+		r.now = h.Options.Clock.Now() // the object is no longer stored
 	}
 	return h.bypassRange(r, q)
 }
@@ -364,7 +333,7 @@ func (h *Proxy) passHead(r *request, q *fetchRequest) (exchange.Outcome, error) 
 		h.finish(r, f)
 		return f.outcome, nil
 	}
-	if e != nil {
+	if e != nil && q.policy.VariesBy(a.Header) {
 		h.applyHead(q, e, a, asked)
 	}
 	return h.relay(r, q, a, why, asked)
@@ -479,7 +448,7 @@ func (h *Proxy) invalidate(r *request, q *fetchRequest, a *upstream.Response) {
 	}
 	for _, target := range targets {
 		if q.ruled != nil {
-			stored, site := h.Sites().CacheTargets(hostName([]byte(q.policy.Host)), target)
+			stored, site := h.Sites().CacheTargets(hostName(q.policy.Host), target)
 			for _, target := range stored {
 				p.Tags = append(p.Tags, cache.AddressTag(q.policy.Host, target), cache.SharedTag(site, target))
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/units"
 )
 
@@ -41,6 +42,11 @@ type Forwarding struct {
 	// Hold is how long the edge waits for the end of a short response, so that it can
 	// answer 502 or with a stored response if the origin breaks it off; 0: 10 ms.
 	Hold time.Duration
+	// Hesitation is how long a request that has a stale response to fall back on waits for the
+	// origin, before it considers the origin failing; 0: 500 ms.
+	Hesitation time.Duration
+	// ConnectTimeout is that of a connection to an origin, with TLS; 0: 3 s.
+	ConnectTimeout time.Duration
 	// Tunnels bounds the connections that have switched to another protocol.
 	Tunnels tunnel.Limits
 	sites.Settings
@@ -78,10 +84,10 @@ func (f *Forwarding) Validate() error {
 			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/reference/caching.md lists them", name))
 		}
 	}
-	if h := f.OriginHost; h != "" && !ValidHost(h) {
+	if h := f.OriginHost; h != "" && !hostport.ValidHost(h) {
 		errs = append(errs, fmt.Errorf("--origin-host %q must be client, origin, or a name with or without a port", h))
 	}
-	if name, port := SplitHost(f.OriginSNI); f.OriginSNI != "" && (port != "" || !ValidHost(name)) {
+	if name, port := hostport.SplitHost(f.OriginSNI); f.OriginSNI != "" && (port != "" || !hostport.ValidHost(name)) {
 		errs = append(errs, fmt.Errorf("--origin-sni %q must be a name without a port", f.OriginSNI))
 	}
 	return errors.Join(errs...)
@@ -101,7 +107,8 @@ func (f *Forwarding) HostName() string {
 // Bounds returns the limits of forwarded requests. firstByte is how long an origin may take to
 // begin a response.
 func (f *Forwarding) Bounds(firstByte time.Duration) Bounds {
-	return Bounds{MaxBody: f.MaxBody, MaxObject: f.MaxObject, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}, Hold: cmp.Or(f.Hold, defaultHold)}
+	return Bounds{MaxBody: f.MaxBody, MaxObject: f.MaxObject, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}, Hold: cmp.Or(f.Hold, defaultHold),
+		Hesitation: cmp.Or(f.Hesitation, defaultHesitation)}
 }
 
 // Site returns the one site of an edge.

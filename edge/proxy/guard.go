@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -16,6 +15,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -121,17 +121,28 @@ func refuseHost(r *request, sites *vhosts.Set) *problem.Problem {
 		}
 		host = named
 	}
-	if (host != "" || absolute) && !ValidHost(host) {
+	if (host != "" || absolute) && !hostport.ValidHost(host) {
 		return malformedRequest("the Host field is malformed")
 	}
 	// Health checks name an IP address as the host.
 	if r.isHealthCheck() {
 		return nil
 	}
-	if name, _ := SplitHost(host); !serves(sites, name) {
+	if !serves(sites, hostName(host)) {
 		return misdirected()
 	}
 	return nil
+}
+
+// refusePort returns the error of a request to be forwarded whose host is one that the operator
+// names, with a port that is none of the edge's; nil, if it is right. Otherwise a client could have
+// a page made, and stored, for each port.
+func (h *Proxy) refusePort(r *request) *problem.Problem {
+	name, port := hostport.SplitHost(r.public.Host)
+	if port == "" || h.Options.Ports[port] || h.Sites().TakesPort(name, port) {
+		return nil
+	}
+	return malformedRequest("the port of the Host field is none of this server's; an operator can list it with the name of the host")
 }
 
 // serves reports whether the edge answers for a host without a port.
@@ -164,35 +175,6 @@ func expectable(expect string) bool {
 	return expect == "" || strings.EqualFold(expect, "100-continue")
 }
 
-// SplitHost splits a Host field into host and port. An IPv6 address keeps its brackets.
-func SplitHost(s string) (host, port string) {
-	i := strings.LastIndexByte(s, ':')
-	if i < 0 || strings.HasSuffix(s, "]") {
-		return s, ""
-	}
-	return s[:i], s[i+1:]
-}
-
-// ValidHost reports whether s is a name or an IP address, with or without a port (RFC 9110,
-// section 7.2).
-func ValidHost(s string) bool {
-	host, port := SplitHost(s)
-	if _, err := strconv.ParseUint(port, 10, 16); port != "" && err != nil || len(port) > 5 || host == "" || len(host) > 255 {
-		return false
-	}
-	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
-		return net.ParseIP(host[1:len(host)-1]) != nil
-	}
-	for i := 0; i < len(host); i++ {
-		switch c := host[i] | 0x20; {
-		case 'a' <= c && c <= 'z' && host[i] >= 'A', '0' <= host[i] && host[i] <= '9', host[i] == '-', host[i] == '.', host[i] == '_':
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 // unreadable returns the error of a request that the server could not read; err is the server's.
 func unreadable(err error) *problem.Problem {
 	var small *fasthttp.ErrSmallBuffer
@@ -217,7 +199,7 @@ func refusedAs(status int) *problem.Problem {
 		fasthttp.StatusRequestTimeout:              "the request did not arrive in time",
 		fasthttp.StatusRequestEntityTooLarge:       "the body is too large",
 		fasthttp.StatusRequestHeaderFieldsTooLarge: "the request line and header fields may have at most 16384 bytes",
-		fasthttp.StatusServiceUnavailable:          "the server is reading too many long requests; try again in a moment",
+		fasthttp.StatusServiceUnavailable:          "the server holds too many requests; try again in a moment",
 	}[status])
 	if status == fasthttp.StatusServiceUnavailable {
 		p.With("Retry-After", "1")

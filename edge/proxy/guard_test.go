@@ -5,18 +5,6 @@ import (
 	"testing"
 )
 
-func TestWellFormedHost(t *testing.T) {
-	for host, want := range map[string]bool{
-		"a": true, "a.b:80": true, "A-b_c.d": true, "127.0.0.1:1": true, "[::1]": true, "[::1]:8080": true, "a:": true,
-		"": false, ":80": false, "a:b": false, "a:123456": false, "[::1": false, "[x]": false, "a b": false, "a/b": false, "a@b": false, "::1": false,
-		"ä": false, strings.Repeat("a", 256): false,
-	} {
-		if got := ValidHost(host); got != want {
-			t.Errorf("wellFormedHost(%q) = %v, want %v", host, got, want)
-		}
-	}
-}
-
 func TestFraming(t *testing.T) {
 	for fields, want := range map[string]framed{
 		"":                                   {strict: true},

@@ -15,9 +15,11 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/hit"
 	"github.com/iconedge/iconedge/edge/icondata"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/pieces"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
@@ -41,10 +43,6 @@ type iconData struct {
 	again   bool // the response is requested again, and will be stored whole
 }
 
-// One request in pieceSample looks its pieces up in the cache, which so learns which of them are
-// used.
-const pieceSample = 64
-
 // serveIconData answers a request for the icons of a pack from a stored response, or from cached
 // pieces. One request to the origin fetches the missing ones. It leaves a request to serveCached
 // that the pieces can't answer: their response would mix releases, the pack is unknown, or the
@@ -61,7 +59,7 @@ func (h *Proxy) serveIconData(r *request, ep *routes.Endpoint) (exchange.Outcome
 		}
 		return h.serveCached(r, ep)
 	}
-	x.again = !x.Tier && len(x.want.Names) <= maxWhole && h.doors.again(string(r.ctx.RequestURI()))
+	x.again = !x.Tier && len(x.want.Names) <= hit.MaxWhole && h.doors.again(string(r.ctx.RequestURI()))
 	if !x.collect() || release != h.Options.Library.Known() {
 		return h.serveCached(r, ep)
 	}
@@ -71,9 +69,6 @@ func (h *Proxy) serveIconData(r *request, ep *routes.Endpoint) (exchange.Outcome
 	}
 	return x.finish(e)
 }
-
-// maxWhole is the number of icons up to which a response is stored whole.
-const maxWhole = 64
 
 // collect finds the pieces of the response. It reports false if they can't answer the request.
 func (x *iconData) collect() bool {
@@ -112,7 +107,7 @@ func (x *iconData) find(names []string) bool {
 		}
 		old[name] = e
 	}
-	negative, sampled := x.h.Options.Library.Negative.Current(), rand.Uint32N(pieceSample) == 0
+	negative, sampled := x.h.Options.Library.Negative.Current(), rand.Uint32N(hit.PieceSample) == 0
 	for _, name := range names {
 		if p := x.h.pieces.Find(x.pack, name, x.asked, x.now); p != nil && !sampled && !p.IsPending() {
 			x.add(name, p)
@@ -236,13 +231,13 @@ func (h *Proxy) keepPiece(p *pieces.Piece, e *cache.Entry) {
 	}
 }
 
-// commonLines returns the fields of the head of a pack, as serialise does, without those that each
+// commonLines returns the fields of the head of a pack, as Prebuild does, without those that each
 // response has for itself; nil, if it has others of these than all heads. dated means that a
 // response has Last-Modified.
 func commonLines(e *cache.Entry) (lines *cache.Head, dated bool) {
 	var own []string
 	for _, f := range slices.Concat(e.Fields, e.FieldsWithBody) {
-		if isOwn(f.Name) {
+		if respond.IsOwn(f.Name) {
 			own = append(own, string(f.Name))
 		}
 	}
@@ -253,8 +248,8 @@ func commonLines(e *cache.Entry) (lines *cache.Head, dated bool) {
 	default:
 		return nil, false
 	}
-	part := func(p storedPart) []byte { return appendPart(nil, p, e, nil, false) }
-	return &cache.Head{Type: part(partType), Always: part(partAlways), WithBody: part(partWithBody), ColourUses: -1}, dated
+	part := func(p respond.Part) []byte { return respond.AppendPart(nil, p, e, nil, false) }
+	return &cache.Head{Type: part(respond.PartType), Always: part(respond.PartAlways), WithBody: part(respond.PartWithBody), ColourUses: -1}, dated
 }
 
 // begin joins the fetches of pieces. Those that are not in flight go to the origin in one
@@ -344,7 +339,7 @@ func (x *iconData) join() (*cache.Entry, error) {
 			if x.Tier { // the edge behind this one stores the icons that are found
 				e.Fields = append(e.Fields, cache.Field{Name: []byte(cachepolicy.OurField), Value: f.Value})
 			}
-			f = field("Cache-Control", notFoundCached)
+			f = respond.NewField("Cache-Control", notFoundCached)
 		}
 		e.Fields = append(e.Fields, f)
 	}
@@ -358,7 +353,7 @@ func (x *iconData) join() (*cache.Entry, error) {
 		e.FieldsWithBody = append(e.FieldsWithBody, f)
 	}
 	if x.want.Variant.Download {
-		e.FieldsWithBody = append(e.FieldsWithBody, field("Content-Disposition", `attachment; filename="`+x.pack+`.css"`))
+		e.FieldsWithBody = append(e.FieldsWithBody, respond.NewField("Content-Disposition", `attachment; filename="`+x.pack+`.css"`))
 	}
 	return e, nil
 }
@@ -413,7 +408,7 @@ func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 		form = x.target.Key
 	}
 	var zipped []byte
-	if accept := joined(x.ctx, fasthttp.HeaderAcceptEncoding); x.again || accept != "" && x.h.codings.of([]byte(accept)).of[1] == entry.Gzip {
+	if accept := joined(x.ctx, fasthttp.HeaderAcceptEncoding); x.again || accept != "" && entry.Select(accept, cachepolicy.Gzip) == entry.Gzip {
 		zipped = coded()
 	}
 	e.SetIdentity(body, string(x.Tag(form)))
@@ -462,7 +457,7 @@ func (x *iconData) keep(e *cache.Entry) {
 			e.Tags = append(e.Tags, "icon/"+x.pack+"/"+name)
 		}
 	}
-	serialise(e)
+	respond.Prebuild(e)
 	if x.h.joined.Put(e, x.asked) && !x.mounted {
 		x.h.rememberTarget(x.request)
 	}
@@ -498,7 +493,7 @@ func (b *iconDataFetch) fetch(name string) fetchFunc {
 // absent returns the result for a name that the pack does not have, and remembers it for as long as
 // another 404.
 func (b *iconDataFetch) absent(key string) collapse.Result {
-	now := time.Now()
+	now := b.h.Options.Clock.Now()
 	e := &cache.Entry{Key: key, Status: http.StatusNotFound, Policy: cachepolicy.Entry{Stored: now, Lifetime: clientErrors}}
 	e.SetIdentity(nil, "")
 	b.missing.Put(e)

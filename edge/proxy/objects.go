@@ -121,7 +121,7 @@ func (h *Proxy) storePart(q *fetchRequest, stale *cache.Entry, a *upstream.Respo
 			return l
 		}
 	} else {
-		h.Options.Cache.MarkHitForPass(unsliceableKey(q), true, time.Now())
+		h.Options.Cache.MarkHitForPass(unsliceableKey(q), true, h.Options.Clock.Now())
 	}
 	a.Body.Close()
 	return collapse.Result{Entry: unsliceable}
@@ -155,7 +155,7 @@ func (h *Proxy) storeObject(f *forwardedResponse, object cache.Object, span slic
 // be stored is dropped. Slices that arrived before a connection broke are good; those of a body
 // with a wrong length are not.
 func (h *Proxy) objectEnded(q *fetchRequest, e *cache.Entry, span slicing.Span, err error) {
-	if err == nil || h.draining.Load() {
+	if err == nil || h.hits.Draining() {
 		return
 	}
 	if whole := span.Len() == e.Object.Length; whole || errors.Is(err, objects.ErrLength) {

@@ -7,7 +7,9 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -18,7 +20,7 @@ func (h *Proxy) redirectToTLS(r *request) bool {
 	if h.Options.Redirect == "" || r.public.Scheme == "https" || r.isHealthCheck() || isPreflight(r.ctx) {
 		return false
 	}
-	host, _ := SplitHost(r.public.Host)
+	host, _ := hostport.SplitHost(r.public.Host)
 	if host == "" {
 		return false
 	}
@@ -100,13 +102,13 @@ func (h *Proxy) serveVerify(r *request) (exchange.Outcome, error) {
 	if media := a.Header.Get(fasthttp.HeaderContentType); media != "" {
 		out.Add(fasthttp.HeaderContentType, media)
 	}
-	addFields(out, everyAnswer)
+	addFields(out, respond.EveryAnswer)
 	h.writeDate(r)
 	if accept := a.Header.Get(fasthttp.HeaderAccept); accept != "" { // RFC 9110, section 12.5.1
 		out.Add(fasthttp.HeaderAccept, accept)
 	}
 	out.Add(fasthttp.HeaderCacheControl, "no-store")
-	writeLimit(r)
+	respond.SetLimit(&r.Response, &r.count)
 	send(r, a.Content)
 	return exchange.Passed, nil
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -93,17 +92,6 @@ func (h *Proxy) startTrace(r *request) {
 	if f.edge != nil || f.parent.Valid() {
 		r.traced = f
 	}
-}
-
-// sampleTrace decides whether to trace a request that the fast path could answer. A traced request
-// takes the pipeline instead.
-func (h *Proxy) sampleTrace(q *eligible.Request) bool {
-	if h.Options.Clients.Trusts(q.Client) {
-		q.Sampled = h.Options.Reports.Tracer.ShouldTrace(trace.Read(exchange.Texts(q.Lines("traceparent")), exchange.Texts(q.Lines("tracestate"))), true)
-	} else {
-		q.Sampled = h.Options.Reports.Tracer.Sample()
-	}
-	return q.Sampled
 }
 
 // span returns the span of the request at this edge; nil: the request is not traced here.

@@ -5,14 +5,15 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/rules"
-	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/problem"
@@ -36,12 +37,21 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	if r.site.Rules == nil {
 		return false
 	}
-	d := &ruled{request: rules.Request{Method: methodOf(r), Host: hostName([]byte(r.public.Host)), Target: rawTarget(r.ctx), TLS: r.public.Scheme == "https", Client: r.Client,
+	d := &ruled{request: rules.Request{Method: methodOf(r), Host: hostName(r.public.Host), Target: rawTarget(r.ctx), TLS: r.public.Scheme == "https", Client: r.Client,
 		Header: fieldsOf(r), Now: r.now, Random: rand.Uint64()}}
 	d.request.Allow = func(l *rules.Limit, key string) (bool, time.Duration) { return h.allow(r, l, key) }
+	d.request.Guess = func(account, password string, compare func() bool) (bool, error) {
+		right, err := h.Options.Admission.CheckPassword(r.Request, account, password, compare)
+		r.now = time.Now() // it may have waited
+		d.request.Now = r.now
+		return right, err
+	}
 	d.site = r.site.Rules
 	d.Decision = d.site.Decide(&d.request)
 	r.ruled = d
+	if stop := d.Stopped; stop != nil {
+		h.rulesStopped(r, stop)
+	}
 	a := d.Answer
 	if a == nil {
 		return false
@@ -52,6 +62,12 @@ func (h *Proxy) decide(r *request) (answered bool) {
 		o = exchange.Limited
 	case a.Denied:
 		o = exchange.Denied
+	case d.Stopped != nil:
+		o = exchange.Refused
+	}
+	if a.Err != nil {
+		h.end(r, o, a.Err)
+		return true
 	}
 	if a.Text != "" {
 		p := problem.New(a.Status, a.Text).With("Cache-Control", "no-store")
@@ -76,6 +92,16 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	return true
 }
 
+// rulesStopped reports that the rules of a request cost too much. It logs one a second, because a
+// client can send any number of such requests.
+func (h *Proxy) rulesStopped(r *request, stop *rules.Stop) {
+	h.Options.Metrics.RulesStopped(r.site.Name, stop.Refused)
+	now := r.now.Unix()
+	if last := h.stopLogged.Load(); last != now && h.stopLogged.CompareAndSwap(last, now) {
+		h.Options.Log.Warn("rules of a site stopped, because they cost too much for a request", "site", r.site.Name, "line", stop.Line, "refused", stop.Refused, "client", r.Client)
+	}
+}
+
 // countSite counts a request against a limit of its site. It returns the 429 if the client is over
 // it, which has the RateLimit fields.
 func (h *Proxy) countSite(r *request, name string, l vhosts.Limit) error {
@@ -89,15 +115,10 @@ func (h *Proxy) countSite(r *request, name string, l vhosts.Limit) error {
 	return err
 }
 
-// exempt reports whether limits do not count a request.
-func (h *Proxy) exempt(r *request) bool {
-	return r.Tier || h.Options.Admission.Lists.Of(r.Client) == access.Allowed
-}
-
 // allow counts a request against the limit of a rule.
 func (h *Proxy) allow(r *request, l *rules.Limit, key string) (bool, time.Duration) {
 	limiter, _ := l.State.(*ratelimit.Limiter)
-	if limiter == nil || h.exempt(r) {
+	if limiter == nil || h.Options.Admission.Exempt(r.Request) {
 		return true, 0
 	}
 	var d ratelimit.Decision
@@ -127,20 +148,10 @@ func (r *request) editResponse() {
 	switch {
 	case r.ruled != nil:
 		edits = r.ruled.ResponseEdits
-	case r.site.Rules != nil:
-		edits = r.site.Rules.ResponseEdits()
+	default:
+		edits = r.site.ResponseEdits()
 	}
-	for _, e := range edits {
-		for _, name := range e.Remove {
-			r.Response.Remove(name)
-		}
-		for name, value := range e.Set {
-			r.Response.Set(name, value)
-		}
-		for name, value := range e.Add {
-			r.Response.Add(name, value)
-		}
-	}
+	respond.Edit(&r.Response, edits)
 }
 
 // prepare returns the fields of a request without the parts that the rules remove before its key is
@@ -176,7 +187,9 @@ func (h *Proxy) rule(r *request, q *fetchRequest) {
 	q.key = s.Rules.Key(&d.Decision, &d.request, r.public.Scheme, r.public.Host)
 	q.bypasses = q.bypasses || d.Cache == "bypass"
 	q.policy.Directives.NoStore = q.policy.Directives.NoStore || d.Cache == "never"
-	q.policy.Policy.Override = vhosts.Override(&d.Decision, s)
+	path, _, _ := strings.Cut(d.request.Target, "?")
+	q.policy.Policy.Override = vhosts.Override(&d.Decision, s, path)
+	q.policy.CookieKeyed = d.KeysCookies(&d.request)
 	q.policy.Policy.SafeCookies = q.policy.Policy.SafeCookies && d.Cache != "force"
 	q.host = ""
 	if d.from.ClientHost {

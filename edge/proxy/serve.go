@@ -4,8 +4,8 @@
 // find its endpoint, check its limit, look it up in the cache (fetchrequest.go, find.go), join or
 // begin a fetch from the origin (find.go, fetch.go, fetcher.go, entry.go), and finish the response
 // for this client (finish.go, head.go). states.go decides which step of find follows another.
-// forward.go handles paths that are none of the edge's own (--proxy-all). The fast path
-// (fastpath.go) answers eligible requests for fresh responses with the same bytes.
+// forward.go handles paths that are none of the edge's own (--proxy-all). The hit path (package
+// hit) answers eligible requests for fresh responses with the same bytes.
 package proxy
 
 import (
@@ -18,7 +18,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
@@ -26,8 +25,12 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/hit"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/observe"
@@ -36,22 +39,26 @@ import (
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
 )
 
 // Options configures a handler. All components are required; Redirect and AltSvc may be empty.
 type Options struct {
-	Sites       *vhosts.Set   // decide about requests, by their hosts
-	CacheBytes  int64         // limit of the cache in memory
-	WaitTimeout time.Duration // how long a request waits for a collapsed fetch
-	Bounds      Bounds        // of forwarded requests
-	Redirect    string        // format of the https URL to redirect to; empty: no redirect
-	AltSvc      string        // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+	Sites       *vhosts.Set     // decide about requests, by their hosts
+	CacheBytes  int64           // limit of the cache in memory
+	Ports       map[string]bool // of the public listeners, and the default ports of HTTP
+	WaitTimeout time.Duration   // how long a request waits for a collapsed fetch
+	Bounds      Bounds          // of forwarded requests
+	Redirect    string          // format of the https URL to redirect to; empty: no redirect
+	AltSvc      string          // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
 
 	// Purge purges an address for a client with these Authorization lines; nil: the public listener
 	// takes no PURGE.
 	Purge func(authorization []string, address string) (entries int, err error)
 
+	// Clock measures ages, freshness lifetimes and the windows of limits.
+	Clock     clock.Clock
 	Clients   access.Clients
 	Admission *access.Admission
 	Tiers     *access.Credentials
@@ -68,13 +75,10 @@ type Options struct {
 type Proxy struct {
 	Options Options
 	doors   doorkeeper
-	clock   clock
+	clock   dateClock
 
-	// for the fast path
-	targets parsedTargets
+	hits    *hit.Path
 	current atomic.Pointer[current]
-	codings codings
-	blocks  blocks
 	dates   recentDates // of origins' responses
 
 	objects    *objects.Store       // large objects in transfer
@@ -82,39 +86,45 @@ type Proxy struct {
 	pieces     *pieces.Table        // of icon data
 	compressor *compress.Compressor // of stored responses of forwarded paths
 
-	loopLogged sync.Once   // a request loop
-	draining   atomic.Bool // the edge ends: the next response of a connection is its last
+	loopLogged sync.Once    // a request loop
+	stopLogged atomic.Int64 // the second in which stopped rules were logged last
 }
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
 	h := &Proxy{Options: o, objects: objects.New(o.Cache), joined: cache.NewShare(o.Cache, o.CacheBytes/joinedPart), pieces: pieces.NewTable(o.CacheBytes / recentPart), doors: doorkeeper{seed: maphash.MakeSeed()}, compressor: compress.New(o.Cache, o.Log)}
+	h.hits = hit.New(hit.Options{Redirects: o.Redirect != "", AltSvc: o.AltSvc, Clock: o.Clock, Clients: o.Clients, Admission: o.Admission, Cache: o.Cache, Library: o.Library,
+		Compressor: h.compressor, Pieces: h.pieces, Doors: &h.doors, Metrics: o.Metrics, Reports: o.Reports})
 	h.Use(o.Sites)
 	return h
 }
 
-// current is the sites in use, with recent hosts of their requests for the fast path.
+// current is the sites in use.
 type current struct {
 	*vhosts.Set
-	seenHosts  knownHosts
-	seenMounts knownHosts // which are mounts of Iconify's API
-	hit        observe.SiteHits
-	table      *router.Router // of the edge's own paths
+	table *router.Router // of the edge's own paths
 }
 
 // Use makes the sites of set those of all requests from now on.
 func (h *Proxy) Use(set *vhosts.Set) {
-	next := &current{Set: set, table: routes.New(h.answer, h.serveUnknown, set.Icons != nil && set.Icons.Iconify)}
-	if set.Icons != nil && set.Icons.Name != "" {
-		next.hit = h.Options.Metrics.SiteHits(set.Icons.Name)
+	h.current.Store(&current{set, routes.New(h.answer, h.serveUnknown, set.Icons != nil && set.Icons.Iconify)})
+	for _, name := range set.Names() {
+		h.Options.Metrics.SiteUsed(name)
 	}
-	h.current.Store(next)
+	h.hits.Use(set)
 }
 
-// spares reports whether no rule of the site with icons can match the path of a target.
-func (c *current) spares(target []byte) bool {
-	path := unsafe.String(unsafe.SliceData(target), len(target)) // valid during the call only
-	return c.Icons.Spares(path)
+// Answer answers a hit over HTTP/1.1; see h1.Answerer.
+func (h *Proxy) Answer(dst []byte, q *eligible.Request) ([]byte, bool) { return h.hits.Answer(dst, q) }
+
+// AnswerH2 answers a hit over HTTP/2; see h2.Answerer.
+func (h *Proxy) AnswerH2(dst []byte, q *eligible.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
+	return h.hits.AnswerH2(dst, q, known)
+}
+
+// AnswerH3 answers a hit over HTTP/3; see h3.Answerer.
+func (h *Proxy) AnswerH3(dst []byte, q *eligible.Request) (out []byte, ok bool) {
+	return h.hits.AnswerH3(dst, q)
 }
 
 // Sites returns the sites in use.
@@ -127,13 +137,13 @@ const joinedPart = 16
 const recentPart = 16
 
 // Drain makes every response from now on the last one of its connection.
-func (h *Proxy) Drain() { h.draining.Store(true) }
+func (h *Proxy) Drain() { h.hits.Drain() }
 
 // Compression returns the counts of the content codings made of stored responses.
 func (h *Proxy) Compression() compress.Stats { return h.compressor.Stats() }
 
 // Draining reports whether Drain was called.
-func (h *Proxy) Draining() bool { return h.draining.Load() }
+func (h *Proxy) Draining() bool { return h.hits.Draining() }
 
 // Objects returns the counts of large objects.
 func (h *Proxy) Objects() objects.Stats { return h.objects.Stats() }
@@ -188,15 +198,15 @@ func (h *Proxy) newRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) *reque
 	sites := h.current.Load()
 	site := sites.Only()
 	if site == nil {
-		site, _ = sites.Find(hostName(ctx.Host()))
+		site, _ = sites.Find(hostName(string(ctx.Host())))
 	}
-	return &request{Request: x, ctx: ctx, site: site, now: x.Arrived}
+	return &request{Request: x, ctx: ctx, site: site, now: h.Options.Clock.At(x.Arrived)}
 }
 
-// hostName returns a Host without its port.
-func hostName(host []byte) string {
-	name, _ := SplitHost(string(host))
-	return name
+// hostName returns the name in a Host, in canonical form.
+func hostName(host string) string {
+	name, _ := hostport.SplitHost(host)
+	return hostport.CanonicalName(name)
 }
 
 // ServeRequest answers one request. It refuses malformed requests, finds the client, checks the
@@ -209,7 +219,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 			h.panicked(r, p)
 		}
 	}()
-	x.Conn.Serve(r.now)
+	x.Conn.Serve(x.Arrived)
 	readTarget(ctx)
 	sites := h.current.Load()
 	p := refuse(r, sites.Set)
@@ -221,10 +231,11 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	if x.Tier = h.Options.Tiers.Prove(r.Request); x.Tier {
 		x.Conn.Exempt()
 	}
-	r.public = h.Options.Clients.Forwarded(x, string(ctx.Host()), ValidHost)
+	r.public = h.Options.Clients.Forwarded(x, string(ctx.Host()), hostport.ValidHost)
+	r.public.Host = hostport.CanonicalHost(r.public.Host, r.public.Scheme)
 	own := r.site // by the request's own host
 	if sites.Only() == nil && !strings.EqualFold(r.public.Host, string(ctx.Host())) {
-		if site, ok := sites.Find(hostName([]byte(r.public.Host))); ok {
+		if site, ok := sites.Find(hostName(r.public.Host)); ok {
 			r.site = site // a trusted proxy names another host
 		}
 	}
@@ -241,15 +252,10 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
-	r.mounted = r.site.Icons && r.site.IsMount(string(ctx.Host()))
-	// The fast path must not answer where paths have another meaning.
+	r.mounted = r.site.Icons && r.site.IsMount(hostName(string(ctx.Host())))
 	// HTTP/1.1 forbids an empty host, HTTP/1.0 does not.
-	switch host := ctx.Host(); {
-	case len(host) == 0, sites.Only() == nil && (r.site != sites.Icons || own != r.site || !r.site.Plain()):
-	case r.mounted:
-		sites.seenMounts.add(host)
-	default:
-		sites.seenHosts.add(host)
+	if host := ctx.Host(); len(host) > 0 && own == r.site && r.public.Host == hostport.CanonicalHost(string(host), x.Scheme()) && (own.Icons || h.refusePort(r) == nil) {
+		h.hits.RememberHost(sites.Set, host, own, r.mounted)
 	}
 	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == methodPurge:
@@ -288,7 +294,7 @@ func (h *Proxy) ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, e
 	if r.LongTarget && p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge {
 		p = longTarget()
 	}
-	r.now = time.Now()
+	r.now = h.Options.Clock.Now()
 	if r.unread = p.Status != fasthttp.StatusRequestEntityTooLarge; !r.unread {
 		r.Client = h.Options.Clients.Of(r.Request)
 	}
@@ -400,7 +406,7 @@ func (h *Proxy) end(r *request, o exchange.Outcome, err error) {
 		r.Response.Set("Alt-Svc", h.Options.AltSvc)
 	}
 	r.editResponse()
-	if h.draining.Load() {
+	if h.hits.Draining() {
 		closeAfter(r)
 	}
 	took := time.Since(r.Arrived)
@@ -455,6 +461,13 @@ func (h *Proxy) serveCached(r *request, ep *routes.Endpoint) (exchange.Outcome, 
 	}
 	h.finish(r, f)
 	return f.outcome, nil
+}
+
+// rememberTarget stores the parsed form of a target for the hit path.
+func (h *Proxy) rememberTarget(r *request) {
+	if r.ctx.IsGet() {
+		h.hits.RememberTarget(r.ctx.RequestURI(), r.target.Key, r.target.Color, r.route)
+	}
 }
 
 // serveRelease answers other edges that ask for the release. It names a new release only after this

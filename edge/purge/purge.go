@@ -14,12 +14,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/problem"
 )
 
@@ -41,16 +42,18 @@ type Purger struct {
 	cache    *cache.Cache
 	negative *library.NegativeCache
 	key      Targets
+	clock    clock.Clock
 }
 
 // Targets returns the targets by which a forwarded response may be stored for a host without a
 // port, or if it is empty, for any, and the site of the host; empty: it has none.
 type Targets func(host, target string) (stored []string, site string)
 
-// New returns a purger of the cache and the negative cache. If key is nil, the edge forwards
+// New returns a purger of the cache and the negative cache, whose soft purges expire entries by the
+// clock of lifetimes. If key is nil, the edge forwards
 // nothing.
-func New(c *cache.Cache, n *library.NegativeCache, key Targets) *Purger {
-	return &Purger{c, n, key}
+func New(c *cache.Cache, n *library.NegativeCache, key Targets, lifetimes clock.Clock) *Purger {
+	return &Purger{c, n, key, lifetimes}
 }
 
 // An endpoint answers POST /purge on the admin listener.
@@ -127,7 +130,7 @@ func (c Call) logAttrs(n int) []any {
 // returns how many entries it affected. It also clears the negative cache.
 func (p *Purger) Purge(call Call) int {
 	p.negative.Clear()
-	return p.cache.Purge(call.spec(p.key), time.Now())
+	return p.cache.Purge(call.spec(p.key), p.clock.Now())
 }
 
 // Drop removes every cached entry and clears the negative cache.
@@ -186,7 +189,7 @@ func parseAddress(s string) (address, error) {
 	if err != nil || u.Host == "" || u.Scheme == "" {
 		return address{}, errors.New("neither a path nor a URL")
 	}
-	return address{strings.ToLower(u.Scheme), u.Host, u.RequestURI()}, nil
+	return address{u.Scheme, hostport.CanonicalHost(u.Host, u.Scheme), u.RequestURI()}, nil
 }
 
 // name returns the host without its port.

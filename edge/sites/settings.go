@@ -11,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // Settings are what an operator sets about a site.
@@ -26,6 +27,8 @@ type Settings struct {
 	BypassCookies []string      // cookies whose requests bypass the cache
 	PurgeMethod   bool          // the public listener takes PURGE
 	Compress      Switch        // content codings of stored responses; unset: on
+	// ClientEncoding says which Accept-Encoding origins and cache keys get; unset: Normal.
+	ClientEncoding Encoding
 }
 
 // Flags defines the flags of a site on fs.
@@ -40,6 +43,7 @@ func (s *Settings) Flags(fs *flag.FlagSet) {
 	fs.Var(repeated.Flag(&s.IgnoreQuery, parseNames), "ignore-query", "with --proxy-all, `NAME[,NAME...]` of query parameters that are no part of the cache key, such as utm_*,fbclid; the origin gets them all the same; may be repeated (default none)")
 	fs.Var(repeated.Flag(&s.BypassCookies, parseNames), "bypass-cookie", "with --proxy-all, `NAME` of a cookie whose requests bypass the cache, such as session or wordpress_logged_in_*; may be repeated (default none)")
 	fs.Var(&s.Compress, "compress", "with --proxy-all, `on|off`: whether clients that accept br, zstd or gzip get stored text in these content codings; never under no-transform (default on)")
+	fs.Var(&s.ClientEncoding, "client-encoding", "with --proxy-all, `normal|as-sent`: whether the origin and the cache key get Accept-Encoding as the client sent it, or in a normal form, the codings of gzip, br and zstd that the client accepts, so that responses which vary by it are fetched for eight forms at most (default normal)")
 	fs.BoolVar(&s.PurgeMethod, "purge-method", false, "the public listener takes PURGE, for the address of the request, from clients with the admin token; requires --admin-token-file")
 }
 
@@ -81,7 +85,7 @@ func (s *Settings) hasIcons(proxyAll bool) bool { return s.Icons == On || s.Icon
 // Site returns the site of these settings. policy decides about cookies and directives of clients.
 func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields map[string]bool) *Site {
 	icons := s.hasIcons(proxyAll)
-	site := &Site{Icons: icons, Pages: icons && s.Pages != Off, HealthPath: s.HealthPath, Compress: proxyAll && s.Compress != Off, Policy: policy, PassedFields: passedFields,
+	site := &Site{Icons: icons, Pages: icons && s.Pages != Off, HealthPath: s.HealthPath, Compress: proxyAll && s.Compress != Off, EncodingAsSent: s.ClientEncoding == AsSent, Policy: policy, PassedFields: passedFields,
 		ignored: names(s.IgnoreQuery), bypassing: names(s.BypassCookies)}
 	site.Iconify, site.mounts = site.Icons && s.Iconify != Off, s.IconifyHosts
 	if site.Icons {
@@ -97,13 +101,12 @@ func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields m
 	return site
 }
 
-// names returns the names in lists.
-func names(lists []string) patterns {
-	var all patterns
-	for _, list := range lists {
-		all = append(all, strings.Split(list, ",")...)
+// names returns the names in lists; nil: there are none.
+func names(lists []string) *glob.Names {
+	if len(lists) == 0 {
+		return nil
 	}
-	return all
+	return glob.NewNames(strings.Split(strings.Join(lists, ","), ","))
 }
 
 // validPath reports whether a path can be that of a request, as a client would send it.
@@ -144,6 +147,27 @@ func parseStatusTTL(s string) (StatusTTL, error) {
 		return StatusTTL{}, errors.New("the time must be a positive duration with a unit, as in 404=1m")
 	}
 	return StatusTTL{n, d}, nil
+}
+
+// An Encoding says which Accept-Encoding origins and cache keys get. It is empty if it is not set.
+type Encoding string
+
+// The values of an Encoding.
+const (
+	Normal Encoding = "normal"
+	AsSent Encoding = "as-sent"
+)
+
+// String returns the value.
+func (e *Encoding) String() string { return string(*e) }
+
+// Set parses a value.
+func (e *Encoding) Set(value string) error {
+	if Encoding(value) != Normal && Encoding(value) != AsSent {
+		return errors.New("must be normal or as-sent")
+	}
+	*e = Encoding(value)
+	return nil
 }
 
 // A Switch is on or off, or empty if it is not set.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // A Site decides about the requests of one site. It never changes while requests use it.
@@ -18,28 +19,24 @@ type Site struct {
 	// Icons means that the edge has paths of its own: icon routes, the API, and a
 	// health check. Responses of the edge itself then have the fields that pages of other sites
 	// need to read them.
-	Icons        bool
-	Pages        bool               // the edge serves the pages of the site
-	Iconify      bool               // the edge answers the addresses of Iconify's API
-	HealthPath   string             // the path of the public health check; empty: none
-	Compress     bool               // clients get stored text of forwarded paths in content codings
-	Policy       cachepolicy.Policy // the cache policy of forwarded requests
-	PassedFields map[string]bool    // request fields that the edge lets through to the origin
+	Icons      bool
+	Pages      bool   // the edge serves the pages of the site
+	Iconify    bool   // the edge answers the addresses of Iconify's API
+	HealthPath string // the path of the public health check; empty: none
+	Compress   bool   // clients get stored text of forwarded paths in content codings
+	// EncodingAsSent: origins and cache keys get Accept-Encoding as clients send it.
+	EncodingAsSent bool
+	Policy         cachepolicy.Policy // the cache policy of forwarded requests
+	PassedFields   map[string]bool    // request fields that the edge lets through to the origin
 
-	mounts    []string // hosts whose root is the mount of Iconify's API, in lower case
-	ignored   patterns // query parameters that are no part of the cache key
-	bypassing patterns // cookies whose requests bypass the cache
+	mounts    []string    // hosts whose root is the mount of Iconify's API, in lower case
+	ignored   *glob.Names // query parameters that are no part of the cache key; nil: none
+	bypassing *glob.Names // cookies whose requests bypass the cache; nil: none
 }
 
-// IsMount reports whether the root of a host is the mount of Iconify's API. host may have a port.
+// IsMount reports whether the root of a host is the mount of Iconify's API. The host has no port.
 func (s *Site) IsMount(host string) bool {
-	if len(s.mounts) == 0 {
-		return false
-	}
-	if name, _, ok := strings.Cut(host, ":"); ok {
-		host = name
-	}
-	return slices.Contains(s.mounts, strings.ToLower(host))
+	return len(s.mounts) > 0 && slices.Contains(s.mounts, strings.ToLower(host))
 }
 
 // IsHealthPath reports whether a path is that of the public health check.
@@ -48,20 +45,27 @@ func (s *Site) IsHealthPath(path string) bool { return path != "" && path == s.H
 // Key returns the path and query under which the response to a forwarded target is stored: the
 // target without the ignored parameters. The others keep their order and their spelling.
 func (s *Site) Key(target string) string {
-	path, query, has := strings.Cut(target, "?")
-	if len(s.ignored) == 0 || !has {
+	if s.ignored == nil || !strings.Contains(target, "?") {
 		return target
 	}
-	var kept []string
+	return string(s.AppendKey(nil, target))
+}
+
+// AppendKey appends Key.
+func (s *Site) AppendKey(dst []byte, target string) []byte {
+	path, query, has := strings.Cut(target, "?")
+	if s.ignored == nil || !has {
+		return append(dst, target...)
+	}
+	dst = append(dst, path...)
+	separator := byte('?')
 	for parameter := range strings.SplitSeq(query, "&") {
 		if !s.ignores(parameter) {
-			kept = append(kept, parameter)
+			dst = append(append(dst, separator), parameter...)
+			separator = '&'
 		}
 	}
-	if len(kept) == 0 {
-		return path
-	}
-	return path + "?" + strings.Join(kept, "&")
+	return dst
 }
 
 // ignores reports whether a parameter is no part of the key. One with a semicolon always is,
@@ -69,35 +73,22 @@ func (s *Site) Key(target string) string {
 // value of that parameter to the origin without its being part of the key.
 func (s *Site) ignores(parameter string) bool {
 	name, _, _ := strings.Cut(parameter, "=")
-	return s.ignored.match(name) && !strings.Contains(parameter, ";")
+	return s.ignored.Match(name) && !strings.Contains(parameter, ";")
 }
 
 // Bypasses reports whether a request with these Cookie lines bypasses the cache. Some applications
 // split cookies at commas too, so Bypasses finds a name after either separator.
 func (s *Site) Bypasses(cookies []string) bool {
-	if len(s.bypassing) == 0 {
+	if s.bypassing == nil {
 		return false
 	}
 	separator := func(r rune) bool { return r == ';' || r == ',' }
 	for _, line := range cookies {
 		for pair := range strings.FieldsFuncSeq(line, separator) {
 			name, _, _ := strings.Cut(pair, "=")
-			if s.bypassing.match(strings.Trim(name, " \t")) {
+			if s.bypassing.Match(strings.Trim(name, " \t")) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// patterns are names. A pattern that ends in an asterisk stands for every name that begins with the
-// rest.
-type patterns []string
-
-func (p patterns) match(name string) bool {
-	for _, pattern := range p {
-		if stem, ok := strings.CutSuffix(pattern, "*"); ok && strings.HasPrefix(name, stem) || name == pattern {
-			return true
 		}
 	}
 	return false

@@ -142,6 +142,8 @@ func TestSettings(t *testing.T) {
 		{[]string{"--ignore-query=a,,b"}, true, false, "must be names", false},
 		{[]string{"--ignore-query=a*b"}, true, false, "must be names", false},
 		{[]string{"--bypass-cookie="}, true, false, "must be names", false},
+		{[]string{"--client-encoding=as-sent"}, true, false, "", false},
+		{[]string{"--client-encoding=x"}, true, false, "must be normal or as-sent", false},
 		{[]string{"--purge-method"}, true, false, "--purge-method requires --admin-token-file", false},
 		{[]string{"--purge-method"}, true, true, "", false},
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/iconedge/iconedge/edge/frameworks"
 	"github.com/iconedge/iconedge/tier"
 )
 
@@ -137,7 +138,7 @@ func mayTrail(name string) bool {
 		return false
 	}
 	name = http.CanonicalHeaderKey(strings.Map(dashed, name))
-	return !endToEnd[name] && !earlyFields[name] && !neverPassed[name] && !Passable(name) && !slices.Contains(hopByHop, name)
+	return !endToEnd[name] && !earlyFields[name] && !neverPassed[name] && !Passable(name) && !frameworks.OfScripts(name) && !slices.Contains(hopByHop, name)
 }
 
 func fieldSet(names ...string) map[string]bool {
@@ -151,7 +152,7 @@ func fieldSet(names ...string) map[string]bool {
 // Passable reports whether a field, in the form of http.CanonicalHeaderKey, is one that the edge
 // drops unless the operator passes it.
 func Passable(field string) bool {
-	return !neverPassed[field] && (rewriteFields[field] || methodOverrides[field] || strings.HasPrefix(field, "X-Forwarded-"))
+	return !neverPassed[field] && (rewriteFields[field] || methodOverrides[field] || frameworks.Internal(field) || strings.HasPrefix(field, "X-Forwarded-"))
 }
 
 // dropped reports whether a field of a client is dropped. For an origin behind CGI every character
@@ -166,6 +167,32 @@ func (r Request) dropped(field string, reading bool) bool {
 		return false
 	}
 	return Passable(name) && !r.PassedFields[field]
+}
+
+// SentAsReceived reports whether an origin gets a request field, in the form of
+// http.CanonicalHeaderKey, as the client has sent it, whatever else the request has. The edge
+// drops, writes or evaluates the other fields.
+func SentAsReceived(name string) bool {
+	return !written[name] && !neverPassed[name] && !earlyConditions[name] && !Passable(name) && !slices.Contains(hopByHop, name) &&
+		strings.Map(dashed, name) == name
+}
+
+// written lists the fields that the edge adds to, or writes by itself.
+var written = fieldSet("Via", "Cdn-Loop", "Surrogate-Capability", "Traceparent", "Tracestate")
+
+// earlyConditions lists the fields that a cache evaluates and takes from a request.
+var earlyConditions = fieldSet("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range")
+
+// Scripted returns the fields of h that scripts of frameworks set, in any spelling that CGI takes
+// for one of them.
+func Scripted(h http.Header) (names []string) {
+	for field := range h {
+		if frameworks.OfScripts(http.CanonicalHeaderKey(strings.Map(dashed, field))) {
+			names = append(names, field)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func dashed(c rune) rune {

@@ -56,9 +56,10 @@ func StripResponse(h http.Header, d *rules.Decision) {
 	}
 }
 
-// Override returns what a decision replaces of the responses' own caching; nil: nothing.
-func Override(d *rules.Decision, s *Site) *cachepolicy.Override {
-	o := &cachepolicy.Override{Force: d.Cache == "force", StaleIfError: (*time.Duration)(d.StaleIfError)}
+// Override returns what a decision about a request to a path replaces of the responses' own
+// caching; nil: nothing.
+func Override(d *rules.Decision, s *Site, path string) *cachepolicy.Override {
+	o := &cachepolicy.Override{Path: path, AnyUser: d.AnyUser, Force: d.Cache == "force", StaleIfError: (*time.Duration)(d.StaleIfError)}
 	if d.TTL != nil {
 		o.TTL = d.TTL.Of
 	}

@@ -1,6 +1,7 @@
 package vhosts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/sites"
@@ -30,6 +32,7 @@ type Builder struct {
 	Upstream upstream.Config // of every client, besides what the file says
 	Drain    time.Duration   // for which a client without a site is kept, for requests in flight
 	Log      *slog.Logger
+	Clock    clock.Clock // of the windows of limits
 	// Share returns the window that edges share under a name; nil: limits are not shared.
 	Share func(name string, own *ratelimit.Limiter) Window
 
@@ -193,7 +196,7 @@ func first(all ...config.Strings) []string {
 func merged(r *rules.Site) (sites.Settings, cachepolicy.Policy, map[string]bool) {
 	d := r.Defaults
 	s := sites.Settings{Pages: toSwitch(r.Pages, d.Pages), Iconify: toSwitch(r.Iconify, d.Iconify), IconifyHosts: first(r.IconifyHost, d.IconifyHost),
-		HealthPath: r.HealthPath, BypassCookies: first(r.BypassCookie, d.BypassCookie)}
+		HealthPath: r.HealthPath, ClientEncoding: sites.Encoding(cmp.Or(r.ClientEncoding, d.ClientEncoding)), BypassCookies: first(r.BypassCookie, d.BypassCookie)}
 	if s.HealthPath == "" {
 		s.HealthPath = d.HealthPath
 	}

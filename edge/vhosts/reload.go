@@ -93,7 +93,7 @@ func (r *Reloader) Run(ctx context.Context, told <-chan os.Signal) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			r.Sweep(now)
+			r.Sweep(r.Clock.At(now))
 		case <-told:
 			r.Reload() // which logs its error
 		}

@@ -11,11 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/hostport"
 )
 
 // A Site is a virtual host.
@@ -36,6 +38,14 @@ func (s *Site) Plain() bool { return s.Client.Own == nil && (s.Rules == nil || s
 
 // Spares reports whether no rule of a plain site can match the path of a target.
 func (s *Site) Spares(target string) bool { return s.Rules == nil || s.Rules.Spares(target) }
+
+// ResponseEdits returns the edits of responses by the site itself.
+func (s *Site) ResponseEdits() []*config.Edits {
+	if s.Rules == nil {
+		return nil
+	}
+	return s.Rules.ResponseEdits()
+}
 
 // ClientHost reports whether the origin of a site without rules gets the client's Host.
 func (s *Site) ClientHost() bool { return s.Origins[""] != nil && s.Origins[""].ClientHost }
@@ -64,16 +74,21 @@ type Set struct {
 	Limits access.Limits // of the edge's own paths
 	table  *rules.Table
 	by     map[*rules.Site]*Site
-	one    *Site    // of flags; nil: the sites are those of table
-	hosts  []string // of one; none: any
-	none   *Site    // for requests whose host has no site
+	one    *Site               // of flags; nil: the sites are those of table
+	hosts  map[string][]string // names of one, with the ports listed for each; none: any
+	none   *Site               // for requests whose host has no site
 	hash   string
 	text   []byte
 }
 
-// Single returns the Set of one site, which answers for hosts, or if there are none, for any.
+// Single returns the Set of one site, which answers for hosts, NAME or NAME:PORT, or if there are
+// none, for any.
 func Single(s *Site, hosts []string) *Set {
-	set := &Set{one: s, hosts: hosts}
+	set := &Set{one: s, hosts: map[string][]string{}}
+	for _, host := range hosts {
+		name, port := hostport.SplitHost(hostport.CanonicalHost(host, ""))
+		set.hosts[name] = append(set.hosts[name], port)
+	}
 	if s.Site.Icons {
 		set.Icons = s
 	}
@@ -84,7 +99,8 @@ func Single(s *Site, hosts []string) *Set {
 // the host, and the site is one without any paths.
 func (s *Set) Find(host string) (site *Site, ok bool) {
 	if s.one != nil {
-		return s.one, len(s.hosts) == 0 || slices.ContainsFunc(s.hosts, func(known string) bool { return strings.EqualFold(known, host) })
+		_, known := s.hosts[strings.ToLower(host)]
+		return s.one, known || len(s.hosts) == 0
 	}
 	if r := s.table.Find(host); r != nil {
 		return s.by[r], true
@@ -92,8 +108,38 @@ func (s *Set) Find(host string) (site *Site, ok bool) {
 	return s.none, false
 }
 
+// TakesPort reports whether the operator lets requests for a host have a port: the port is listed
+// with the host, or the host is served because every host is. Both are in canonical form.
+func (s *Set) TakesPort(host, port string) bool {
+	if s.one != nil {
+		return len(s.hosts) == 0 || slices.Contains(s.hosts[host], port)
+	}
+	return s.table.TakesPort(host, port)
+}
+
 // Only returns the one site of flags; nil: the sites are those of a file.
 func (s *Set) Only() *Site { return s.one }
+
+// All returns every site.
+func (s *Set) All() (all []*Site) {
+	if s.one != nil {
+		return []*Site{s.one}
+	}
+	for _, r := range s.table.Sites {
+		all = append(all, s.by[r])
+	}
+	return all
+}
+
+// Names returns the names of the sites of a file.
+func (s *Set) Names() (names []string) {
+	if s.table != nil {
+		for _, r := range s.table.Sites {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
 
 // SHA256 returns the hash of the file; empty: there is none.
 func (s *Set) SHA256() string { return s.hash }

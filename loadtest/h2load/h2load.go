@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -15,16 +16,24 @@ import (
 	"time"
 )
 
+// The protocols, by their names in TLS.
+const (
+	HTTP1 = "http/1.1"
+	HTTP2 = "h2"
+	HTTP3 = "h3" // of package h3load, which shares Config and Result
+)
+
 // Config describes a load.
 type Config struct {
 	Program  string   // path of h2load; empty: search PATH
 	URLs     string   // file of URLs, one a line; every connection requests them in turn
-	HTTP1    bool     // HTTP/1.1 instead of HTTP/2
+	Protocol string   // one of these; empty: HTTP2
 	Conns    int      // connections
 	Streams  int      // concurrent streams on each connection
 	Requests int      // of all connections together
 	Fields   []string // header lines
 
+	Roots *x509.CertPool                // of h3load; h2load checks no certificate
 	Meter func() (time.Duration, error) // reads the server's CPU time
 }
 
@@ -60,7 +69,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 // args returns the arguments of h2load. It uses one thread, because it has one core.
 func (c *Config) args() []string {
 	args := []string{"-t", "1", "-i", c.URLs, "-c", strconv.Itoa(c.Conns), "-m", strconv.Itoa(c.Streams), "-n", strconv.Itoa(c.Requests)}
-	if c.HTTP1 {
+	if c.Protocol == HTTP1 {
 		args = append(args, "--h1")
 	}
 	for _, line := range c.Fields {

@@ -27,8 +27,8 @@ func TestParse(t *testing.T) {
 		{"h2.txt", two, 3_000_000, ""},
 		{"h2.txt", two, 2_999_999, "3000000 bytes in total, want 2999999"},
 		{"h2.txt", Config{Requests: 2001}, 3_000_000, "of 2001 requests 2000 were answered"},
-		{"h2.txt", Config{Requests: 2000, HTTP1: true}, 3_000_000, "h2 over TLSv1.3, want http/1.1"},
-		{"http1.txt", Config{Requests: 2000, HTTP1: true}, 3_000_000, ""},
+		{"h2.txt", Config{Requests: 2000, Protocol: HTTP1}, 3_000_000, "h2 over TLSv1.3, want http/1.1"},
+		{"http1.txt", Config{Requests: 2000, Protocol: HTTP1}, 3_000_000, ""},
 		{"notfound.txt", two, 1_153_000, "1000 with 2xx"},
 		// closed by GOAWAY, as nginx does after keepalive_requests
 		{"closed.txt", Config{Requests: 8000}, 6_000_000, "4000 errors"},
@@ -92,7 +92,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestArgs(t *testing.T) {
-	c := Config{URLs: "list", HTTP1: true, Conns: 64, Streams: 1, Requests: 6400, Fields: []string{"Accept: x"}}
+	c := Config{URLs: "list", Protocol: HTTP1, Conns: 64, Streams: 1, Requests: 6400, Fields: []string{"Accept: x"}}
 	want := strings.Fields("-t 1 -i list -c 64 -m 1 -n 6400 --h1 -H")
 	if got := c.args(); !slices.Equal(got, append(want, "Accept: x")) {
 		t.Errorf("%q", got)

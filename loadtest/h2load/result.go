@@ -4,6 +4,7 @@ package h2load
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -103,10 +104,7 @@ func last(printed []byte) string {
 // requests of c must be answered with a status 2xx, in its protocol and over TLS 1.3, with bodies
 // of data bytes in total.
 func (r *Result) Wrong(c *Config, data int64) string {
-	protocol, n := "h2", int64(c.Requests)
-	if c.HTTP1 {
-		protocol = "http/1.1"
-	}
+	protocol, n := cmp.Or(c.Protocol, HTTP2), int64(c.Requests)
 	switch {
 	case r.Done != n || r.Succeeded != n || r.OK != n || r.Failed+r.Errored+r.TimedOut != 0:
 		return fmt.Sprintf("of %d requests %d were answered, %d with 2xx; %d failed, %d errors, %d timeouts", n, r.Done, r.OK, r.Failed, r.Errored, r.TimedOut)

@@ -14,6 +14,7 @@ type answer struct {
 	status  int
 	length  int64  // of the body, without chunk framing
 	closing bool   // the server will close the connection after it
+	head    bool   // it answers HEAD, and has no body
 	summing bool   // compute the checksum of the body
 	sum     uint32 // of the body so far
 
@@ -49,9 +50,9 @@ var (
 	errChunk   = errors.New("a chunk of a response is malformed")
 )
 
-// begin prepares a for the next response.
-func (a *answer) begin(summing bool) {
-	*a = answer{summing: summing, kept: a.kept[:0]}
+// begin prepares a for the next response, which is one to HEAD or not.
+func (a *answer) begin(summing, head bool) {
+	*a = answer{summing: summing, head: head, kept: a.kept[:0]}
 }
 
 // read consumes b, the next bytes of the connection, and returns the bytes after the response. At

@@ -42,7 +42,7 @@ func TestAnswer(t *testing.T) {
 		{"HTTP/2", "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", 0, "", "", errHead},
 	} {
 		var a answer
-		a.begin(true)
+		a.begin(true, false)
 		rest, err := a.read([]byte(row.bytes))
 		switch {
 		case !errors.Is(err, row.err):
@@ -110,7 +110,7 @@ func FuzzAnswer(f *testing.F) {
 }
 
 func readIn(parts ...[]byte) (a answer, rest []byte, err error) {
-	a.begin(true)
+	a.begin(true, false)
 	for _, part := range parts {
 		var left []byte
 		if left, err = a.read(bytes.Clone(part)); err != nil {
@@ -124,7 +124,7 @@ func readIn(parts ...[]byte) (a answer, rest []byte, err error) {
 func TestReadingDoesNotAllocate(t *testing.T) {
 	b := []byte("HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 16:31:29 GMT\r\nContent-Type: image/svg+xml\r\nContent-Length: 5\r\n\r\nhello")
 	var a answer
-	if n := testing.AllocsPerRun(100, func() { a.begin(true); a.read(b) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { a.begin(true, false); a.read(b) }); n > 0 {
 		t.Errorf("%v allocations an answer", n)
 	}
 }
@@ -135,7 +135,7 @@ func BenchmarkAnswer(b *testing.B) {
 	b.ReportAllocs()
 	var a answer
 	for b.Loop() {
-		a.begin(false)
+		a.begin(false, false)
 		if _, err := a.read(in); err != nil || a.length != 5 {
 			b.Fatal(err, a.length)
 		}

@@ -100,7 +100,8 @@ func (a *sender) ask(ctx context.Context, request []byte) (answer Answer, err er
 	if _, err := a.conn.Write(request); err != nil {
 		return answer, err
 	}
-	r, err := http.ReadResponse(a.in, nil)
+	method, _, _ := bytes.Cut(request, []byte(" "))
+	r, err := http.ReadResponse(a.in, &http.Request{Method: string(method)})
 	if err != nil {
 		return answer, err
 	}

@@ -32,7 +32,7 @@ func (l *loop) send(c int, due int64) error {
 	l.next++
 	l.sent++
 	conn.due = due
-	conn.answer.begin(l.sent%sampled == 0)
+	conn.answer.begin(l.sent%sampled == 0, conn.request.isHead())
 	out := conn.request.Head
 	if conn.request.Count != nil {
 		l.out = conn.request.append(l.out[:0])

@@ -67,14 +67,14 @@ func statusLine(line []byte) (status int, closing bool, err error) {
 	return status, line[7] == '0', nil
 }
 
-// frame determines the length of the body (RFC 9112, section 6.3). A 304 may have the
-// Content-Length of the 200, but has no body.
+// frame determines the length of the body (RFC 9112, section 6.3). A 304 and a response to HEAD may
+// have the Content-Length of the 200, but have no body.
 func (a *answer) frame(f framing) error {
 	a.closing = f.closing
 	switch {
 	case f.chunked && f.length >= 0:
 		return errLength
-	case a.status == 204 || a.status == 304:
+	case a.head || a.status == 204 || a.status == 304:
 		a.state = complete
 	case f.chunked:
 		a.state = inSize

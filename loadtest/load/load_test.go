@@ -64,6 +64,29 @@ func TestEachOnce(t *testing.T) {
 	}
 }
 
+// TestHead: a response to HEAD has a Content-Length, and no body; the next response follows.
+func TestHead(t *testing.T) {
+	target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		fmt.Fprint(w, "hello")
+	})
+	head := Request{Head: []byte("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n"), Want: Want{Status: 200, Summed: true}}
+	plan := Plan{Once: true, Requests: []Request{head, {Head: get("/"), Want: wantBody("hello")}}, Order: []uint32{0, 1, 0, 1}}
+	r, err := Run(t.Context(), Config{Target: target, Plan: plan, Connections: 1, Threads: 1})
+	if err != nil || r.Answers != 4 || r.Wrong+r.Broken != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	err = Ask(t.Context(), target, 1, func(int) []byte { return head.Head }, func(_ int, a Answer) error {
+		if len(a.Body) != 0 || a.Header.Get("Content-Length") != "5" {
+			t.Errorf("%+v", a)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWrongAnswersAreCounted(t *testing.T) {
 	target := serve(t, echo)
 	plan := each(10)

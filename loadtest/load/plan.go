@@ -32,6 +32,9 @@ func (r *Request) Line() string {
 	return string(line)
 }
 
+// isHead reports whether the method is HEAD, whose responses have no body.
+func (r *Request) isHead() bool { return bytes.HasPrefix(r.Head, []byte("HEAD ")) }
+
 // append appends the bytes of the request to dst.
 func (r *Request) append(dst []byte) []byte {
 	dst = append(dst, r.Head...)

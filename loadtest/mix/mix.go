@@ -5,9 +5,11 @@
 package mix
 
 import (
+	"cmp"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
@@ -17,6 +19,7 @@ import (
 // A Maker makes requests for a list of paths.
 type Maker struct {
 	Host   string
+	Method string             // empty: GET
 	Fields []string           // header lines of every request, "Name: value"
 	ETag   func(i int) string // of path i, for Conditional
 }
@@ -99,7 +102,7 @@ func (m *Maker) counted(before, after string, most uint64) load.Request {
 // Get serialises a request for a path, or for a path and query (RFC 9112, section 3).
 func (m *Maker) Get(target string, fields ...string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "GET %s HTTP/1.1\r\nHost: %s\r\n", target, m.Host)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", cmp.Or(m.Method, http.MethodGet), target, m.Host)
 	for _, lines := range [][]string{m.Fields, fields} {
 		for _, line := range lines {
 			b.WriteString(line + "\r\n")

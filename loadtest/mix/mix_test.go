@@ -125,6 +125,13 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+func TestMethod(t *testing.T) {
+	m := Maker{Host: "h", Method: "HEAD"}
+	if got := string(m.Get("/a")); got != "HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestKindsThatNeedAnIcon(t *testing.T) {
 	m := Maker{Host: "h"}
 	for _, kind := range []Kind{API, Search, Coloured, Missing, Miss} {

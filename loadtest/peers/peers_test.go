@@ -108,10 +108,11 @@ func TestTemplates(t *testing.T) {
 	varnish, err3 := Varnish(place)
 	haproxy, err4 := HAProxy(place)
 	sites, err7 := EdgeWithSites("sites", "iconedge", place, true)
+	forwardingSites, err8 := EdgeWithSites("sites", "iconedge", place, false)
 	place.PEM = "/tmp/x.pem"
 	secureNginx, err5 := Nginx(place, true)
 	secureHAProxy, err6 := HAProxy(place)
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range []struct {
@@ -123,6 +124,7 @@ func TestTemplates(t *testing.T) {
 		{secureNginx, []string{"listen " + secureNginx.Listen.String() + " ssl http2 backlog", "ssl_certificate_key /tmp/x.pem;", "ssl_protocols TLSv1.3;"}},
 		{secureHAProxy, []string{"bind " + secureHAProxy.Listen.String() + " backlog 4096 ssl crt /tmp/x.pem alpn h2,http/1.1 "}},
 		{sites, []string{"http: \"" + sites.Listen.String() + "\"", "name: site49\n    hosts: [site49.test]\n    icons: false", "hosts: [\"127.0.0.1\"]\n    icons: true"}},
+		{forwardingSites, []string{"icons: false", "{path: \"/bench/*.svg\"}, response_headers"}},
 		{varnish, []string{`.host = "127.0.0.1";`, `.port = "8081";`}},
 		{haproxy, []string{"process-vary on", "nbthread 1", "bind " + haproxy.Listen.String(), "server origin 127.0.0.1:8081"}},
 	} {

@@ -82,6 +82,7 @@ func Edge(name, program string, p Place, args ...string) (Spec, error) {
 	if err == nil {
 		err = adminErr
 	}
+	s.Admin = admin
 	s.Args = []string{"edge", "--admin-listen", admin.String(), "--origin", "http://" + p.Origin.String(), "--log-level", "warn", "--listen"}
 	if p.PEM == "" {
 		s.Args = append(s.Args, s.Listen.String())
@@ -94,7 +95,8 @@ func Edge(name, program string, p Place, args ...string) (Spec, error) {
 }
 
 // EdgeWithSites describes an edge of iconedge with a configuration file of 50 sites and 200 rules.
-// The site that gets the requests has icons, or it forwards every path.
+// The site that gets the requests has icons, and rules that match none of them; or it forwards
+// every path, and two of its rules match.
 func EdgeWithSites(name, program string, p Place, icons bool) (Spec, error) {
 	s, err := p.spec(name, program, "edge", "--config", filepath.Join(p.Dir, "sites.yaml"))
 	admin, adminErr := FreePort()

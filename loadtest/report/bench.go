@@ -23,6 +23,8 @@ type Bench struct {
 	Cells    []Cell   `json:"cells"`
 	Misses   []Misses `json:"misses"`
 	Left     []string `json:"left_out"` // omitted servers and columns, with reasons
+
+	Allocations []Allocation `json:"allocations,omitempty"`
 }
 
 // A Machine describes the machine of the measurement.
@@ -53,6 +55,23 @@ type Misses struct {
 	What   string  `json:"what"`
 	Server float64 `json:"server_us"`
 	Origin float64 `json:"origin_us"`
+}
+
+// An Allocation is the number of objects that an edge allocates for a hit.
+type Allocation struct {
+	Server string  `json:"server"`
+	Column string  `json:"column"`
+	Each   float64 `json:"each"`
+}
+
+// Merge adds the cells, servers and omissions of another part.
+func (b *Bench) Merge(part *Bench) {
+	b.Cells, b.Left = append(b.Cells, part.Cells...), append(b.Left, part.Left...)
+	for _, p := range part.Servers {
+		if !slices.ContainsFunc(b.Servers, func(q Peer) bool { return p.Name == q.Name }) {
+			b.Servers = append(b.Servers, p)
+		}
+	}
 }
 
 // cell returns the cell of a server, column and rate.

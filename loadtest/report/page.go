@@ -12,7 +12,8 @@ import (
 
 // A Page is docs/reference/performance.md: the figures, and the texts that people wrote.
 type Page struct {
-	Bench        *Bench // nil: not measured yet
+	Hits         *Bench // nil: not measured yet
+	Bench        *Bench
 	Secure       *Secure
 	Lists        *Lists
 	Grow         *Grow

@@ -60,6 +60,37 @@ func TestRatios(t *testing.T) {
 	}
 }
 
+// hitSample has two of the targets of hits, and allocations.
+func hitSample() *Bench {
+	b := sample()
+	secure := &Bench{Servers: []Peer{{Name: Nginx}, {Name: Smallest}}, Left: []string{"h2o: not installed"}}
+	secure.Add(Forwarding, Quic50, 0, load.Result{CPUMicros: 90})
+	secure.Add(Smallest, Quic50, 0, load.Result{CPUMicros: 30})
+	b.Add(Forwarding, Zipf, 0, load.Result{CPUMicros: 5.5})
+	b.Merge(secure)
+	b.Allocations = []Allocation{{Ours, Zipf, 0.01}, {Forwarding, Zipf, 12}, {Ours, Quic50, 200}}
+	return b
+}
+
+func TestHitTable(t *testing.T) {
+	b := hitSample()
+	got := b.HitTable().Markdown()
+	for _, want := range []string{
+		"| iconedge, forwarding, Zipf : nginx | 0.500 | 0.70 | 0.60 | reached |",
+		"| iconedge, forwarding, HTTP/3, 4 × 50 : the smallest http3 server | 3.000 | 1.20 | 0.90 | missed by 150.0 % |",
+		"| iconedge, Zipf : iconedge, baseline | – | 1.03 | 1.00 | not measured |",
+		"| objects allocated: iconedge, Zipf | 0.0 | 0 | – | reached |", "| objects allocated: iconedge, forwarding, Zipf | 12.0 | 0 | – | missed |",
+		"| objects allocated: iconedge, HTTP/3, 4 × 50 | 200.0 | – | – |  |",
+	} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("no line %s in\n%s", want, got)
+		}
+	}
+	if len(b.Servers) != 4 || len(b.Left) != 1 {
+		t.Errorf("merged: %+v, %q", b.Servers, b.Left)
+	}
+}
+
 func TestMedians(t *testing.T) {
 	for _, row := range []struct {
 		rounds                     []float64
@@ -246,7 +277,7 @@ func polylines(svg []byte) (all []string, err error) {
 
 func TestPage(t *testing.T) {
 	p := Page{
-		Bench: sample(), Secure: secured(), Tried: "SO_REUSEPORT by core.", Knees: "The processor's cache ends there.",
+		Hits: hitSample(), Bench: sample(), Secure: secured(), Tried: "SO_REUSEPORT by core.", Knees: "The processor's cache ends there.",
 		Lists: &Lists{
 			Requests: 6000, Left: []string{"@iconify/api: it is not installed"}, Mixes: []ListsMix{{What: RandomLists, Requests: 100, Pieces: 0.25}},
 			Rows: []ListRow{{Server: Ours, What: JoinedList, CPU: 15, Bytes: 12_000}, {Server: Ours, What: StoredList, CPU: 12}, {Server: IconifyService, What: JoinedList, CPU: 150}},
@@ -258,7 +289,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"## Targets", "| one hot path : nginx | ≤ 0.88 | 0.800 | reached |", "![Latency at saturation](performance/saturation.svg)",
+		"## Hits of every site and protocol", "| iconedge, forwarding, Zipf : nginx | 0.500 |", "Omitted: h2o", "## Targets", "| one hot path : nginx | ≤ 0.88 | 0.800 | reached |", "![Latency at saturation](performance/saturation.svg)",
 		"## Attempts\n\nSO_REUSEPORT by core.", "### body bytes", "(performance/grow-body-bytes.svg)", "## Iconify's icon data", "6,000 requests", "| iconedge, 30 icons of one pack, Zipf: joined | 15.00 | – | 12,000 |", "stored whole | ≤ 1.50 | 1.25 | reached |", "joined | ≥ 20 | 10.00 | missed |", "| 5 icons of random packs | 100 | 25.0 | – |",
 		"Omitted: @iconify/api", "## TLS and HTTP/2", "100 icons of 1001 bytes", "Memory of 2000 idle connections", "| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
 	} {

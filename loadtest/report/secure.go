@@ -10,6 +10,8 @@ const (
 	Streams1  = "HTTP/2, 64 × 1"
 	Streams10 = "HTTP/2, 16 × 10"
 	Streams50 = "HTTP/2, 4 × 50"
+	Quic10    = "HTTP/3, 16 × 10"
+	Quic50    = "HTTP/3, 4 × 50"
 )
 
 // Browsing returns the name of the column with a browser's header fields.

@@ -79,29 +79,11 @@ func (b *Bench) TargetTable() Table {
 	return t
 }
 
-// mostWithSites is the target of the cost of a hit with 50 sites and 200 rules, over that without.
-const mostWithSites = 1.10
-
-// SitesTable compares the cost of hits with and without a configuration file.
-func (b *Bench) SitesTable() Table {
-	t := Table{Head: []string{"CPU µs an answer, cheapest round", "flags", "50 sites, 200 rules", "ratio", fmt.Sprintf("≤ %.2f", mostWithSites)}}
-	for _, pair := range [][2]string{{Ours, Sites}, {Forwarding, ForwardingSites}} {
-		for _, column := range b.Measured() {
-			without, ok := b.cell(pair[0], column, 0)
-			with, found := b.cell(pair[1], column, 0)
-			if !ok || !found {
-				continue
-			}
-			r := ratio(with, without)
-			t.Rows = append(t.Rows, []string{pair[0] + ", " + column, fmt.Sprintf("%.2f", without.cheapest()), fmt.Sprintf("%.2f", with.cheapest()), fmt.Sprintf("%.3f", r), Target{Most: mostWithSites}.verdict(r)})
-		}
-	}
-	return t
-}
-
 // String describes the comparison.
 func (t Target) String(rate float64) string {
 	switch {
+	case t.Of != "":
+		return fmt.Sprintf("%s, %s : %s", t.Of, t.Column, t.Against)
 	case t.Than != "":
 		return fmt.Sprintf("%s : %s", t.Column, t.Than)
 	case t.Rated:

@@ -18,6 +18,12 @@ const (
 	BrotliTwin   = "as br, plain"
 	ColouredTwin = "as recoloured, plain"
 
+	Since      = "If-Modified-Since → 304"
+	Head       = "HEAD"
+	Range      = "Range → 206"
+	Device     = "Vary: X-Device"
+	StoredMiss = "a miss that is stored"
+
 	One         = "Zipf, 1 connection"
 	Thousand    = "Zipf, 1,000 connections"
 	TenThousand = "Zipf, 10,000 connections"
@@ -28,8 +34,9 @@ const (
 	Ours    = "iconedge"
 	Limited = "iconedge, limits counted" // the CDN path too, which has no limit by default
 	Before  = "iconedge, baseline"       // another build of the edge
-	// Sites has a configuration file with 50 sites and 200 rules, Forwarding --proxy-all instead of
-	// icons, and ForwardingSites both.
+	// Sites has a configuration file with 50 sites and 200 rules, none of which matches; Forwarding
+	// has --proxy-all instead of icons; ForwardingSites has such a file in which two rules match,
+	// and one of them edits the response.
 	Sites           = "iconedge, 50 sites"
 	Forwarding      = "iconedge, forwarding"
 	ForwardingSites = "iconedge, forwarding, 50 sites"
@@ -39,16 +46,20 @@ const (
 	HAProxy = "HAProxy"
 	Ceiling = "bare fasthttp"
 	H2O     = "h2o, static files"
+	// Smallest is a server of quic-go's http3 whose handler writes a constant body.
+	Smallest = "the smallest http3 server"
 )
 
 // A Target is the maximum ratio of the CPU time of a response in one column to that of another
 // server or column.
 type Target struct {
+	Of      string // one of our servers; empty: each that the table has
 	Column  string
 	Against string // another server
 	Than    string // or another column of the same server
 	Rated   bool   // at the fixed rate, not at saturation
 	Most    float64
+	Aim     float64 // 0: none
 }
 
 // Targets are the targets of the edge, for the cheapest rounds of each server.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/guesses"
 	"github.com/iconedge/iconedge/objectstore"
 )
 
@@ -23,16 +24,19 @@ const (
 	usable    = 60 * time.Second
 	patient   = 3 * time.Second // time limit for the store
 	maxCached = 10_000          // largest number of cached answers
+	atOnce    = 32              // reads of the store for tokens at a time
 )
 
 // A Verifier checks tokens. It caches positive answers for 30 seconds, or 60 if the store fails. It
-// never caches negative ones, so a token is valid as soon as it is issued. Its methods may be
-// called concurrently.
+// never caches negative ones, so a token is valid as soon as it is issued. It reads few licences at
+// a time, those of tokens that were valid before first, and one for all callers with the same
+// token, so that invented tokens delay no other. Its methods may be called concurrently.
 //
 // The key of the cache is the SHA-256 of the token, so the time of a look-up reveals nothing about
 // cached tokens.
 type Verifier struct {
 	store objectstore.Reader
+	reads *guesses.Queue[stored]
 
 	mu sync.Mutex
 	// young and old are two generations: when young is full, it replaces old.
@@ -45,9 +49,15 @@ type cachedAnswer struct {
 	at time.Time
 }
 
+// A stored licence is what the store has for a token, or its error.
+type stored struct {
+	license License
+	err     error
+}
+
 // NewVerifier makes a Verifier that reads licences from r.
 func NewVerifier(r objectstore.Reader) *Verifier {
-	return &Verifier{store: r, young: map[[sha256.Size]byte]cachedAnswer{}}
+	return &Verifier{store: r, reads: guesses.New[stored](atOnce), young: map[[sha256.Size]byte]cachedAnswer{}}
 }
 
 // Verify reports whether token is valid, and returns its licence. A malformed token is invalid
@@ -61,7 +71,7 @@ func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (Lic
 	age := now.Sub(known.at)
 	if !ok || age < 0 || age >= fresh {
 		began := time.Now()
-		l, err := v.read(ctx, id)
+		l, err := v.read(ctx, id, ok)
 		switch {
 		case err == nil:
 			known = cachedAnswer{l, now}
@@ -84,10 +94,20 @@ func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (Lic
 	return known.License, true, nil
 }
 
-func (v *Verifier) read(ctx context.Context, id [sha256.Size]byte) (License, error) {
-	ctx, cancel := context.WithTimeout(ctx, patient)
-	defer cancel()
-	return load(ctx, v.store, hex.EncodeToString(id[:]))
+// read returns the licence of a token. known means that the token was valid before. The reading
+// itself outlasts a caller that leaves, because other callers may wait for it too.
+func (v *Verifier) read(ctx context.Context, id [sha256.Size]byte, known bool) (License, error) {
+	g := guesses.Guess{Key: id, Exempt: true, First: known, Gone: func() bool { return ctx.Err() != nil }, Patience: patient}
+	l, err := v.reads.Do(g, func() stored {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patient)
+		defer cancel()
+		l, err := load(ctx, v.store, hex.EncodeToString(id[:]))
+		return stored{l, err}
+	})
+	if err != nil {
+		return License{}, err
+	}
+	return l.license, l.err
 }
 
 func (v *Verifier) cached(id [sha256.Size]byte) (cachedAnswer, bool) {

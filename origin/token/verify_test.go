@@ -9,8 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/guesses"
 	"github.com/iconedge/iconedge/objectstore"
 )
 
@@ -186,4 +188,75 @@ func TestVerifyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// slow is a store whose reads take a while, and which counts those at a time.
+type slow struct {
+	objectstore.Bucket
+	reading, most, reads atomic.Int64
+}
+
+const readTakes = 20 * time.Millisecond // in a synctest bubble
+
+func (s *slow) Open(ctx context.Context, key string) (io.ReadCloser, error) {
+	n := s.reading.Add(1)
+	defer s.reading.Add(-1)
+	for m := s.most.Load(); n > m && !s.most.CompareAndSwap(m, n); m = s.most.Load() {
+	}
+	s.reads.Add(1)
+	time.Sleep(readTakes)
+	return s.Bucket.Open(ctx, key)
+}
+
+// TestVerifyFlood checks that invented tokens cost few reads at a time and none for callers that
+// have left, and that they delay no right token.
+func TestVerifyFlood(t *testing.T) {
+	dir := objectstore.Dir(t.TempDir())
+	right, other := issue(t, dir, "lifetime", nil), issue(t, dir, "lifetime", nil)
+	synctest.Test(t, func(t *testing.T) {
+		b := &slow{Bucket: dir}
+		v := NewVerifier(b)
+		expect(t, v, right, 0, "lifetime")
+		ctx, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		flood := func(n int) {
+			for range n {
+				token := generate()
+				all.Go(func() {
+					if _, ok, err := v.Verify(ctx, token, t0); ok || err != nil && !errors.Is(err, ErrUnavailable) {
+						t.Errorf("an invented token: %v, %v", ok, err)
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		flood(1000)
+		for name, token := range map[string]string{"known": right, "first seen": other} {
+			began := time.Now()
+			expect(t, v, token, 31*time.Second, "lifetime")
+			if took := time.Since(began); took > 3*readTakes {
+				t.Errorf("a token that is %s waited %v, want at most %v", name, took, 3*readTakes)
+			}
+		}
+		all.Wait()
+		if b.most.Load() != atOnce || b.reads.Load() > 3+atOnce+guesses.MaxWaiting {
+			t.Errorf("%d reads, %d at a time; want at most %d, %d", b.reads.Load(), b.most.Load(), 3+atOnce+guesses.MaxWaiting, atOnce)
+		}
+		before := b.reads.Load()
+		flood(1000)
+		leave()
+		all.Wait()
+		if n := b.reads.Load() - before; n > atOnce {
+			t.Errorf("%d reads for callers that left, want %d", n, atOnce)
+		}
+		token := generate()
+		before, ctx = b.reads.Load(), t.Context()
+		for range 1000 {
+			all.Go(func() { v.Verify(ctx, token, t0) })
+		}
+		all.Wait()
+		if n := b.reads.Load() - before; n != 1 {
+			t.Errorf("%d reads for 1,000 callers with the same token, want 1", n)
+		}
+	})
 }

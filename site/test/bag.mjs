@@ -1,11 +1,13 @@
 // The files of the bag in a real browser: a sprite by <use> shows what the CDN's SVGs show, the archive has its files, and cards are images.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { longest } from './serve.mjs';
 import { browser, site } from './shared.mjs';
 
 /** Opens an empty document of the site's origin, without the policy of its pages. */
 async function blank() {
   const page = await browser.newPage({ viewport: { width: 400, height: 200 } });
+  page.setDefaultTimeout(longest);
   page.noise = [];
   page.on('console', (m) => page.noise.push(m.text()));
   await page.route('**/blank', (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html><body style="margin:0;font-size:0">' }));
@@ -27,7 +29,7 @@ describe('the files of the bag', () => {
     const want = await shot((i) => `<img src="/${i}.svg" width="48" height="48" alt="" style="object-fit:contain">`);
     const sprite = '/-/bag/sprite.svg?icons=' + icons.join(',');
     let got = await shot((i) => `<svg width="48" height="48"><use href="${sprite}#${i.replace('/', '-')}"/></svg>`);
-    for (let n = 0; got !== want && n < 100; n++) {
+    for (let n = 0; got !== want && n < longest / 100; n++) {
       // No event says that the browser has painted the sprite.
       await page.waitForTimeout(100);
       got = (await page.screenshot()).toString('base64');
@@ -57,6 +59,7 @@ describe('the files of the bag', () => {
 
   test('the browser saves the archive under its name', async () => {
     const page = await browser.newPage();
+    page.setDefaultTimeout(longest);
     const [download] = await Promise.all([page.waitForEvent('download'), page.goto(site.base + '/-/bag/icons.zip?icons=mdi/home,nc/crate').catch(() => {})]);
     assert.equal(download.suggestedFilename(), 'icons.zip');
     await page.close();

@@ -8,7 +8,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { request } from 'node:http';
 import { HtmlValidate } from 'html-validate';
 import { big, hostile } from './library.mjs';
-import { markup } from './serve.mjs';
+import { longest, markup } from './serve.mjs';
 import { close, get, open, site } from './shared.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -777,7 +777,7 @@ describe('packs and bag', () => {
   });
   test('a withdrawn icon is gone from its page, lists and the bag', async () => {
     execFileSync(site.program, ['withdraw', '--store', 'dir:' + site.dir + '/store', 'mdi/arrow-up'], { stdio: 'ignore' });
-    for (let i = 0; i < 100 && (await get('/icon/mdi/arrow-up')).status !== 410; i++) await new Promise((r) => setTimeout(r, 100));
+    for (let i = 0; i < longest / 100 && (await get('/icon/mdi/arrow-up')).status !== 410; i++) await new Promise((r) => setTimeout(r, 100));
     const gone = await get('/icon/mdi/arrow-up');
     assert.equal(gone.status, 410);
     assert.equal(gone.headers.get('cache-control'), 'no-store');

@@ -60,10 +60,13 @@ export async function start(args, ready) {
   };
 }
 
+/** Only a broken page takes so long: a busy machine may stall for many seconds. In milliseconds. */
+export const longest = 240_000;
+
 export async function browse() {
   const executablePath = browsers.find(existsSync);
   if (!executablePath) throw new Error('no Chromium on this machine: `make chromium` installs it as root');
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-quic', '--disable-component-update'] });
+  return chromium.launch({ executablePath, timeout: longest, args: ['--no-sandbox', '--disable-quic', '--disable-component-update'] });
 }
 
 /** The rules of html-validate for pages. */

@@ -1,6 +1,6 @@
 // The server and the browser that all tests share.
 import { after } from 'node:test';
-import { browse, serve } from './serve.mjs';
+import { browse, longest, serve } from './serve.mjs';
 
 export const site = await serve('--limit', 'pages=100000/1m');
 export const browser = await browse();
@@ -15,6 +15,7 @@ export const get = (path, init) => fetch(site.base + path, init);
 /** Opens a page in a context of its own, and notes console messages, errors and requests to other hosts as noise. */
 export async function open(path, options = {}, prepare = async () => {}, base = site.base) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, serviceWorkers: 'block', ...options });
+  context.setDefaultTimeout(longest);
   const page = await context.newPage();
   page.noise = [];
   page.on('console', (m) => m.text().includes('Service Worker registration blocked') || page.noise.push(m.text()));

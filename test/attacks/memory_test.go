@@ -33,6 +33,23 @@ type hoard struct {
 	do          func(ctx context.Context, c *hoarder) error
 }
 
+// A crowd is the clients that carry out a hoard.
+type crowd struct {
+	addresses int   // that they have together
+	input     int64 // bytes that they may send
+}
+
+var oneClient = crowd{1, hoardInput}
+
+// address returns the address from which the nth connection comes.
+func (c crowd) address(nth int) net.IP {
+	if c.addresses == 1 {
+		return net.IPv4(127, 0, 1, 2)
+	}
+	n := nth%c.addresses + 1
+	return net.IPv4(127, 1, byte(n>>8), byte(n))
+}
+
 const (
 	hoardInput  = 16 << 20         // bytes that the client may send, those of TLS and QUIC included
 	hoardLimit  = 128 << 20        // bytes that the edge may use for them
@@ -326,7 +343,7 @@ func streams3(b []byte) func(context.Context, *hoarder) error {
 }
 
 // dial opens the connection that the hoard needs.
-func (h hoard) dial(ctx context.Context, e *harness.Server, left *atomic.Int64, nth int, socket *quic.Transport) (*hoarder, error) {
+func (h hoard) dial(ctx context.Context, e *harness.Server, from net.IP, left *atomic.Int64, nth int, socket *quic.Transport) (*hoarder, error) {
 	address := e.Address("public")
 	if h.over != "tcp" {
 		address = e.Address("tls")
@@ -342,7 +359,7 @@ func (h hoard) dial(ctx context.Context, e *harness.Server, left *atomic.Int64, 
 		c, err := socket.Dial(ctx, to, config, &quic.Config{MaxIdleTimeout: time.Minute, InitialStreamReceiveWindow: 1 << 10, InitialConnectionReceiveWindow: 1 << 10, MaxStreamReceiveWindow: 1 << 10, MaxConnectionReceiveWindow: 1 << 10})
 		return &hoarder{quic: c, nth: nth}, err
 	}
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, 2)}, Timeout: 5 * time.Second, Control: smallWindow}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}, Timeout: 5 * time.Second, Control: smallWindow}
 	raw, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -362,9 +379,9 @@ func (h hoard) dial(ctx context.Context, e *harness.Server, left *atomic.Int64, 
 }
 
 // run makes the edge hold memory until ctx ends. made counts the connections.
-func (h hoard) run(ctx context.Context, e *harness.Server, made *atomic.Int64) (spent int64, err error) {
+func (h hoard) run(ctx context.Context, e *harness.Server, from crowd, made *atomic.Int64) (spent int64, err error) {
 	var left atomic.Int64
-	left.Store(hoardInput)
+	left.Store(from.input)
 	var socket *quic.Transport
 	if h.over == "quic" || h.over == "initial" {
 		udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 1, 2)})
@@ -381,7 +398,7 @@ func (h hoard) run(ctx context.Context, e *harness.Server, made *atomic.Int64) (
 	for range hoardWorker {
 		workers.Go(func() {
 			for nth := range next {
-				c, dialed := h.dial(ctx, e, &left, nth, socket)
+				c, dialed := h.dial(ctx, e, from.address(nth), &left, nth, socket)
 				if dialed != nil {
 					if h.over == "initial" && left.Load() > 0 {
 						made.Add(1)
@@ -408,8 +425,8 @@ func (h hoard) run(ctx context.Context, e *harness.Server, made *atomic.Int64) (
 	case <-ctx.Done():
 	case <-time.After(hoardHolds):
 	}
-	spent = hoardInput - max(0, left.Load())
-	left.Store(hoardInput) // the edge must learn that they are closed
+	spent = from.input - max(0, left.Load())
+	left.Store(from.input) // the edge must learn that they are closed
 	for _, c := range open {
 		if c.quic != nil {
 			c.quic.CloseWithError(0x100, "")
@@ -449,7 +466,7 @@ func (h hoard) whole(t *testing.T) string {
 	ctx, stop := context.WithCancel(t.Context())
 	peak := watchFootprint(ctx, e.Cmd.Process.Pid)
 	var made atomic.Int64
-	spent, err := h.run(ctx, e, &made)
+	spent, err := h.run(ctx, e, oneClient, &made)
 	if err != nil {
 		t.Fatal(err)
 	}

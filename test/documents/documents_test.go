@@ -241,7 +241,7 @@ func (r *reader) command(ctx context.Context, text string) *exec.Cmd {
 }
 
 // deadline is that of a command, and of the first lines of a server.
-const deadline = time.Minute
+const deadline = 3 * time.Minute
 
 // run runs a command, and compares its output.
 func (r *reader) run(at string, c Command, numbers bool) {

@@ -40,7 +40,7 @@ func start(t *testing.T, origin string, more ...string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { edge.Process.Signal(os.Interrupt); edge.Wait() })
-	for range 200 {
+	for range 2400 { // two minutes
 		b, _ := os.ReadFile(log.Name())
 		if m := listening.FindSubmatch(b); m != nil {
 			return string(m[1])

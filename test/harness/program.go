@@ -13,7 +13,7 @@ func Program(t *testing.T, home string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(executable(t), args...)
 	cmd.Env = []string{asProgram + "=1", "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "ICONEDGE_LOOP"} {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "GOMEMLIMIT", "ICONEDGE_LOOP"} {
 		if v, set := os.LookupEnv(name); set {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}

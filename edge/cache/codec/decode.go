@@ -93,7 +93,10 @@ func (r *Decoder) Strings() []string {
 }
 
 // Texts reads strings that are not copied.
-func (r *Decoder) Texts() (list []string) {
+func (r *Decoder) Texts() []string { return r.AppendTexts(nil) }
+
+// AppendTexts reads a list of texts, and appends them to list.
+func (r *Decoder) AppendTexts(list []string) []string {
 	for n := r.Count(); n > 0 && !r.Bad; n-- {
 		list = append(list, AsString(r.Part()))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/clock"
 )
 
 const (
@@ -143,6 +144,7 @@ type Fetches struct {
 	seeds         *hashes.Seeds
 	invalidations *invalidation.Table
 	workers       workers
+	clock         clock.Clock
 }
 
 type fetchShard struct {
@@ -170,10 +172,10 @@ func (s *fetchShard) sweep(now time.Time) {
 	})
 }
 
-// New returns a table without fetches. The result of a fetch is checked against the
-// invalidations.
-func New(seeds *hashes.Seeds, m *invalidation.Table) *Fetches {
-	f := &Fetches{seed: maphash.MakeSeed(), seeds: seeds, invalidations: m}
+// New returns a table without fetches, whose failures expire by a clock. The result of a fetch is
+// checked against the invalidations.
+func New(seeds *hashes.Seeds, m *invalidation.Table, now clock.Clock) *Fetches {
+	f := &Fetches{seed: maphash.MakeSeed(), seeds: seeds, invalidations: m, clock: now}
 	for i := range f.shards {
 		f.shards[i].inFlight = map[string]*Fetch{}
 		f.shards[i].failed = newExpiringMap[error](maxFailures)
@@ -257,7 +259,7 @@ func (c *Fetches) fetch(s *fetchShard, f *Fetch, call Call) {
 	f.result = run(call.Fetch)
 	if f.result.Err != nil {
 		s.mu.Lock()
-		now := time.Now()
+		now := c.clock.Now()
 		s.failed.set(call.failures(), f.result.Err, now, Failure)
 		s.sweep(now)
 		s.mu.Unlock()
@@ -335,6 +337,16 @@ func (c *Fetches) Failed(key string, now time.Time) error {
 	defer s.mu.Unlock()
 	err, _ := s.failed.get(key, now)
 	return err
+}
+
+// Fetching reports whether a fetch of a key is in flight, or has failed within the last second, so
+// that no other fetch begins. failures is the key of its failures.
+func (c *Fetches) Fetching(key, failures string, now time.Time) bool {
+	s := c.shard(key)
+	s.mu.Lock()
+	f := s.inFlight[key]
+	s.mu.Unlock()
+	return f != nil || c.Failed(failures, now) != nil
 }
 
 // MarkHitForPass sets or removes the hit-for-pass marker of a key. A key has a marker if its last

@@ -19,7 +19,7 @@ import (
 
 func newTestFetches() *Fetches {
 	seeds := hashes.NewSeeds()
-	return New(&seeds, &invalidation.Table{})
+	return New(&seeds, &invalidation.Table{}, nil)
 }
 
 // anyone may have a result with this Sharing.

@@ -11,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/clock"
 )
 
 const (
@@ -62,6 +63,8 @@ type Options struct {
 	Restored func(*entry.Entry)
 	// Newer reports whether memory has another entry in place of e.
 	Newer func(e *entry.Entry) bool
+	// Clock measures lifetimes.
+	Clock clock.Clock
 	// Log receives failures, with arguments as for slog. It may be nil.
 	Log func(msg string, args ...any)
 }
@@ -169,7 +172,7 @@ func (d *Tier) retire(p *location) {
 func (d *Tier) store(e *entry.Entry) *location {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	if d.failed || !e.Check(d.invalidations) || !reusable(e, time.Now()) {
+	if d.failed || !e.Check(d.invalidations) || !reusable(e, d.Clock.Now()) {
 		return nil
 	}
 	head, body := encodeEntry(e, e.Aliases)

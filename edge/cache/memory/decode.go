@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/iconedge/iconedge/edge/cache/codec"
@@ -49,26 +50,35 @@ func (l *Slot) internedOf(k *Interned, buf []byte) *interned {
 
 func (u *decodedSlot) describe(l *Slot, c *interned) {
 	e, n := &u.entry, &u.spans
-	e.ID, e.Generation, e.Charged = l.ID, l.Generation, l.Bytes()
+	e.Generation, e.Charged = l.Generation, l.Bytes()
 	e.Labels = append(e.Few[:0], l.Labels()...)
-	l.CopyState(e)
-	e.Key, e.Secondary = n.text[:l.key], n.text[l.key:l.key+l.secondary]
-	e.Policy = l.policy(c)
+	e.Checked.Store(l.checked.Load())
+	e.ExpiredBy.Store(l.expiredBy.Load())
 	if l.shape&withHead != 0 {
 		u.head = l.headOf(c, codec.AsBytes(n.text[l.key+l.secondary:]))
 		e.Head = &u.head
 	}
-	shared := &codec.Decoder{Rest: c.rest}
-	e.Status, e.Plain, e.ContentType = int(shared.Uint()), shared.Bool(), shared.Part()
-	e.Monochrome, e.Release, e.Vary = codec.AsString(shared.Part()), codec.AsString(shared.Part()), shared.Texts()
-	e.Fields, e.FieldsWithBody = n.fields(shared), n.fields(shared)
-	e.Date, e.LastModified, e.Validator = codec.AsBytes(n.string()), n.Time().UTC(), n.string()
+	n.describe(e, l, c)
 	if count := n.Count(); count > 0 {
 		e.Tags = make([]string, count)
 		for i := range e.Tags {
 			e.Tags[i] = n.string()
 		}
 	}
+}
+
+// describe sets the parts of an entry that decide about its use, and its header fields. Their lists
+// are appended to those that the entry has.
+func (n *spanReader) describe(e *entry.Entry, l *Slot, c *interned) {
+	e.ID, e.Key, e.Secondary, e.Policy = l.ID, n.text[:l.key], n.text[l.key:l.key+l.secondary], l.policy(c)
+	e.Hits.Store(uint64(l.hits.Load()))
+	e.ExpiredAt.Store(l.ExpiredAt.Load())
+	shared := codec.Decoder{Rest: c.rest}
+	e.Status, e.Plain, e.ContentType = int(shared.Uint()), shared.Bool(), shared.Part()
+	e.Monochrome, e.Release, e.Vary = codec.AsString(shared.Part()), codec.AsString(shared.Part()), shared.AppendTexts(e.Vary)
+	e.Fields = n.appendFields(e.Fields, &shared)
+	e.FieldsWithBody = n.appendFields(e.FieldsWithBody, &shared)
+	e.Date, e.LastModified, e.Validator = codec.AsBytes(n.string()), n.Time().UTC(), n.string()
 }
 
 // CopyState copies the values that change while an entry is stored to another entry.
@@ -96,19 +106,17 @@ func (n *spanReader) string() string {
 	return n.text[off : off+size]
 }
 
-func (n *spanReader) fields(shared *codec.Decoder) []entry.Field {
+func (n *spanReader) appendFields(list []entry.Field, shared *codec.Decoder) []entry.Field {
 	count := shared.Count()
-	if count == 0 {
-		return nil
-	}
-	list := make([]entry.Field, count)
-	for i := range list {
-		list[i].Name = shared.Part()
+	list = slices.Grow(list, count)
+	for range count {
+		f := entry.Field{Name: shared.Part()}
 		if own := shared.Bool(); own {
-			list[i].Value = codec.AsBytes(n.string())
+			f.Value = codec.AsBytes(n.string())
 		} else {
-			list[i].Value = shared.Part()
+			f.Value = shared.Part()
 		}
+		list = append(list, f)
 	}
 	return list
 }

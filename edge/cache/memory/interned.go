@@ -140,12 +140,18 @@ func writeInterned(w *codec.Encoder, e *entry.Entry) {
 }
 
 func parseInterned(text []byte) *interned {
-	c := &interned{text: text}
-	r := &codec.Decoder{Rest: text}
+	c := &interned{}
+	c.parse(text)
+	return c
+}
+
+// parse makes c the header with a text.
+func (c *interned) parse(text []byte) {
+	*c = interned{text: text}
+	r := codec.Decoder{Rest: text}
 	p := &c.policy
 	p.StaleWhileRevalidate, p.StaleIfError, p.StaleWhenLost = r.Duration(), r.Duration(), r.Duration()
 	r.Flags(p)
 	c.head.Type, c.head.Always, c.head.WithBody = r.Part(), r.Part(), r.Part()
 	c.rest = r.Rest
-	return c
 }

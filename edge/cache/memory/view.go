@@ -13,6 +13,7 @@ import (
 type View struct {
 	slot     *Slot
 	interned *interned
+	inPlace  *inPlace // nil: none yet
 	head     entry.Head
 	tag      [maxTag]byte
 }
@@ -22,27 +23,54 @@ const maxTag = 96
 
 var quote = []byte{'"'}
 
-// Open reads a slot, if it has a Head and can be read in place. Its header must be interned, as it
-// is unless the table is full.
-func (v *View) Open(l *Slot, k *Interned) bool {
-	if v.slot = l; l.IsLarge() {
-		return v.openLarge(l.Entry())
+// Open reads a slot.
+func (v *View) Open(l *Slot, k *Interned) {
+	v.slot, v.interned, v.inPlace, v.head = l, nil, nil, entry.Head{}
+	switch {
+	case l.IsLarge():
+		if e := l.Entry(); e.Head != nil {
+			v.head = *e.Head
+		}
+		return
+	case l.Interned != 0:
+		v.interned = k.of(l.Interned)
+	default:
+		v.inPlace = inPlaces.Get().(*inPlace)
+		v.interned = &v.inPlace.own
+		off := l.start() + int(l.text) + int(l.spans)
+		v.interned.parse(l.bytes(off, l.ownHeader))
 	}
-	if l.shape&withHead == 0 || l.Interned == 0 {
-		return false
+	if l.shape&withHead != 0 {
+		off := l.start() + int(l.key) + int(l.secondary)
+		v.head = l.headOf(v.interned, l.bytes(off, l.own+l.ownBody))
 	}
-	v.interned = k.of(l.Interned)
-	off := l.start() + int(l.key) + int(l.secondary)
-	v.head = l.headOf(v.interned, l.bytes(off, l.own+l.ownBody))
-	return true
 }
 
-func (v *View) openLarge(e *entry.Entry) bool {
-	if e.Head == nil {
-		return false
+// Close ends the use of the view.
+func (v *View) Close() {
+	if v.inPlace != nil {
+		v.inPlace.release()
+		v.inPlace = nil
 	}
-	v.head = *e.Head
-	return true
+}
+
+// IsPrebuilt reports whether the response has a Head whose lines entries share.
+func (v *View) IsPrebuilt() bool {
+	l := v.slot
+	return l.IsLarge() && l.Entry().Head != nil || l.shape&withHead != 0 && l.Interned != 0
+}
+
+// Entry returns the response as an entry, which must not change and is valid as long as the view.
+// It lacks surrogate keys, and uses of it are counted by Hit.
+func (v *View) Entry() *entry.Entry {
+	if v.slot.IsLarge() {
+		return v.slot.Entry()
+	}
+	if v.inPlace == nil {
+		v.inPlace = inPlaces.Get().(*inPlace)
+	}
+	v.inPlace.decode(v.slot, v.interned)
+	return &v.inPlace.entry
 }
 
 // Fresh returns the age of the response, its remaining freshness lifetime, and whether it is fresh:
@@ -59,7 +87,7 @@ func (v *View) Fresh(now time.Time) (age, ttl time.Duration, ok bool) {
 	return age, ttl, ttl > 0 && !v.interned.policy.NoCache
 }
 
-// Head is never nil.
+// Head has no lines unless IsPrebuilt.
 func (v *View) Head() *entry.Head { return &v.head }
 
 // Hit counts one use, and returns how often the response has been used.

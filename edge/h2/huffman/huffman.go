@@ -62,11 +62,14 @@ func codeOf(c byte) (code, bits uint) {
 
 // Append appends the decoded form of the Huffman string s to dst. The error is x/net's.
 func Append(dst, s []byte) ([]byte, error) {
-	at := len(dst)
 	if out, ok := appendShortCodes(dst, s); ok {
 		return out, nil
 	}
-	dst = dst[:at]
+	return appendAny(dst, s)
+}
+
+// appendAny is Append by x/net. It is a function of its own, because its dst is allocated.
+func appendAny(dst, s []byte) ([]byte, error) {
 	_, err := hpack.HuffmanDecode((*appender)(&dst), s)
 	return dst, err
 }

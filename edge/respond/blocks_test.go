@@ -1,4 +1,4 @@
-package proxy
+package respond
 
 import (
 	"testing"
@@ -11,17 +11,17 @@ import (
 func TestBlocksOfManyPacks(t *testing.T) {
 	const packs = 500
 	for _, apart := range []int{576, 640, 768, 896, 1024, 1152, 1280, 2048, 4096} {
-		var b blocks
+		var b Blocks
 		text := make([]byte, packs*apart)
-		heads, made := make([]cache.Head, packs), make([]*block, packs)
+		heads, made := make([]cache.Head, packs), make([]*Block, packs)
 		for i := range heads {
 			at := text[i*apart:]
 			head := &heads[i]
 			head.Type, head.Always, head.WithBody = at[:copy(at, "A: 1\r\n")], at[100:100+copy(at[100:], "B: 2\r\nC: 3\r\n")], at[200:200]
-			made[i] = b.of(head)
+			made[i] = b.Of(head)
 		}
 		for i := range heads {
-			if b.of(&heads[i]) != made[i] {
+			if b.Of(&heads[i]) != made[i] {
 				t.Errorf("lines that are %d bytes apart: the block of pack %d was forgotten", apart, i)
 				break
 			}
@@ -34,9 +34,9 @@ func TestBlockBelongsToOneHead(t *testing.T) {
 	lines := []byte("A: 1\r\nB: 2\r\n")
 	heads := []cache.Head{{Type: lines[:6], Always: lines, WithBody: lines[6:]}, {Always: lines, WithBody: lines[6:]},
 		{Type: lines[:6], Always: lines}, {Type: lines[:6], Always: lines[:6], WithBody: lines[6:]}}
-	var b blocks
+	var b Blocks
 	for i := range heads {
-		got := b.of(&heads[i])
+		got := b.Of(&heads[i])
 		for name, part := range map[string]struct{ fields, lines int }{
 			"Type": {len(got.kind), len(heads[i].Type)}, "Always": {len(got.always), len(heads[i].Always)}, "WithBody": {len(got.withBody), len(heads[i].WithBody)},
 		} {

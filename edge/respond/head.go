@@ -1,4 +1,7 @@
-package proxy
+// Package respond writes the head of a response: the stored fields of an entry, and those that the
+// edge fills for each client. The hit path and the pipeline fill a Head, and a Writer writes it, so
+// that both give the same bytes. The package decides nothing about a request.
+package respond
 
 import (
 	"strconv"
@@ -19,101 +22,102 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// A head describes the header fields of a response with an entry, besides those that are stored
-// with the entry. The fast path and the pipeline fill it, and a headWriter writes it.
-type head struct {
-	bodyless     bool // a 304: fields that describe the body are left out
-	coding       entry.Coding
-	length       int        // of the body; negative: the adapter writes it
-	etag         []byte     // empty: none
-	color        icon.Color // its suffix is added to etag; empty: none
-	fixed        bool       // the client asked for a colour, but the icon has its own
-	ranges       bool       // the client may ask for parts of the body
-	contentRange string     // the part that the body is; empty: all of it
-	aged         bool       // the response has an Age
-	age          time.Duration
+// A Head describes the header fields of a response with an entry, besides those that are stored
+// with the entry. The fast path and the pipeline fill it, and a Writer writes it.
+type Head struct {
+	Bodyless     bool // a 304: fields that describe the body are left out
+	Coding       entry.Coding
+	Length       int        // of the body; negative: the adapter writes it
+	ETag         []byte     // empty: none
+	Color        icon.Color // its suffix is added to etag; empty: none
+	Fixed        bool       // the client asked for a colour, but the icon has its own
+	Ranges       bool       // the client may ask for parts of the body
+	ContentRange []byte     // the part that the body is; empty: all of it
+	Aged         bool       // the response has an Age
+	Age          time.Duration
 	// For an edge behind this one, as the origin sends them. With them that edge colours icons,
 	// and knows which of its entries a new release may have changed. Empty: not sent.
-	monochrome, release string
+	Monochrome, Release string
 
-	status cachepolicy.CacheStatus
-	count  *access.Count // nil: no limit
-	altSvc string        // empty: none; handler.end adds it to responses of the pipeline
+	Status cachepolicy.CacheStatus
+	Count  *access.Count // nil: no limit
+	AltSvc string        // empty: none; handler.end adds it to responses of the pipeline
 }
 
-// A storedPart is a group of fields that are stored with an entry. They are the fields of
+// A Part is a group of fields that are stored with an entry. They are the fields of
 // cache.Head.
-type storedPart uint8
+type Part uint8
 
 const (
-	partType storedPart = iota
-	partAlways
-	partWithBody
-	partOwn // begins with Date
-	partOwnBody
+	PartType Part = iota
+	PartAlways
+	PartWithBody
+	PartOwn // begins with Date
+	PartOwnBody
 )
 
-// append appends the fields of a head and of its entry. It alone decides which fields a response
+// Append appends the fields of a head and of its entry. It alone decides which fields a response
 // has and in which order, on the fast path of each protocol and in the pipeline.
-func (w *headWriter) append(dst []byte, t *head) []byte {
+func (w *Writer) Append(dst []byte, t *Head) []byte {
 	var at int // where a value begins
-	lines := w.head
+	lines := w.Prebuilt
 	if lines == nil {
 		lines = &cache.Head{}
 	}
-	if !t.bodyless {
-		dst = w.stored(dst, partType, lines.Type)
-		if t.coding != entry.Identity {
-			dst = w.text(dst, lineCoding, blockCoding, t.coding.String())
+	if !t.Bodyless {
+		dst = w.stored(dst, PartType, lines.Type)
+		if t.Coding != entry.Identity {
+			dst = w.text(dst, lineCoding, blockCoding, t.Coding.String())
 		}
-		if t.length >= 0 {
+		if t.Length >= 0 {
 			dst, at = w.name(dst, lineLength, blockLength)
-			dst = w.end(strconv.AppendInt(dst, int64(t.length), 10), at)
+			dst = w.end(strconv.AppendInt(dst, int64(t.Length), 10), at)
 		}
 	}
-	dst = w.stored(dst, partAlways, lines.Always)
-	if !t.bodyless {
-		dst = w.stored(dst, partWithBody, lines.WithBody)
+	dst = w.stored(dst, PartAlways, lines.Always)
+	if !t.Bodyless {
+		dst = w.stored(dst, PartWithBody, lines.WithBody)
 	}
-	if len(t.etag) > 0 {
+	if len(t.ETag) > 0 {
 		dst, at = w.name(dst, lineETag, blockETag)
-		dst = w.end(appendTag(dst, t.etag, t.color), at)
+		dst = w.end(appendTag(dst, t.ETag, t.Color), at)
 	}
-	dst = w.stored(dst, partOwn, lines.Own)
-	if !t.bodyless {
-		dst = w.stored(dst, partOwnBody, lines.OwnBody)
-		if t.fixed {
+	dst = w.stored(dst, PartOwn, lines.Own)
+	if !t.Bodyless {
+		dst = w.stored(dst, PartOwnBody, lines.OwnBody)
+		if t.Fixed {
 			dst = w.text(dst, lineRecolored, blockRecolored, "?0")
 		}
-		if t.ranges {
+		if t.Ranges {
 			dst = w.acceptRanges(dst)
 		}
-		if t.contentRange != "" {
-			dst = w.text(dst, lineContentRange, blockContentRange, t.contentRange)
+		if len(t.ContentRange) > 0 {
+			dst, at = w.name(dst, lineContentRange, blockContentRange)
+			dst = w.end(append(dst, t.ContentRange...), at)
 		}
 	}
-	if t.aged {
+	if t.Aged {
 		dst, at = w.name(dst, lineAge, blockAge)
-		dst = w.end(strconv.AppendInt(dst, int64(t.age/time.Second), 10), at)
+		dst = w.end(strconv.AppendInt(dst, int64(t.Age/time.Second), 10), at)
 	}
-	if t.monochrome != "" {
-		dst = w.text(dst, lineMonochrome, blockMonochrome, t.monochrome)
+	if t.Monochrome != "" {
+		dst = w.text(dst, lineMonochrome, blockMonochrome, t.Monochrome)
 	}
-	if t.release != "" {
-		dst = w.text(dst, lineRelease, blockRelease, t.release)
+	if t.Release != "" {
+		dst = w.text(dst, lineRelease, blockRelease, t.Release)
 	}
-	if t.status.Hit || t.status.Forward != "" { // otherwise the request did not use this cache
+	if t.Status.Hit || t.Status.Forward != "" { // otherwise the request did not use this cache
 		dst, at = w.name(dst, lineCacheStatus, blockCacheStatus)
-		dst = w.end(cachepolicy.AppendCacheStatus(dst, t.status), at)
+		dst = w.end(cachepolicy.AppendCacheStatus(dst, t.Status), at)
 	}
-	if c := t.count; c != nil && !c.Limit.Off() {
+	if c := t.Count; c != nil && !c.Limit.Off() {
 		dst, at = w.name(dst, lineLimitPolicy, blockLimitPolicy)
 		dst = w.end(ratelimit.AppendPolicy(dst, c.Name, c.Limit), at)
 		dst, at = w.name(dst, lineLimit, blockLimit)
 		dst = w.end(ratelimit.AppendState(dst, c.Name, c.Decision), at)
 	}
-	if t.altSvc != "" {
-		dst = w.text(dst, lineAltSvc, blockAltSvc, t.altSvc)
+	if t.AltSvc != "" {
+		dst = w.text(dst, lineAltSvc, blockAltSvc, t.AltSvc)
 	}
 	return dst
 }
@@ -158,57 +162,57 @@ func newBlockName(line string) string {
 	return string(append(h2.AppendName(nil, strings.TrimSuffix(line, ": ")), 0))
 }
 
-// A headWriter writes fields as lines of HTTP/1.1 or, if block is set, as a header block of HTTP/2.
+// A Writer writes fields as lines of HTTP/1.1 or, if block is set, as a header block of HTTP/2.
 // The stored fields come from head or, in the pipeline, from entry. It is one type, and not an
 // interface with two that implement it, because the values given to an interface are allocated. For
 // the same reason it does not hold the bytes that it appends to.
-type headWriter struct {
-	head *cache.Head // stored fields, serialised; nil: those of entry
+type Writer struct {
+	Prebuilt *cache.Head // stored fields, serialised; nil: those of entry
 
-	entry     *cache.Entry
-	coded     bool   // this edge has made the coding: the origin's Accept-Ranges does not apply
-	date      []byte // the Date of entry
-	forwarded bool   // entry has exactly the fields that the origin sent
+	Entry     *cache.Entry
+	Coded     bool   // this edge has made the coding: the origin's Accept-Ranges does not apply
+	Date      []byte // the Date of entry
+	Forwarded bool   // entry has exactly the fields that the origin sent
 
-	block *block          // the fields of head that entries share, encoded; nil: HTTP/1.1
-	table *h2.ClientTable // of the connection
+	Block *Block          // the fields of head that entries share, encoded; nil: HTTP/1.1
+	Table *h2.ClientTable // of the connection
 }
 
 // stored appends a group of stored fields. Lines are the serialised ones, if the writer has them.
-func (w *headWriter) stored(dst []byte, p storedPart, lines []byte) []byte {
-	if w.block != nil || w.head == nil {
+func (w *Writer) stored(dst []byte, p Part, lines []byte) []byte {
+	if w.Block != nil || w.Prebuilt == nil {
 		return w.encoded(dst, p, lines)
 	}
 	return append(dst, lines...)
 }
 
-func (w *headWriter) encoded(dst []byte, p storedPart, lines []byte) []byte {
+func (w *Writer) encoded(dst []byte, p Part, lines []byte) []byte {
 	switch {
-	case w.head == nil && w.coded && p == partAlways:
-		return appendCodedLines(dst, w.entry.Fields)
-	case w.head == nil:
-		return appendPart(dst, p, w.entry, w.date, w.forwarded)
+	case w.Prebuilt == nil && w.Coded && p == PartAlways:
+		return appendCodedLines(dst, w.Entry.Fields)
+	case w.Prebuilt == nil:
+		return AppendPart(dst, p, w.Entry, w.Date, w.Forwarded)
 	}
-	return w.block.append(dst, p, lines, w.table)
+	return w.Block.append(dst, p, lines, w.Table)
 }
 
-// appendPart serialises a group of an entry's fields. The responses on the edge's own routes have
+// AppendPart serialises a group of an entry's fields. The responses on the edge's own routes have
 // some more fields than their entries.
-func appendPart(dst []byte, p storedPart, e *cache.Entry, date []byte, forwarded bool) []byte {
+func AppendPart(dst []byte, p Part, e *cache.Entry, date []byte, forwarded bool) []byte {
 	switch p {
-	case partType:
+	case PartType:
 		if len(e.ContentType) == 0 {
 			return dst
 		}
 		return appendLine(dst, cache.Field{Name: nameContentType, Value: e.ContentType})
-	case partAlways:
+	case PartAlways:
 		if !forwarded {
-			dst = appendLine(appendLines(dst, everyAnswer, false), varies)
+			dst = appendLine(appendLines(dst, EveryAnswer, false), varies)
 		}
 		return appendLines(dst, e.Fields, false)
-	case partWithBody:
+	case PartWithBody:
 		return appendLines(dst, e.FieldsWithBody, false)
-	case partOwn:
+	case PartOwn:
 		return appendLines(appendLine(dst, cache.Field{Name: nameDate, Value: date}), e.Fields, true)
 	}
 	return appendLines(dst, e.FieldsWithBody, true)
@@ -218,17 +222,17 @@ func appendPart(dst []byte, p storedPart, e *cache.Entry, date []byte, forwarded
 // otherwise the rest.
 func appendLines(dst []byte, fields []cache.Field, own bool) []byte {
 	for _, f := range fields {
-		if isOwn(f.Name) == own {
+		if IsOwn(f.Name) == own {
 			dst = appendLine(dst, f)
 		}
 	}
 	return dst
 }
 
-// appendCodedLines serialises the fields of partAlways of a forwarded response in a coding.
+// appendCodedLines serialises the fields of PartAlways of a forwarded response in a coding.
 func appendCodedLines(dst []byte, fields []cache.Field) []byte {
 	for _, f := range fields {
-		if !isOwn(f.Name) && string(f.Name) != fasthttp.HeaderAcceptRanges {
+		if !IsOwn(f.Name) && string(f.Name) != fasthttp.HeaderAcceptRanges {
 			dst = appendLine(dst, f)
 		}
 	}
@@ -239,9 +243,9 @@ func appendLine(dst []byte, f cache.Field) []byte {
 	return append(append(append(append(dst, f.Name...), ": "...), f.Value...), "\r\n"...)
 }
 
-// isOwn reports whether a field has a different value in almost every entry. Many entries share the
+// IsOwn reports whether a field has a different value in almost every entry. Many entries share the
 // other fields.
-func isOwn(name []byte) bool {
+func IsOwn(name []byte) bool {
 	switch string(name) {
 	case "Surrogate-Key", "Last-Modified", "Cache-Status":
 		return true
@@ -250,8 +254,8 @@ func isOwn(name []byte) bool {
 }
 
 // name appends the name of a field, and returns where its value begins.
-func (w *headWriter) name(dst []byte, line, block string) ([]byte, int) {
-	if w.block == nil {
+func (w *Writer) name(dst []byte, line, block string) ([]byte, int) {
+	if w.Block == nil {
 		dst = append(dst, line...)
 	} else {
 		dst = append(dst, block...)
@@ -260,23 +264,23 @@ func (w *headWriter) name(dst []byte, line, block string) ([]byte, int) {
 }
 
 // end completes a field whose value begins at start.
-func (w *headWriter) end(dst []byte, start int) []byte {
-	if w.block != nil {
+func (w *Writer) end(dst []byte, start int) []byte {
+	if w.Block != nil {
 		return h2.EndValue(dst, start)
 	}
 	return append(dst, '\r', '\n')
 }
 
 // text appends a field.
-func (w *headWriter) text(dst []byte, line, block, value string) []byte {
+func (w *Writer) text(dst []byte, line, block, value string) []byte {
 	dst, at := w.name(dst, line, block)
 	return w.end(append(dst, value...), at)
 }
 
 // acceptRanges appends Accept-Ranges, which a connection of HTTP/2 needs in full only once.
-func (w *headWriter) acceptRanges(dst []byte) []byte {
-	if w.block != nil {
-		return w.table.Append(dst, sharedRange)
+func (w *Writer) acceptRanges(dst []byte) []byte {
+	if w.Block != nil {
+		return w.Table.Append(dst, sharedRange)
 	}
 	return append(dst, lineAcceptRanges...)
 }
@@ -290,8 +294,8 @@ func appendTag(dst, etag []byte, color icon.Color) []byte {
 	return append(append(dst, color[1:]...), '"')
 }
 
-// appendBlock appends the field lines of an HTTP/1.1 head as fields of a header block.
-func appendBlock(dst, lines []byte) []byte {
+// AppendBlock appends the field lines of an HTTP/1.1 head as fields of a header block.
+func AppendBlock(dst, lines []byte) []byte {
 	for len(lines) > 0 { // lines passed to FieldsIn would be allocated
 		var name, value []byte
 		name, value, lines = exchange.CutField(lines)
@@ -300,25 +304,25 @@ func appendBlock(dst, lines []byte) []byte {
 	return dst
 }
 
-// blocks caches the encoded HTTP/2 fields that many entries have in common, by the address of their
+// Blocks caches the encoded HTTP/2 fields that many entries have in common, by the address of their
 // interned lines. A library has a few such sets for each of its packs, hundreds in total. Encoding
 // a block costs as much as the response that needs it. Therefore the table has several times as
 // many places as that, and several places for each hash.
-type blocks [1 << blockBits][blockPlaces]atomic.Pointer[block]
+type Blocks [1 << blockBits][blockPlaces]atomic.Pointer[Block]
 
 const (
 	blockBits   = 10
 	blockPlaces = 4 // those of one hash lie in one line of the processor's cache
 )
 
-type block struct {
+type Block struct {
 	lines                  cache.Head
 	kind, always, withBody []*h2.SharedField
 }
 
-// of returns the block of a head, whose lines never change. The block refers to the lines, so the
+// Of returns the block of a head, whose lines never change. The block refers to the lines, so the
 // garbage collector cannot give their address to other lines.
-func (b *blocks) of(head *cache.Head) *block {
+func (b *Blocks) Of(head *cache.Head) *Block {
 	places := b.places(head)
 	for i := range places {
 		if known := places[i].Load(); known != nil && known.is(head) {
@@ -338,15 +342,15 @@ func (b *blocks) of(head *cache.Head) *block {
 // places returns the places for a head. The address of its lines is a multiple of some power of
 // two. The multiplication carries all bits of the address into the upper ones (Knuth, The Art of
 // Computer Programming, volume 3, section 6.4).
-func (b *blocks) places(head *cache.Head) *[blockPlaces]atomic.Pointer[block] {
+func (b *Blocks) places(head *cache.Head) *[blockPlaces]atomic.Pointer[Block] {
 	at := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(head.Always))))
 	return &b[at*0x9e3779b97f4a7c15>>(64-blockBits)]
 }
 
-func newBlock(head *cache.Head) *block {
+func newBlock(head *cache.Head) *Block {
 	// The block leaves out the fields that belong to one entry alone.
 	lines := cache.Head{Type: head.Type, Always: head.Always, WithBody: head.WithBody}
-	return &block{lines, share(lines.Type), share(lines.Always), share(lines.WithBody)}
+	return &Block{lines, share(lines.Type), share(lines.Always), share(lines.WithBody)}
 }
 
 func share(lines []byte) (fields []*h2.SharedField) {
@@ -356,7 +360,7 @@ func share(lines []byte) (fields []*h2.SharedField) {
 	return fields
 }
 
-func (b *block) is(head *cache.Head) bool {
+func (b *Block) is(head *cache.Head) bool {
 	return sameLines(b.lines.Always, head.Always) && sameLines(b.lines.Type, head.Type) && sameLines(b.lines.WithBody, head.WithBody)
 }
 
@@ -366,16 +370,16 @@ func sameLines(a, b []byte) bool {
 }
 
 // append appends a group of the fields of the head whose block b is. Lines are the group as lines.
-func (b *block) append(dst []byte, p storedPart, lines []byte, table *h2.ClientTable) []byte {
+func (b *Block) append(dst []byte, p Part, lines []byte, table *h2.ClientTable) []byte {
 	switch p {
-	case partType:
+	case PartType:
 		return appendShared(dst, b.kind, table)
-	case partAlways:
+	case PartAlways:
 		return appendShared(dst, b.always, table)
-	case partWithBody:
+	case PartWithBody:
 		return appendShared(dst, b.withBody, table)
 	}
-	return appendBlock(dst, lines)
+	return AppendBlock(dst, lines)
 }
 
 func appendShared(dst []byte, fields []*h2.SharedField, known *h2.ClientTable) []byte {

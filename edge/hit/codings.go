@@ -1,0 +1,67 @@
+package hit
+
+import (
+	"strings"
+	"sync/atomic"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/recent"
+)
+
+// codings hold recent values of Accept-Encoding, with the coding that each selects from every set
+// of stored codings.
+type codings [64]atomic.Pointer[Choice]
+
+// A Choice is the coding that an Accept-Encoding selects, by the set of stored codings besides
+// identity, which setOf makes.
+type Choice struct {
+	field string
+	of    [1 << (entry.Codings - 1)]entry.Coding
+}
+
+// Of returns the coding that the client gets if these codings are stored besides identity.
+func (c *Choice) Of(stored ...entry.Coding) entry.Coding {
+	set := 0
+	for _, coding := range stored {
+		set |= bit(coding)
+	}
+	return c.of[set]
+}
+
+func bit(c entry.Coding) int { return 1 << (c - entry.Gzip) }
+
+// setOf returns the set of the codings that a view has besides identity.
+func setOf(v *cache.View) (set int) {
+	for c := entry.Gzip; c < entry.Codings; c++ {
+		if v.Has(c) {
+			set |= bit(c)
+		}
+	}
+	return set
+}
+
+// of returns the choices of an Accept-Encoding.
+func (c *codings) of(field []byte) *Choice {
+	at := recent.Slot(c[:], field)
+	known := at.Load()
+	if known == nil || known.field != string(field) {
+		known = newChoice(string(field))
+		at.Store(known)
+	}
+	return known
+}
+
+func newChoice(field string) *Choice {
+	c := &Choice{field: strings.Clone(field)}
+	for set := range c.of {
+		var names []string
+		for coding := entry.Gzip; coding < entry.Codings; coding++ {
+			if set&bit(coding) != 0 {
+				names = append(names, coding.String())
+			}
+		}
+		c.of[set] = entry.Select(field, names...)
+	}
+	return c
+}

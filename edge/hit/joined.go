@@ -1,0 +1,198 @@
+package hit
+
+import (
+	"math/rand/v2"
+	"net/http"
+
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/icondata"
+	"github.com/iconedge/iconedge/edge/pieces"
+	"github.com/iconedge/iconedge/edge/respond"
+	"github.com/iconedge/iconedge/edge/routes"
+)
+
+// A joined is a response on the fast path that is joined from pieces of icon data, as the
+// pipeline in icondata.go does it.
+type joined struct {
+	*pieces.Response
+	site   *site
+	answer *icondata.Answer
+	oldest *pieces.Piece
+	etag   []byte
+	coding entry.Coding
+	length int
+	status int
+	count  access.Count
+}
+
+// findJoined finds the pieces of a response. It is not ok if the request is another one, or if one
+// of them is missing, and the caller then uses the pipeline. If it is ok, the caller must put the
+// response back. parsed means that the pipeline has parsed the target lately.
+func (p *Path) findJoined(j *joined, q *eligible.Request, parsed bool) (ok bool) {
+	current := p.current.Load()
+	if !pieces.MayBeData(q.Target) || p.draining.Load() || p.Redirects && !q.Secure || q.Tier || q.Head || q.Authorization || q.Range != nil || q.IfModifiedSince != nil {
+		return false
+	}
+	h := current.hosts.of(q.Host)
+	if h == nil || !h.site.Icons || !h.site.Iconify || p.Library.Known() == "" || !h.site.spares(q.Target) {
+		return false
+	}
+	client, _, named := p.identify(q, h)
+	if !named {
+		return false
+	}
+	j.site = h.site
+	sum, again := p.mayStoreWhole(q.Target, parsed)
+	if again {
+		return false
+	}
+	j.Response = pieces.Responses.Get().(*pieces.Response)
+	at, now := p.Cache.Generation(), p.Clock.At(q.Now)
+	if p.Pieces.Lookup(j.Response, q.Target, h.mounted, at, now) && p.chooseJoined(j, q) && (p.Reports.Tracer == nil || !p.sampleTrace(q)) {
+		if j.count, ok = p.Admission.AdmitFast(client, now, routes.Iconify.Class()); ok {
+			p.noteJoined(j, sum)
+			return true
+		}
+	}
+	pieces.Responses.Put(j.Response)
+	return false
+}
+
+// chooseJoined selects the status, coding and body. It reports false where the pipeline has to
+// decide.
+func (p *Path) chooseJoined(j *joined, q *eligible.Request) bool {
+	var err error
+	if j.answer, err = j.Answer(); err != nil {
+		return false
+	}
+	j.answer.Info = nil
+	j.oldest, j.etag = j.Oldest(), j.Tag("")
+	j.coding, j.status, j.length = entry.Identity, http.StatusOK, j.answer.Len()
+	if len(q.AcceptEncoding) > 0 && p.codings.of(q.AcceptEncoding).Of(entry.Gzip) == entry.Gzip {
+		if !j.answer.IsDeflated() {
+			return false // the pipeline encodes the whole response
+		}
+		if n := j.answer.GzipLen(); n < j.length {
+			j.coding, j.length, j.etag = entry.Gzip, n, j.TagOf(entry.Gzip)
+		}
+	}
+	if q.IfNoneMatch != nil {
+		if same, sure := sameTag(q.IfNoneMatch, j.etag, ""); !sure || !same {
+			return false // the client may have another coding
+		}
+		j.status = http.StatusNotModified
+	}
+	return j.length <= MaxPrebuilt
+}
+
+// mayStoreWhole reports whether the pipeline should answer a request, because it is a second one,
+// whose response it stores whole. If there was no room for that response, only some of the later
+// requests try again. It returns the hash of a first request for the doorkeeper; 0: it is not one.
+func (p *Path) mayStoreWhole(target []byte, parsed bool) (sum uint64, may bool) {
+	if parsed {
+		return 0, rand.Uint32N(retryWhole) == 0
+	}
+	return p.Doors.Knows(target)
+}
+
+const retryWhole = 16
+
+// MaxWhole is the number of icons up to which a response that is joined is stored whole.
+const MaxWhole = 64
+
+// One request in PieceSample looks its pieces up in the cache, which so learns which of them are
+// used.
+const PieceSample = 64
+
+// joinedSample is PieceSample on the fast path, where the look-ups would cost a tenth of the rest.
+const joinedSample = 4 * PieceSample
+
+// noteJoined records that a response was joined, and, for some, that its pieces were used.
+func (p *Path) noteJoined(j *joined, sum uint64) {
+	if sum != 0 && j.Len() <= MaxWhole {
+		p.Doors.Record(sum)
+	}
+	if rand.Uint32N(joinedSample) > 0 {
+		return
+	}
+	for key := range j.Keys {
+		if e := p.Cache.Get(key); e != nil {
+			e.Hit()
+		}
+	}
+}
+
+// appendJoinedHead appends the fields of the response.
+func (p *Path) appendJoinedHead(dst []byte, w *respond.Writer, j *joined, q *eligible.Request) []byte {
+	var t respond.Head
+	t.Bodyless, t.Length = j.status != http.StatusOK, j.length
+	t.Coding, t.Ranges, t.ETag = j.coding, j.coding == entry.Identity, j.etag
+	now := p.Clock.At(q.Now)
+	t.Aged, t.Age = true, j.oldest.Freshness.AgeAt(now)
+	t.Status.Hit, t.Status.HasTTL, t.Status.TTL = true, true, j.oldest.Freshness.TTL(now)
+	t.Count = &j.count
+	if q.Secure {
+		t.AltSvc = p.AltSvc
+	}
+	return w.Append(dst, &t)
+}
+
+// appendJoinedBody appends the body, if the response has one, and puts the response back.
+func (j *joined) appendJoinedBody(dst []byte) []byte {
+	if j.status == http.StatusOK {
+		j.Read(j.coding == entry.Gzip)
+		if j.coding == entry.Gzip {
+			dst = j.answer.JoinGzip(dst)
+		} else {
+			dst = j.answer.Join(dst)
+		}
+	}
+	pieces.Responses.Put(j.Response)
+	return dst
+}
+
+// answerJoined is Answer for a response that is joined from pieces.
+func (p *Path) answerJoined(dst []byte, q *eligible.Request, parsed bool) ([]byte, bool) {
+	var j joined
+	if !p.findJoined(&j, q, parsed) {
+		return dst, false
+	}
+	status := "HTTP/1.1 200 OK\r\n"
+	if j.status != http.StatusOK {
+		status = "HTTP/1.1 304 Not Modified\r\n"
+	}
+	lines := j.Fields()
+	w := respond.Writer{Prebuilt: &lines}
+	dst = append(p.appendJoinedHead(append(dst, status...), &w, &j, q), "\r\n"...)
+	start := len(dst)
+	dst = j.appendJoinedBody(dst)
+	p.Metrics.Hit(exchange.H1, routes.Iconify, exchange.Hit, j.status, q.Now, len(dst)-start)
+	j.site.hits.Count(exchange.Hit, j.status)
+	p.Reports.LogHit(j.site.Name, exchange.H1, routes.Iconify, exchange.Hit, j.status, q, len(dst)-start)
+	return dst, true
+}
+
+// answerJoinedH2 is AnswerH2 for such a response.
+func (p *Path) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientTable, parsed bool) (out []byte, block int, ok bool) {
+	var j joined
+	if !p.findJoined(&j, q, parsed) {
+		return dst, 0, false
+	}
+	start, lines := len(dst), j.Fields()
+	w := respond.Writer{Prebuilt: &lines, Block: p.blocks.Of(&lines), Table: known}
+	dst = p.appendJoinedHead(h2.AppendStatus(dst, j.status), &w, &j, q)
+	block = len(dst) - start
+	if j.status == http.StatusOK {
+		dst = append(dst, make([]byte, h2.Gap)...)
+	}
+	body := len(dst)
+	dst = j.appendJoinedBody(dst)
+	p.Metrics.Hit(exchange.H2, routes.Iconify, exchange.Hit, j.status, q.Now, len(dst)-body)
+	j.site.hits.Count(exchange.Hit, j.status)
+	p.Reports.LogHit(j.site.Name, exchange.H2, routes.Iconify, exchange.Hit, j.status, q, len(dst)-body)
+	return dst, block, true
+}

@@ -1,0 +1,82 @@
+package respond
+
+import (
+	"net/http"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/icon"
+)
+
+// EveryAnswer is on every response that the edge makes itself, and on those of its own routes,
+// whatever the status. A site without icons has none of them.
+var EveryAnswer = []cache.Field{
+	NewField("Access-Control-Allow-Origin", "*"),
+	NewField("Access-Control-Expose-Headers", "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"),
+	NewField("Timing-Allow-Origin", "*"),
+	NewField("X-Content-Type-Options", "nosniff"),
+	NewField("Cross-Origin-Resource-Policy", "cross-origin"),
+}
+
+var (
+	varies = NewField("Vary", "Accept-Encoding")
+
+	nameContentType, nameDate = []byte(fasthttp.HeaderContentType), []byte(fasthttp.HeaderDate)
+)
+
+// NewField returns a field, ready to send.
+func NewField(name, value string) cache.Field {
+	return cache.Field{Name: []byte(name), Value: []byte(value)}
+}
+
+// Prebuild serialises the head of an entry on one of the edge's own routes. The cache interns the
+// parts that entries share.
+func Prebuild(e *cache.Entry) {
+	if e.Status != http.StatusOK || e.Identity() == nil || e.Identity().ETag == "" || len(e.Date) == 0 {
+		return
+	}
+	part := func(p Part) []byte { return AppendPart(nil, p, e, e.Date, false) }
+	e.Head = &cache.Head{Type: part(PartType), Always: part(PartAlways), WithBody: part(PartWithBody), Own: part(PartOwn), OwnBody: part(PartOwnBody), ColourUses: ColourUses(e)}
+}
+
+// ColourUses counts currentColor in the identity body of an icon, for Head.ColourUses; -1 means
+// that the edge does not recolour the body.
+func ColourUses(e *cache.Entry) int {
+	if e.Monochrome == "?1" {
+		return icon.Paints(e.Variants[entry.Identity].Body)
+	}
+	return -1
+}
+
+// SetLimit reports the state of the limit that counted a request, if there is one
+// (draft-ietf-httpapi-ratelimit-headers-11). The fields replace those of an origin that has limits
+// too.
+func SetLimit(r *exchange.Response, c *access.Count) {
+	if c.Limit.Off() {
+		return
+	}
+	var buf [64]byte
+	r.Set("RateLimit-Policy", string(ratelimit.AppendPolicy(buf[:0], c.Name, c.Limit)))
+	r.Set("RateLimit", string(ratelimit.AppendState(buf[:0], c.Name, c.Decision)))
+}
+
+// Edit edits the fields of a response as the operator says: first it removes, then sets, then adds.
+func Edit(r *exchange.Response, edits []*config.Edits) {
+	for _, e := range edits {
+		for _, name := range e.Remove {
+			r.Remove(name)
+		}
+		for name, value := range e.Set {
+			r.Set(name, value)
+		}
+		for name, value := range e.Add {
+			r.Add(name, value)
+		}
+	}
+}
