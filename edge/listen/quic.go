@@ -38,7 +38,7 @@ type quicDoor struct {
 	of     perClient
 	shakes perClient // connections whose handshake is not complete
 	shaken int       // their number
-	// retried are the last addresses that were asked for validation, by port. A first flight has
+	// retried are the last addresses that were asked for validation, by port. A ClientHello has
 	// several packets. Without this memory a later one of them could begin a handshake that nobody
 	// completes, which takes a place meanwhile.
 	retried [rememberedRetries]netip.AddrPort
@@ -164,8 +164,8 @@ func (d *quicDoor) begin(q *quicConn) (refusal, bool) {
 	return 0, true
 }
 
-// enter counts a connection whose handshake is complete as open, closing others to make room if
-// need be. If there is no room it refuses the connection.
+// enter counts a connection whose handshake is complete as open, and closes others to make room if
+// need be. It returns false if there is no room.
 func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
