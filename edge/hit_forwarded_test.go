@@ -223,7 +223,8 @@ func TestForwardedHitIsTaken(t *testing.T) {
 			t.Errorf("%s with %q took the pipeline, or got another response: %q", row.target, row.fields, out)
 			continue
 		}
-		if n := testing.AllocsPerRun(200, func() { e.Answer(out[:0], q) }); n > 2*(raceFactor-1) { // the race detector empties pools
+		// The race detector empties pools.
+		if n := testing.AllocsPerRun(200, func() { e.Answer(out[:0], q) }); n > 2*(raceFactor-1) {
 			t.Errorf("a hit of %s with %q allocates %v times", row.target, row.fields, n)
 		}
 	}

@@ -153,7 +153,8 @@ func TestRuledHitDoesNotAllocate(t *testing.T) {
 			t.Errorf("%s%s took the pipeline: %q", row.host, row.target, out)
 			continue
 		}
-		if n := testing.AllocsPerRun(200, func() { e.proxy.Answer(out[:0], q) }); n > 2*(raceFactor-1) { // the race detector empties pools
+		// The race detector empties pools.
+		if n := testing.AllocsPerRun(200, func() { e.proxy.Answer(out[:0], q) }); n > 2*(raceFactor-1) {
 			t.Errorf("a hit of %s%s allocates %v times", row.host, row.target, n)
 		}
 	}
