@@ -119,9 +119,6 @@ func (p *Path) Use(set *vhosts.Set) {
 	p.current.Store(next)
 }
 
-// Sites returns the sites in use.
-func (p *Path) Sites() *vhosts.Set { return p.current.Load().set }
-
 // RememberHost records that requests with a Host, which is valid, are for a site of set.
 func (p *Path) RememberHost(set *vhosts.Set, text []byte, of *vhosts.Site, mounted bool) {
 	current := p.current.Load()
