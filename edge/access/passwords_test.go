@@ -105,8 +105,8 @@ func TestPasswordsInMemory(t *testing.T) {
 	}
 }
 
-// TestPasswordQueue: a login waits for one or two comparisons, whatever others send, and one of a
-// user who was right lately for none.
+// TestPasswordQueue: a login waits for one or two comparisons, whatever others send, and a
+// user whose last password was right waits for none.
 func TestPasswordQueue(t *testing.T) {
 	for _, row := range []struct {
 		name          string
@@ -142,7 +142,7 @@ func TestPasswordQueue(t *testing.T) {
 				}
 				began := time.Now()
 				if right, err := p.check(guess("198.51.100.2", nil), "hash:bob", "known", began, h.compare(true)); !right || err != nil || !time.Now().Equal(began) {
-					t.Errorf("a user who was right lately: %v, %v after %v", right, err, time.Since(began))
+					t.Errorf("a user whose last password was right: %v, %v after %v", right, err, time.Since(began))
 				}
 				if right, err := p.check(guess(row.login, nil), "hash:ann", "secret", began, h.compare(true)); !right || err != nil || time.Since(began) > row.comparisons*comparison {
 					t.Errorf("the login: %v, %v after %v, want at most %v", right, err, time.Since(began), row.comparisons*comparison)

@@ -99,7 +99,7 @@ var Fields = []Field{
 	{"X-Up-*", "Unpoly", "all", "a fragment in place of a page", "https://unpoly.com/up.protocol", true},
 	{"X-Alpine-*", "Alpine AJAX", "all", "a fragment in place of a page", "https://alpine-ajax.js.org/reference/", true},
 	{"Datastar-Request", "Datastar", "1", "events in place of a page", "https://data-star.dev/reference/actions", true},
-	{"X-WP-Nonce", "WordPress", "4.4 and later", "data of the user who is logged in", "https://developer.wordpress.org/rest-api/using-the-rest-api/authentication/", true},
+	{"X-WP-Nonce", "WordPress", "4.4 and later", "data of the logged-in user", "https://developer.wordpress.org/rest-api/using-the-rest-api/authentication/", true},
 	{"X-CSRF-Token", "SAP Gateway, Drupal, Rails", "all", "with the value fetch, a token in the response", "https://help.sap.com/docs/ABAP_PLATFORM_NEW/68bf513362174d54b58cddec28794093/b35c22518bc72214e10000000a44176d.html", true},
 	{"Trpc-Accept", "tRPC", "11", "a stream of JSON in place of JSON", "https://trpc.io/docs/client/links/httpBatchStreamLink", true},
 	{"Faces-Request", "Jakarta Faces", "2 and later", "a part of a page as XML", "https://jakarta.ee/specifications/faces/4.0/", true},

@@ -154,7 +154,7 @@ func (p *Path) chooseForwarded(m *hit, q *eligible.Request) bool {
 	}
 	m.status = e.Status
 	if m.status == http.StatusOK {
-		m.status = Conditional(e, &a, texts(m.etag), m.now)
+		m.status = Conditional(e, cachepolicy.Conditions{IfNoneMatch: a.IfNoneMatch, IfModifiedSince: a.IfModifiedSince}, texts(m.etag), m.now)
 		m.bodyless = m.status == http.StatusNotModified
 	}
 	if m.status == http.StatusOK && !whole && coding == entry.Identity && a.Range != "" && !m.cut(e, &a, m.now) {
@@ -249,12 +249,12 @@ func (a *Asked) Negotiate(e *cache.Entry, got, wanted entry.Coding) (coding entr
 }
 
 // Conditional evaluates the conditions of a GET or HEAD for a stored response of another
-// application, and returns 200 or 304. It leaves If-Match to the origin (RFC 9111, section 4.3.2),
-// and uses Date where there is no Last-Modified.
-func Conditional(e *cache.Entry, a *Asked, etag string, now time.Time) int {
+// application, and returns 200 or 304. c has no If-Match, which is left to the origin (RFC 9111,
+// section 4.3.2). Date stands in where there is no Last-Modified.
+func Conditional(e *cache.Entry, c cachepolicy.Conditions, etag string, now time.Time) int {
 	modified := e.LastModified
-	if modified.IsZero() && a.IfModifiedSince != "" {
+	if modified.IsZero() && c.IfModifiedSince != "" {
 		modified, _ = cachepolicy.ParseDate(texts(e.Date), now)
 	}
-	return cachepolicy.Precondition(http.MethodGet, etag, modified, cachepolicy.Conditions{IfNoneMatch: a.IfNoneMatch, IfModifiedSince: a.IfModifiedSince})
+	return cachepolicy.Precondition(http.MethodGet, etag, modified, c)
 }

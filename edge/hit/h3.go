@@ -1,6 +1,8 @@
 package hit
 
 import (
+	"net/http"
+
 	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h3"
@@ -46,14 +48,12 @@ func (p *Path) answerJoinedH3(dst []byte, q *eligible.Request, parsed bool) (out
 	*lines = p.appendJoinedHead((*lines)[:0], &w, &j, q)
 	dst = p.appendHeadH3(dst, j.status, *lines)
 	body := 0
-	if j.status == statusOK {
+	if j.status == http.StatusOK {
 		body = j.length
 		dst = h3.BeginData(dst, body)
 	}
 	dst = j.appendJoinedBody(dst)
-	p.Metrics.Hit(exchange.H3, routes.Iconify, exchange.Hit, j.status, q.Now, body)
-	j.site.hits.Count(exchange.Hit, j.status)
-	p.Reports.LogHit(j.site.Name, exchange.H3, routes.Iconify, exchange.Hit, j.status, q, body)
+	p.record(j.site, exchange.H3, routes.Iconify, exchange.Hit, j.status, q, body)
 	return dst, true
 }
 

@@ -200,11 +200,7 @@ func (m *hit) end() {
 // the pipeline would give; find is not ok where it cannot be sure of that. If it is ok, the caller
 // must release m.
 func (p *Path) find(m *hit, q *eligible.Request) (ok bool) {
-	current := p.current.Load()
-	if p.draining.Load() || p.Redirects && !q.Secure || q.Tier {
-		return false
-	}
-	h := current.hosts.of(q.Host)
+	h := p.hostOf(q)
 	if h == nil || h.mounted {
 		return false
 	}
@@ -223,6 +219,14 @@ func (p *Path) find(m *hit, q *eligible.Request) (ok bool) {
 	}
 	m.view.Release()
 	return false
+}
+
+// hostOf returns the host of a request; nil: the pipeline has to answer it, whatever its target.
+func (p *Path) hostOf(q *eligible.Request) *host {
+	if p.draining.Load() || p.Redirects && !q.Secure || q.Tier {
+		return nil
+	}
+	return p.current.Load().hosts.of(q.Host)
 }
 
 // findEntry finds the response to a request for a site.
@@ -343,7 +347,7 @@ func (p *Path) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
 	defer p.release(m)
 	w := m.writer()
 	t := p.fill(m, q)
-	dst = append(dst, statusLine(m.status)...)
+	dst = append(dst, statusLines[m.status]...)
 	start := len(dst)
 	dst = w.Append(dst, &t)
 	if m.entry != nil || m.isEdited() {
@@ -404,9 +408,14 @@ func (p *Path) note(m *hit, by exchange.Protocol, q *eligible.Request, body int)
 	if m.stale {
 		outcome = exchange.Stale
 	}
-	p.Metrics.Hit(by, m.target.route, outcome, m.status, q.Now, body)
-	m.site.hits.Count(outcome, m.status)
-	p.Reports.LogHit(m.site.Name, by, m.target.route, outcome, m.status, q, body)
+	p.record(m.site, by, m.target.route, outcome, m.status, q, body)
+}
+
+// record counts and logs a response with a body of so many bytes.
+func (p *Path) record(s *site, by exchange.Protocol, route routes.Route, outcome exchange.Outcome, status int, q *eligible.Request, body int) {
+	p.Metrics.Hit(by, route, outcome, status, q.Now, body)
+	s.hits.Count(outcome, status)
+	p.Reports.LogHit(s.Name, by, route, outcome, status, q, body)
 }
 
 // sends reports whether the response has a body.
@@ -482,14 +491,3 @@ func (m *hit) appendBody(dst []byte) []byte {
 
 // heads have the memory of heads that are written as lines first.
 var heads = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
-
-// statusLine returns the status line of HTTP/1.1.
-func statusLine(status int) string {
-	switch status {
-	case http.StatusOK:
-		return "HTTP/1.1 200 OK\r\n"
-	case http.StatusNotModified:
-		return "HTTP/1.1 304 Not Modified\r\n"
-	}
-	return statusLines[status]
-}

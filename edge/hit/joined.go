@@ -33,11 +33,10 @@ type joined struct {
 // of them is missing, and the caller then uses the pipeline. If it is ok, the caller must put the
 // response back. parsed means that the pipeline has parsed the target lately.
 func (p *Path) findJoined(j *joined, q *eligible.Request, parsed bool) (ok bool) {
-	current := p.current.Load()
-	if !pieces.MayBeData(q.Target) || p.draining.Load() || p.Redirects && !q.Secure || q.Tier || q.Head || q.Authorization || q.Range != nil || q.IfModifiedSince != nil {
+	if !pieces.MayBeData(q.Target) || q.Head || q.Authorization || q.Range != nil || q.IfModifiedSince != nil {
 		return false
 	}
-	h := current.hosts.of(q.Host)
+	h := p.hostOf(q)
 	if h == nil || !h.site.Icons || !h.site.Iconify || p.Library.Known() == "" || !h.site.spares(q.Target) {
 		return false
 	}
@@ -161,18 +160,12 @@ func (p *Path) answerJoined(dst []byte, q *eligible.Request, parsed bool) ([]byt
 	if !p.findJoined(&j, q, parsed) {
 		return dst, false
 	}
-	status := "HTTP/1.1 200 OK\r\n"
-	if j.status != http.StatusOK {
-		status = "HTTP/1.1 304 Not Modified\r\n"
-	}
 	lines := j.Fields()
 	w := respond.Writer{Prebuilt: &lines}
-	dst = append(p.appendJoinedHead(append(dst, status...), &w, &j, q), "\r\n"...)
+	dst = append(p.appendJoinedHead(append(dst, statusLines[j.status]...), &w, &j, q), "\r\n"...)
 	start := len(dst)
 	dst = j.appendJoinedBody(dst)
-	p.Metrics.Hit(exchange.H1, routes.Iconify, exchange.Hit, j.status, q.Now, len(dst)-start)
-	j.site.hits.Count(exchange.Hit, j.status)
-	p.Reports.LogHit(j.site.Name, exchange.H1, routes.Iconify, exchange.Hit, j.status, q, len(dst)-start)
+	p.record(j.site, exchange.H1, routes.Iconify, exchange.Hit, j.status, q, len(dst)-start)
 	return dst, true
 }
 
@@ -191,8 +184,6 @@ func (p *Path) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientT
 	}
 	body := len(dst)
 	dst = j.appendJoinedBody(dst)
-	p.Metrics.Hit(exchange.H2, routes.Iconify, exchange.Hit, j.status, q.Now, len(dst)-body)
-	j.site.hits.Count(exchange.Hit, j.status)
-	p.Reports.LogHit(j.site.Name, exchange.H2, routes.Iconify, exchange.Hit, j.status, q, len(dst)-body)
+	p.record(j.site, exchange.H2, routes.Iconify, exchange.Hit, j.status, q, len(dst)-body)
 	return dst, block, true
 }

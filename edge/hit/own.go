@@ -3,6 +3,7 @@ package hit
 import (
 	"bytes"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -56,14 +57,14 @@ func (p *Path) chooseOwn(m *hit, q *eligible.Request) bool {
 		return false
 	}
 	m.body, m.etag = v.Body(m.coding), v.ETag(m.coding)
-	m.status = statusOK
+	m.status = http.StatusOK
 	if q.IfNoneMatch != nil {
 		same, sure := sameTag(q.IfNoneMatch, m.etag, color)
 		if !sure {
 			return false
 		}
 		if m.bodyless = same; same {
-			m.status = statusNotModified
+			m.status = http.StatusNotModified
 		} else if m.coding == entry.Brotli && bytes.HasSuffix(q.IfNoneMatch, gzipTagEnd) {
 			return false // the client has gzip, from before brotli was made
 		}
@@ -78,14 +79,12 @@ func (p *Path) chooseOwn(m *hit, q *eligible.Request) bool {
 func (m *hit) chooseLess(q *eligible.Request) bool {
 	e := m.view.Entry()
 	if q.IfNoneMatch == nil && cachepolicy.NotModified("", e.LastModified, "", texts(q.IfModifiedSince)) {
-		m.status, m.bodyless = statusNotModified, true
+		m.status, m.bodyless = http.StatusNotModified, true
 	}
-	var a Asked
-	a.read(q, &cachepolicy.Request{})
-	if a.Range == "" || m.bodyless || m.coding != entry.Identity {
+	if q.Head || len(q.Range) == 0 || m.bodyless || m.coding != entry.Identity {
 		return true
 	}
-	return m.color() == "" && m.cut(e, &a, m.now)
+	return m.color() == "" && m.cut(e, &Asked{Range: texts(q.Range), IfRange: texts(q.IfRange)}, m.now)
 }
 
 // mayServeStale reports whether a stale response may be served, because a fetch revalidates it. The
@@ -171,7 +170,7 @@ func (p *Path) RememberTarget(raw []byte, key string, color icon.Color, route ro
 // IsPlainIcon reports whether a cache key is that of an icon as it is.
 func IsPlainIcon(key string) bool {
 	route, ok := routes.FastRoute(key)
-	return ok && route == routes.CDN && bytes.IndexByte(unsafe.Slice(unsafe.StringData(key), len(key)), '?') < 0
+	return ok && route == routes.CDN && !strings.Contains(key, "?")
 }
 
 // texts returns bytes as a string that is valid as long as they are.

@@ -14,11 +14,6 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-const (
-	statusOK          = http.StatusOK
-	statusNotModified = http.StatusNotModified
-)
-
 // A representation is the form in which a client gets an entry.
 type representation struct {
 	status       int

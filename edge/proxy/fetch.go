@@ -40,10 +40,8 @@ func (h *Proxy) fetchAndStore(q *fetchRequest, stale *cache.Entry) (l collapse.R
 	// These are read before the request, so that a purge from here on applies to the response.
 	asked, missing := h.Options.Cache.Generation(), h.Options.Library.Negative.Current()
 	u := q.upstream(stale)
-	if stale != nil {
-		// Without a response to serve instead, it may bypass a shield whose own origin has failed.
-		u.TryNextGroup = !mayServeStale(stale, h.Options.Clock.Now())
-	}
+	// Without a response to serve instead, it may bypass a shield whose own origin has failed.
+	u.TryNextGroup = stale == nil || !mayServeStale(stale, h.Options.Clock.Now())
 	u.TakesKnown = q.own && stale == nil && q.ruled == nil && hit.IsPlainIcon(q.key)
 	a, err := h.request(q, u)
 	if err == nil && a.Known != nil {

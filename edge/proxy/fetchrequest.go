@@ -143,7 +143,7 @@ func (q *fetchRequest) lines(name string) []string { return q.header[name] }
 // upstream returns the request to the origin, with the conditions that validate the stored response
 // stale, if there is one (RFC 9111, section 4.3.1).
 func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{Method: q.policy.Method, Target: q.target, Host: q.host, Header: q.header, Body: q.body, Upload: q.upload, Trailer: q.trailer, TakesTrailer: q.takesTrailer, Patience: q.patience, Forwarded: q.forwarded, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed, Interim: q.interim}
+	r := upstream.Request{TryNextGroup: true, Method: q.policy.Method, Target: q.target, Host: q.host, Header: q.header, Body: q.body, Upload: q.upload, Trailer: q.trailer, TakesTrailer: q.takesTrailer, Patience: q.patience, Forwarded: q.forwarded, SendTierSecret: q.sendsTierSecret, StrictLength: q.own, PassedFields: q.passed, Interim: q.interim}
 	if !q.own {
 		r.Key = q.key
 	}
@@ -151,7 +151,6 @@ func (q *fetchRequest) upstream(stale *cache.Entry) upstream.Request {
 		r.Header = q.header.Clone()
 		r.Header.Set("Range", q.ranged.first.Field())
 	}
-	r.TryNextGroup = stale == nil
 	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
 		return r
 	}

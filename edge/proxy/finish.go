@@ -257,14 +257,13 @@ func (f found) close() {
 // routes it evaluates If-Match too, because the edge is their origin: a recoloured icon has an
 // entity tag that no origin knows.
 func conditional(r *request, etag string, e *cache.Entry) int {
-	if r.forwarded {
-		return hit.Conditional(e, asked(r), etag, r.now)
-	}
 	h := &r.ctx.Request.Header
-	return cachepolicy.Precondition(http.MethodGet, etag, e.LastModified, cachepolicy.Conditions{
-		IfMatch: joined(r.ctx, fasthttp.HeaderIfMatch), IfUnmodifiedSince: string(h.Peek(fasthttp.HeaderIfUnmodifiedSince)),
-		IfNoneMatch: joined(r.ctx, fasthttp.HeaderIfNoneMatch), IfModifiedSince: string(h.Peek(fasthttp.HeaderIfModifiedSince)),
-	})
+	c := cachepolicy.Conditions{IfNoneMatch: joined(r.ctx, fasthttp.HeaderIfNoneMatch), IfModifiedSince: string(h.Peek(fasthttp.HeaderIfModifiedSince))}
+	if r.forwarded {
+		return hit.Conditional(e, c, etag, r.now)
+	}
+	c.IfMatch, c.IfUnmodifiedSince = joined(r.ctx, fasthttp.HeaderIfMatch), string(h.Peek(fasthttp.HeaderIfUnmodifiedSince))
+	return cachepolicy.Precondition(http.MethodGet, etag, e.LastModified, c)
 }
 
 // send sets the body of a response without a copy, because entries never change.

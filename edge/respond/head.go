@@ -23,7 +23,7 @@ import (
 )
 
 // A Head describes the header fields of a response with an entry, besides those that are stored
-// with the entry. The fast path and the pipeline fill it, and a Writer writes it.
+// with the entry. The hit path and the pipeline fill it, and a Writer writes it.
 type Head struct {
 	Bodyless     bool // a 304: fields that describe the body are left out
 	Coding       entry.Coding
@@ -41,7 +41,7 @@ type Head struct {
 
 	Status cachepolicy.CacheStatus
 	Count  *access.Count // nil: no limit
-	AltSvc string        // empty: none; handler.end adds it to responses of the pipeline
+	AltSvc string        // empty: none; Proxy.end adds it to responses of the pipeline
 }
 
 // A Part is a group of fields that are stored with an entry. They are the fields of
@@ -57,7 +57,7 @@ const (
 )
 
 // Append appends the fields of a head and of its entry. It alone decides which fields a response
-// has and in which order, on the fast path of each protocol and in the pipeline.
+// has and in which order, on the hit path of each protocol and in the pipeline.
 func (w *Writer) Append(dst []byte, t *Head) []byte {
 	var at int // where a value begins
 	lines := w.Prebuilt
@@ -122,7 +122,7 @@ func (w *Writer) Append(dst []byte, t *Head) []byte {
 	return dst
 }
 
-// The fields that head describes: as the beginning of a line, and as that of a header block, with a
+// The fields that a Head describes: as the beginning of a line, and as that of a header block, with a
 // byte for the length of the value. The lines are constants, because the compiler copies those
 // without a call.
 const (
@@ -162,19 +162,19 @@ func newBlockName(line string) string {
 	return string(append(h2.AppendName(nil, strings.TrimSuffix(line, ": ")), 0))
 }
 
-// A Writer writes fields as lines of HTTP/1.1 or, if block is set, as a header block of HTTP/2.
-// The stored fields come from head or, in the pipeline, from entry. It is one type, and not an
+// A Writer writes fields as lines of HTTP/1.1 or, if Block is set, as a header block of HTTP/2.
+// The stored fields come from Prebuilt or, in the pipeline, from Entry. It is one type, and not an
 // interface with two that implement it, because the values given to an interface are allocated. For
 // the same reason it does not hold the bytes that it appends to.
 type Writer struct {
-	Prebuilt *cache.Head // stored fields, serialised; nil: those of entry
+	Prebuilt *cache.Head // stored fields, serialised; nil: those of Entry
 
 	Entry     *cache.Entry
 	Coded     bool   // this edge has made the coding: the origin's Accept-Ranges does not apply
-	Date      []byte // the Date of entry
-	Forwarded bool   // entry has exactly the fields that the origin sent
+	Date      []byte // the Date of Entry
+	Forwarded bool   // Entry has exactly the fields that the origin sent
 
-	Block *Block          // the fields of head that entries share, encoded; nil: HTTP/1.1
+	Block *Block          // the fields of Prebuilt that entries share, encoded; nil: HTTP/1.1
 	Table *h2.ClientTable // of the connection
 }
 
@@ -315,6 +315,7 @@ const (
 	blockPlaces = 4 // those of one hash lie in one line of the processor's cache
 )
 
+// A Block is the encoded fields of a head that entries have in common.
 type Block struct {
 	lines                  cache.Head
 	kind, always, withBody []*h2.SharedField
