@@ -42,7 +42,7 @@ func (h *Proxy) decide(r *request) (answered bool) {
 	d.request.Allow = func(l *rules.Limit, key string) (bool, time.Duration) { return h.allow(r, l, key) }
 	d.request.Guess = func(account, password string, compare func() bool) (bool, error) {
 		right, err := h.Options.Admission.CheckPassword(r.Request, account, password, compare)
-		r.now = time.Now() // it may have waited
+		r.now = h.Options.Clock.Now() // it may have waited
 		d.request.Now = r.now
 		return right, err
 	}
