@@ -122,8 +122,8 @@ func (w *Writer) Append(dst []byte, t *Head) []byte {
 	return dst
 }
 
-// The fields that a Head describes: as the beginning of a line, and as that of a header block, with a
-// byte for the length of the value. The lines are constants, because the compiler copies those
+// The fields that a Head describes: as the beginning of a line, and as that of a header block, with
+// a byte for the length of the value. The lines are constants, because the compiler copies those
 // without a call.
 const (
 	lineCoding       = "Content-Encoding: "
