@@ -55,13 +55,23 @@ var rooms = map[string]string{
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
-	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/clock edge/eligible edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
-		"edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
-	// The pipeline.
-	"edge/proxy": "internal/units cachepolicy hostport icon problem tier trace edge/access edge/bodies edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/hit edge/icondata edge/library edge/objects edge/observe edge/pieces edge/ratelimit " +
-		"edge/recent edge/repeated edge/respond edge/routes edge/sites edge/slicing edge/tunnel edge/upstream github.com/valyala/fasthttp github.com/fasthttp/router config config/rules edge/vhosts",
+	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/clock edge/request edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
+		"edge/fetch edge/forwarded edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
+	// The pipeline: entry and end, and a room for each kind of answer.
+	"edge/proxy": "config/rules hostport problem trace edge/access edge/cache edge/clock edge/compress edge/exchange edge/fetch edge/forwarded edge/h2 edge/hit edge/iconset edge/library edge/objects edge/observe edge/own " +
+		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/routes edge/tunnel edge/vhosts github.com/fasthttp/router github.com/valyala/fasthttp",
+	"edge/own":     "cachepolicy icon problem edge/access edge/cache edge/clock edge/exchange edge/fetch edge/hit edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
+	"edge/iconset": "cachepolicy icon edge/cache edge/clock edge/compress edge/exchange edge/fetch edge/hit edge/icondata edge/library edge/own edge/pieces edge/pipeline edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
+	"edge/forwarded": "cachepolicy hostport internal/units problem edge/access edge/cache edge/clock edge/compress edge/exchange edge/fetch edge/library edge/objects edge/pipeline edge/ratelimit edge/repeated edge/routes edge/sites " +
+		"edge/slicing edge/tunnel edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	// How the pipeline gets a response.
+	"edge/fetch": "cachepolicy icon problem trace edge/cache edge/clock edge/compress edge/exchange edge/library edge/objects edge/observe edge/pipeline edge/recent edge/respond edge/routes edge/sites edge/slicing edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	// The record of a request in the pipeline, and the writer of its response.
+	"edge/pipeline": "cachepolicy config config/rules hostport icon problem trace edge/access edge/bodies edge/cache edge/compress edge/exchange edge/objects edge/observe edge/represent edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
 	// Hits, on the event loops and for all sites.
-	"edge/hit": "cachepolicy config/rules hostport icon trace edge/access edge/cache edge/clock edge/compress edge/eligible edge/exchange edge/h2 edge/h3 edge/icondata edge/library edge/observe edge/pieces edge/recent edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	"edge/hit": "cachepolicy config/rules hostport icon trace edge/access edge/cache edge/clock edge/compress edge/exchange edge/h2 edge/h3 edge/icondata edge/library edge/observe edge/pieces edge/recent edge/represent edge/request edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	// The form of a stored response, for hits and for the pipeline.
+	"edge/represent": "cachepolicy edge/cache edge/recent",
 	// The head of a response, for hits and for the pipeline.
 	"edge/respond": "cachepolicy config icon edge/access edge/cache edge/exchange edge/h2 edge/h3 edge/ratelimit edge/recent github.com/valyala/fasthttp",
 	// Content codings of stored responses of other applications.
@@ -78,7 +88,7 @@ var rooms = map[string]string{
 	"edge/cache/entrytest":    "cachepolicy edge/cache/entry",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
-	"edge/observe": "icon internal/guesses trace edge/cache edge/compress edge/eligible edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
+	"edge/observe": "icon internal/guesses trace edge/cache edge/compress edge/request edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
 	"edge/observe/top":       "problem",
@@ -88,9 +98,9 @@ var rooms = map[string]string{
 	// The event loop for connections: it knows no protocol, and origins could use it.
 	"netloop": "golang.org/x/sys",
 	// Who the client of a request is, and whether the request may proceed.
-	"edge/access": "certs files hostport icon internal/guesses problem tier edge/clock edge/eligible edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
+	"edge/access": "certs files hostport icon internal/guesses problem tier edge/clock edge/request edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
-	"edge/listen": "certs files hostport internal/units edge/access edge/bodies edge/eligible edge/exchange edge/h1 edge/h2 edge/h3 edge/observe edge/ratelimit edge/repeated netloop " +
+	"edge/listen": "certs files hostport internal/units edge/access edge/bodies edge/request edge/exchange edge/h1 edge/h2 edge/h3 edge/observe edge/ratelimit edge/repeated netloop " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
@@ -105,29 +115,29 @@ var rooms = map[string]string{
 	"edge/sites": "cachepolicy edge/repeated edge/routes internal/glob",
 	// The table of endpoints, on fasthttp's router.
 	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
-	"edge/exchange": "",                          // the request
-	"edge/h1":       "edge/bodies edge/eligible", // knows nothing of caches
+	"edge/exchange": "",                         // the request
+	"edge/h1":       "edge/bodies edge/request", // knows nothing of caches
 	// Knows nothing of caches either. x/net has the names of frames and HPACK's static table.
-	"edge/h2": "edge/bodies edge/eligible edge/h2/huffman golang.org/x/net/http2",
+	"edge/h2": "edge/bodies edge/request edge/h2/huffman golang.org/x/net/http2",
 	// Knows nothing of caches: hits on the raw streams of HTTP/3, QPACK.
-	"edge/h3":         "edge/eligible edge/h2 github.com/quic-go/quic-go github.com/quic-go/qpack golang.org/x/net/http2",
+	"edge/h3":         "edge/request edge/h2 github.com/quic-go/quic-go github.com/quic-go/qpack golang.org/x/net/http2",
 	"edge/h2/huffman": "golang.org/x/net/http2",
-	"edge/eligible":   "",
+	"edge/request":    "",
 	"edge/ratelimit":  "edge/slabs",
 	// Memory outside of the heap.
 	"edge/slabs": "",
-	// Which slices of a large object a range needs, and which may be combined.
 	// The form of pieces of icon data, which are joined without being parsed.
 	"edge/icondata": "icon github.com/klauspost/compress",
 	// Those that were used lately, and the responses that consist of them.
-	"edge/pieces":     "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
-	"edge/slicing":    "cachepolicy",
-	"edge/objects":    "edge/slicing", // knows nothing of HTTP
-	"edge/tunnel":     "",             // copies bytes, and knows nothing of HTTP
-	"edge/frameworks": "",
-	"edge/upstream":   "problem tier edge/exchange edge/frameworks golang.org/x/net/http/httpguts golang.org/x/net/http2",
-	"origin":          "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":      "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"edge/pieces":        "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
+	"edge/slicing":       "cachepolicy",
+	"edge/objects":       "edge/slicing", // knows nothing of HTTP
+	"edge/tunnel":        "",             // copies bytes, and knows nothing of HTTP
+	"edge/frameworks":    "",
+	"edge/upstream/wire": "golang.org/x/net/http/httpguts", // knows nothing of origins
+	"edge/upstream":      "problem tier edge/exchange edge/frameworks golang.org/x/net/http/httpguts golang.org/x/net/http2",
+	"origin":             "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
+	"origin/api":         "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	// The files of chosen icons.
 	"origin/bag": "icon origin/svg",
 	// Images of icons and packs for previews of pages.
@@ -307,7 +317,7 @@ func TestForbidden(t *testing.T) {
 		path, imported string
 		allowed        bool
 	}{
-		{"edge/proxy/serve.go", module + "icon", true},
+		{"edge/own/own.go", module + "icon", true},
 		{"edge/proxy/serve.go", module + "edge/cache", true},
 		{"edge/proxy/serve.go", module + "origin", false},
 		{"edge/proxy/serve.go", "github.com/prometheus/client_golang/prometheus", false},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/clock"
-	"github.com/iconedge/iconedge/edge/proxy"
+	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/internal/units"
 )
 
@@ -24,11 +24,10 @@ const (
 
 // Caching configures the cache in memory and on disk.
 type Caching struct {
-	CacheBytes     int64  // limit of the cache: bodies and header fields together
-	CacheDir       string // folder for entries evicted from memory; empty: none
-	CacheDiskBytes int64  // limit of that folder
-
-	Clock clock.Clock // of ages and lifetimes, and of the windows of limits; nil: the system's
+	CacheBytes     int64       // limit of the cache: bodies and header fields together
+	CacheDir       string      // folder for entries evicted from memory; empty: none
+	CacheDiskBytes int64       // limit of that folder
+	Clock          clock.Clock // of ages, lifetimes and limits; nil: the system's
 }
 
 func (c *Caching) Flags(fs *flag.FlagSet) {
@@ -62,7 +61,7 @@ func (c Caching) filled() Caching {
 
 // open opens the cache. Entries that an earlier process left on disk are in it.
 func (c *Caching) open(log *slog.Logger) (*cache.Cache, error) {
-	opened, err := cache.New(cache.Options{MaxBytes: c.CacheBytes, Dir: c.CacheDir, DiskBytes: c.CacheDiskBytes, Log: log.Warn, Restored: proxy.Restored, Clock: c.Clock})
+	opened, err := cache.New(cache.Options{MaxBytes: c.CacheBytes, Dir: c.CacheDir, DiskBytes: c.CacheDiskBytes, Log: log.Warn, Restored: fetch.Restored, Clock: c.Clock})
 	if err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)
 	}

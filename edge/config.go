@@ -15,9 +15,9 @@ import (
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/fleet"
+	"github.com/iconedge/iconedge/edge/forwarded"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
-	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/hostport"
 )
@@ -27,14 +27,14 @@ import (
 type Config struct {
 	listen.Addresses
 	Ending
-	Origins       Origins       // groups of base URLs, in order of preference
-	OriginTimeout time.Duration // for an origin's response to begin; 0: the default of each path
-	OriginConns   int           // requests to one origin at a time, without long ones; 0: 256
-	Hosts         []string      // names that the edge answers for; none: any well-formed one
-	Admin         admin.Config  // which requests the admin listener answers
+	Origins       config.Origins // groups of base URLs, in order of preference
+	OriginTimeout time.Duration  // for an origin's response to begin; 0: the default of each path
+	OriginConns   int            // requests to one origin at a time, without long ones; 0: 256
+	Hosts         []string       // names that the edge answers for; none: any well-formed one
+	Admin         admin.Config   // which requests the admin listener answers
 	Caching
 	access.Rules
-	proxy.Forwarding
+	forwarded.Forwarding
 	listen.Capacity
 	listen.Secure
 	access.Tiers
@@ -146,6 +146,3 @@ func (c Config) filled() Config {
 func (c *Config) originTimeouts() (own, forwarded time.Duration) {
 	return cmp.Or(c.OriginTimeout, defaultOriginTimeout), cmp.Or(c.OriginTimeout, forwardedTimeout)
 }
-
-// Origins holds groups of origins, in order of preference.
-type Origins = config.Origins

@@ -7,6 +7,7 @@ import (
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
@@ -35,7 +36,7 @@ type Server struct {
 	peers     *purge.Peers         // the other edges; nil: none
 	reports   observe.Reports      // the access log and traces
 	state     *library.OriginState // whether an origin has answered, and has a release
-	origin    *proxy.Fetcher       // fetches for the pipeline, bounded and recorded
+	origin    *fetch.Fetcher       // fetches for the pipeline, bounded and recorded
 	library   *library.Library     // the release of the origin, and its names
 	purges    *purge.Purger        // removes stored responses
 	admission *access.Admission    // decides which requests may proceed
@@ -82,7 +83,7 @@ func (s *Server) build() (err error) {
 	s.life.onEnd(s.reports.Close)
 
 	s.state = &library.OriginState{}
-	s.origin = proxy.NewFetcher(proxy.FetcherOptions{
+	s.origin = fetch.NewFetcher(fetch.FetcherOptions{
 		Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: s.metrics, Tracer: s.reports.Tracer, State: s.state, Clock: cfg.Clock,
 	})
 	s.library = library.New(library.Options{

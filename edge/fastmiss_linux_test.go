@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/proxy"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -77,10 +77,10 @@ var manyNames = func() *listing {
 type fetching struct {
 	*proxy.Proxy
 	fetches atomic.Int64
-	began   chan eligible.Pending // nil: nobody expires them
+	began   chan request.Pending // nil: nobody expires them
 }
 
-func (f *fetching) Fetch(q *eligible.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) eligible.Pending {
+func (f *fetching) Fetch(q *request.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) request.Pending {
 	p := f.Proxy.Fetch(q, client, ready)
 	if p == nil {
 		return nil
@@ -213,7 +213,7 @@ func TestFastMissExpires(t *testing.T) {
 	e.learnAll(t)
 	e.get(t, "/mdi/second.svg")
 	const clients = 40
-	fetches := &fetching{Proxy: e.Proxy, began: make(chan eligible.Pending, clients)}
+	fetches := &fetching{Proxy: e.Proxy, began: make(chan request.Pending, clients)}
 	ln := listenTest(t)
 	e.serveToo(t, ln, fetches, func(o *listen.Options) { o.Capacity.Loop = listen.LoopOn })
 	request := "GET %s HTTP/1.1\r\nHost: last\r\n\r\n" + last

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/repeated"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/hostport"
 )
 
@@ -253,8 +253,8 @@ func TestFastPathLeavesOthers(t *testing.T) {
 }
 
 // ready returns an eligible request for target.
-func ready(target string) *eligible.Request {
-	return &eligible.Request{Target: []byte(target), Host: []byte("edge.test"), AcceptEncoding: []byte("gzip, deflate, br, zstd"),
+func ready(target string) *request.Request {
+	return &request.Request{Target: []byte(target), Host: []byte("edge.test"), AcceptEncoding: []byte("gzip, deflate, br, zstd"),
 		Client: netip.MustParseAddr("192.0.2.1"), Now: time.Now()}
 }
 

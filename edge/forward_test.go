@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/proxy"
+	"github.com/iconedge/iconedge/edge/fetch"
 )
 
 // A site is the origin of another application, with pages that the test defines. It records the
@@ -436,10 +436,10 @@ func TestStreamed(t *testing.T) {
 				if row.length {
 					w.Header().Set("Content-Length", fmt.Sprint(len(row.body)))
 				}
-				w.Write(row.body[:proxy.MaxWhole+100])
+				w.Write(row.body[:fetch.MaxWhole+100])
 				w.(http.Flusher).Flush()
 				<-more
-				w.Write(row.body[proxy.MaxWhole+100:])
+				w.Write(row.body[fetch.MaxWhole+100:])
 			}})
 			r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
 			resp, err := e.RoundTrip(r) // returns before the origin has sent the whole body

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/repeated"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/hostport"
 )
@@ -244,7 +244,7 @@ type fieldLines [][2][]byte
 
 func (f fieldLines) Line(name string, nth int) []byte {
 	for _, line := range f {
-		if eligible.SameName(line[0], name) {
+		if request.SameName(line[0], name) {
 			if nth--; nth < 0 {
 				return line[1]
 			}
@@ -254,7 +254,7 @@ func (f fieldLines) Line(name string, nth int) []byte {
 }
 
 // eligibleRequest returns an eligible request with some lines of fields.
-func eligibleRequest(t *testing.T, target, fields string) *eligible.Request {
+func eligibleRequest(t *testing.T, target, fields string) *request.Request {
 	q := ready(target)
 	q.AcceptEncoding, q.TakesBody = nil, true
 	var lines fieldLines
@@ -264,7 +264,7 @@ func eligibleRequest(t *testing.T, target, fields string) *eligible.Request {
 			continue
 		}
 		lines = append(lines, [2][]byte{[]byte(name), []byte(value)})
-		if q.Field([]byte(name), []byte(value)) != eligible.Eligible {
+		if q.Field([]byte(name), []byte(value)) != request.Eligible {
 			t.Fatalf("%q is not eligible", line)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // ruledSites is a file with rules of every kind of match and action that a hit may meet.
@@ -166,7 +166,7 @@ type countedHits struct {
 	n atomic.Int64
 }
 
-func (h *countedHits) Answer(dst []byte, q *eligible.Request) ([]byte, bool) {
+func (h *countedHits) Answer(dst []byte, q *request.Request) ([]byte, bool) {
 	out, ok := h.Handler.Answer(dst, q)
 	if ok {
 		h.n.Add(1)

@@ -19,8 +19,8 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entry"
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/iconify"
@@ -856,7 +856,7 @@ func TestJoinedFastEqualsPipeline(t *testing.T) {
 func TestJoinedFast(t *testing.T) {
 	d := newDrawer("account", "home", "house:home", "villa:house", "zoo")
 	e := joinable(t, d)
-	answer := func(target string, change ...func(*eligible.Request)) (string, bool) {
+	answer := func(target string, change ...func(*request.Request)) (string, bool) {
 		q := ready(target)
 		for _, f := range change {
 			f(q)

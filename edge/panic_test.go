@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/logtest"
@@ -28,10 +29,10 @@ func TestPanics(t *testing.T) {
 			method, target string
 			route, path    string
 		}{
-			{"an icon", false, func(h *proxy.Proxy) { h.Options.Cache = nil }, "GET", "/mdi/home.svg?token=hidden", "cdn", "/mdi/home.svg?token=REDACTED"},
-			{"a search", false, func(h *proxy.Proxy) { h.Options.Cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
-			{"a forwarded path", true, func(h *proxy.Proxy) { h.Options.Cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
-			{"a forwarded path of two segments", true, func(h *proxy.Proxy) { h.Options.Origin = brokenFetcher() }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
+			{"an icon", false, func(h *proxy.Proxy) { h.Finder.Cache = nil }, "GET", "/mdi/home.svg?token=hidden", "cdn", "/mdi/home.svg?token=REDACTED"},
+			{"a search", false, func(h *proxy.Proxy) { h.Finder.Cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
+			{"a forwarded path", true, func(h *proxy.Proxy) { h.Finder.Cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
+			{"a forwarded path of two segments", true, func(h *proxy.Proxy) { h.Finder.Origin = brokenFetcher() }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
 			{"before its route is known", false, func(h *proxy.Proxy) { h.Options.Tiers = nil }, "GET", "/mdi/home.svg", "unknown", "/mdi/home.svg"},
 		} {
 			t.Run(way+"/"+row.name, func(t *testing.T) {
@@ -94,7 +95,7 @@ func TestPanics(t *testing.T) {
 func TestPanicWhileFetching(t *testing.T) {
 	var log logtest.Log
 	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
-	e.Options.Origin = brokenFetcher()
+	e.Finder.Origin = brokenFetcher()
 	r, err := http.NewRequest(http.MethodGet, "http://edge.test/api/v1/search?q=iel_0123456789012345678901234567890123456789", nil)
 	must(t, err)
 	resp, err := e.send(r) // the API's description has no 500
@@ -102,7 +103,7 @@ func TestPanicWhileFetching(t *testing.T) {
 	if resp.Body.Close(); resp.StatusCode != http.StatusInternalServerError {
 		t.Errorf("the response is %d, want 500", resp.StatusCode)
 	}
-	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`, `fetcher.go`} {
+	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`, `origin.go`} {
 		if strings.Count(log.String(), want) == 0 {
 			t.Errorf("the log has no %s: %s", want, log.String())
 		}
@@ -113,9 +114,9 @@ func TestPanicWhileFetching(t *testing.T) {
 }
 
 // brokenFetcher returns a fetcher whose every fetch panics, because it has no context.
-func brokenFetcher() *proxy.Fetcher {
+func brokenFetcher() *fetch.Fetcher {
 	client := upstream.New(upstream.Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "127.0.0.1:1"}}}})
-	return proxy.NewFetcher(proxy.FetcherOptions{MaxWaiting: 1, Client: client})
+	return fetch.NewFetcher(fetch.FetcherOptions{MaxWaiting: 1, Client: client})
 }
 
 // exported returns the text of the edge's metrics.

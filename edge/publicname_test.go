@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/tier"
 )
 
@@ -281,7 +282,7 @@ func TestOriginAddresses(t *testing.T) {
 		"unix:/run/a.sock,http://b": "unix:/run/a.sock,http://b",
 		"unix:":                     "", "unix:app.sock": "", "unix://host/app.sock": "", "a.example": "", "ftp://a": "", "http://a/path": "",
 	} {
-		var o Origins
+		var o config.Origins
 		if err := o.Set(address); (err != nil) != (want == "") || err == nil && o.String() != want {
 			t.Errorf("%s: %v, %v", address, o.String(), err)
 		}

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // A loggedLine is one line of an access log.
@@ -313,7 +313,7 @@ func (f fieldsOfNone) Line(name string, nth int) []byte {
 	return nil
 }
 
-func browser(target string) *eligible.Request {
+func browser(target string) *request.Request {
 	q := ready(target)
 	q.Fields = fieldsOfNone{"user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36", "referer": "https://site.test/page"}
 	q.Client = netip.MustParseAddr("203.0.113.77")

@@ -22,11 +22,11 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 
 	"github.com/iconedge/iconedge/edge/cache/entry"
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/purge"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/icon"
 )
@@ -178,14 +178,14 @@ func (e *edgeTest) serveToo(t testing.TB, ln net.Listener, h listen.Handler, cha
 // A pipelineOnly answers nothing on the fast path.
 type pipelineOnly struct{ listen.Handler }
 
-func (pipelineOnly) Answer(dst []byte, _ *eligible.Request) ([]byte, bool) { return dst, false }
+func (pipelineOnly) Answer(dst []byte, _ *request.Request) ([]byte, bool) { return dst, false }
 
-func (pipelineOnly) AnswerH2(dst []byte, _ *eligible.Request, _ *h2.ClientTable) ([]byte, int, bool) {
+func (pipelineOnly) AnswerH2(dst []byte, _ *request.Request, _ *h2.ClientTable) ([]byte, int, bool) {
 	return dst, 0, false
 }
 
 // AnswerH3 implements h3.Answerer.
-func (pipelineOnly) AnswerH3(dst []byte, _ *eligible.Request) ([]byte, bool) { return dst, false }
+func (pipelineOnly) AnswerH3(dst []byte, _ *request.Request) ([]byte, bool) { return dst, false }
 
 // patient sets deadlines that no machine needs, so that a request which reaches one was kept
 // waiting by the edge.

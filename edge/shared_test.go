@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/admin"
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/purge"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 )
@@ -114,7 +114,7 @@ func TestSharedLimitsLeaveTheFastPath(t *testing.T) {
 		must(t, e.library.Poll())
 		e.get(t, target)
 		e.get(t, target)
-		q := &eligible.Request{Target: []byte(target), Host: []byte("edge.test"), Client: netip.MustParseAddr("192.0.2.7"), Now: time.Now()}
+		q := &request.Request{Target: []byte(target), Host: []byte("edge.test"), Client: netip.MustParseAddr("192.0.2.7"), Now: time.Now()}
 		if _, ok := e.Answer(nil, q); ok != short {
 			t.Errorf("%s on the fast path of HTTP/1.1: %v, want %v", target, ok, short)
 		}

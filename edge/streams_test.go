@@ -19,9 +19,9 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen/listentest"
-	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/logtest"
 )
 
@@ -256,10 +256,10 @@ func TestStreamedByEveryProtocol(t *testing.T) {
 		}
 		more := make(chan struct{})
 		s := newSecured(t, newSite(map[string]http.HandlerFunc{"/file": func(w http.ResponseWriter, r *http.Request) {
-			w.Write(body[:proxy.MaxWhole+100])
+			w.Write(body[:fetch.MaxWhole+100])
 			w.(http.Flusher).Flush()
 			<-more
-			w.Write(body[proxy.MaxWhole+100:])
+			w.Write(body[fetch.MaxWhole+100:])
 		}}), append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, way)
 		if small, ok := s.via.(*http.Transport); ok && of.protocol == exchange.H2 {
 			small.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 16 << 10, MaxReceiveBufferPerConnection: 64 << 10}
@@ -267,14 +267,14 @@ func TestStreamedByEveryProtocol(t *testing.T) {
 		r, _ := http.NewRequest("GET", "http://edge.test/file", nil)
 		resp, err := s.RoundTrip(r) // its head is here before the origin has sent all
 		must(t, err)
-		part := make([]byte, proxy.MaxWhole)
-		if _, err := io.ReadFull(resp.Body, part); err != nil || !bytes.Equal(part, body[:proxy.MaxWhole]) {
+		part := make([]byte, fetch.MaxWhole)
+		if _, err := io.ReadFull(resp.Body, part); err != nil || !bytes.Equal(part, body[:fetch.MaxWhole]) {
 			t.Errorf("%s: the first part: %v", way, err)
 		}
 		close(more)
 		rest, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || !bytes.Equal(rest, body[proxy.MaxWhole:]) {
+		if err != nil || !bytes.Equal(rest, body[fetch.MaxWhole:]) {
 			t.Errorf("%s: %d bytes after the first part, %v", way, len(rest), err)
 		}
 	}

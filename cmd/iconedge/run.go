@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge"
 	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/cli"
@@ -80,7 +81,7 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 	if o.CDNURL == "" {
 		o.CDNURL = "http://" + e.Listener.Addr().String()
 	}
-	e.Origins = edge.Origins{{{Scheme: "http", Host: o.Listener.Addr().String()}}}
+	e.Origins = config.Origins{{{Scheme: "http", Host: o.Listener.Addr().String()}}}
 	e.Publish = fmt.Sprintf("iconedge publish --store %s SOURCE", o.Store)
 	warnUnpublished(ctx, e.Log, o.Store, e.Publish)
 

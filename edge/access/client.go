@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // Clients finds the client of a request. It believes only the proxies that the operator trusts
@@ -20,7 +20,7 @@ type Clients struct{ Trusted []netip.Prefix }
 func (c Clients) Of(x *exchange.Request) netip.Addr { return c.named(x.Peer, x.Lines) }
 
 // OfEligible returns the client's address for a request on the fast path.
-func (c Clients) OfEligible(q *eligible.Request) netip.Addr {
+func (c Clients) OfEligible(q *request.Request) netip.Addr {
 	if !q.Forwarded {
 		return q.Client
 	}

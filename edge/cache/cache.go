@@ -194,3 +194,7 @@ func (c *Cache) Stats() Stats {
 	}
 	return s
 }
+
+// WithCredentials ends the key of the failures and hit-for-pass markers of requests with
+// credentials.
+const WithCredentials = "\x00credentials"

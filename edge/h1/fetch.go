@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // A fetch makes the response to a request ready that the Answerer has declined. Meanwhile the
@@ -13,7 +13,7 @@ import (
 type fetch struct {
 	size    int                             // of the request, in bytes
 	fresh   bool                            // it is the first of its connection
-	pending eligible.Pending                // until it is ready
+	pending request.Pending                 // until it is ready
 	append  func(dst []byte) (whole []byte) // the response; nil: the server must answer
 	result  any                             // for the server
 	ready   atomic.Bool

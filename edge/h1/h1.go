@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 const (
@@ -35,9 +35,9 @@ const (
 	freeBatch     = 16 << 10    // bytes of them that do not count against the client's share
 )
 
-// A request is a parsed request head.
-type request struct {
-	eligible.Request
+// A parsedHead is a parsed request head.
+type parsedHead struct {
+	request.Request
 	head      []byte // the field lines
 	length    int64  // of the body
 	expects   bool   // the client waits for a 100 before it sends the body
@@ -45,17 +45,17 @@ type request struct {
 	chunked   bool   // the body comes in chunks
 }
 
-// Line implements eligible.Fields.
-func (r *request) Line(name string, nth int) []byte {
+// Line implements request.Fields.
+func (r *parsedHead) Line(name string, nth int) []byte {
 	for head := r.head; len(head) > 0; {
 		var line []byte
 		line, head, _ = bytes.Cut(head, endOfHead[:2])
 		field, value, _ := bytes.Cut(line, []byte(":"))
-		if !eligible.SameName(field, name) {
+		if !request.SameName(field, name) {
 			continue
 		}
 		if nth == 0 {
-			return eligible.Trim(value)
+			return request.Trim(value)
 		}
 		nth--
 	}
@@ -67,7 +67,7 @@ type Answerer interface {
 	// Answer appends the whole response to dst: status line, fields, body. If r.TakesBody is set,
 	// it may leave the body in r.Body instead. If it returns false, dst is unchanged and the
 	// server must answer.
-	Answer(dst []byte, r *eligible.Request) (out []byte, ok bool)
+	Answer(dst []byte, r *request.Request) (out []byte, ok bool)
 }
 
 // A Fetcher is an Answerer that can also make a response ready.
@@ -76,7 +76,7 @@ type Fetcher interface {
 	// Fetch begins to make the response to a request that Answer has left to the server. ready is
 	// called once, on any goroutine, with a function that appends the whole response. If it is nil,
 	// the server must answer, by the result. If Fetch returns nil, the server must answer at once.
-	Fetch(r *eligible.Request, client interface{ ClientGone() bool }, ready func(append func(dst []byte) []byte, result any)) eligible.Pending
+	Fetch(r *request.Request, client interface{ ClientGone() bool }, ready func(append func(dst []byte) []byte, result any)) request.Pending
 }
 
 // Limits holds the limits of a connection. Request and Answer apply to each MiB of a whole request
@@ -121,7 +121,7 @@ type Conn struct {
 
 // A serving is the state of a connection that only a goroutine needs.
 type serving struct {
-	request  request
+	request  parsedHead
 	takeover takeover
 	buffered surplus
 	current  current
@@ -171,7 +171,7 @@ func (c *Conn) Leaves() bool { return c.limits.Bodies.Leaves(&c.share) }
 func (c *Conn) SetTier() { c.tier = true }
 
 // describe sets the fields of a request that follow from its connection and the time.
-func (c *Conn) describe(r *eligible.Request, now time.Time) {
+func (c *Conn) describe(r *request.Request, now time.Time) {
 	if !c.client.IsValid() {
 		// RemoteAddr is final only after the first read, because a PROXY header may come first.
 		c.client = addressOf(c.Conn)

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 func TestParse(t *testing.T) {
@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 		{"an absolute target", "GET http://a/ HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a fragment", "GET /a#b HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a space in the target", "GET /a b HTTP/1.1\r\n" + host + "\r\n", other},
-		{"a long target", "GET /" + strings.Repeat("a", eligible.MaxTarget) + " HTTP/1.1\r\n" + host + "\r\n", other},
+		{"a long target", "GET /" + strings.Repeat("a", request.MaxTarget) + " HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a range", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\n\r\n", forFastPath},
 		{"two ranges", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\nRange: bytes=2-3\r\n\r\n", other},
 		{"Connection: close", "GET /a HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n", other},
@@ -79,7 +79,7 @@ func TestParse(t *testing.T) {
 		{"another protocol", "HELP\r\n", malformed},
 		{"a request line", "GET /a HTTP/1.1\r\n", partial},
 	} {
-		var r request
+		var r parsedHead
 		if got := parse([]byte(row.head), &r); got.state != row.want || got.state <= other && got.state != partial && got.size != len(row.head) {
 			t.Errorf("%s: %+v, want %v", row.name, got, row.want)
 		}
@@ -88,7 +88,7 @@ func TestParse(t *testing.T) {
 
 // Line returns each line of any field, and no line of the previous request.
 func TestLine(t *testing.T) {
-	var r request
+	var r parsedHead
 	parse([]byte("GET /a HTTP/1.1\r\nHost: a\r\nuser-AGENT: \tx y \r\nForwarded: for=a\r\nEmpty:\r\nFORWARDED: for=b\r\n\r\nUser-Agent: body"), &r)
 	for _, row := range []struct {
 		name string
@@ -106,7 +106,7 @@ func TestLine(t *testing.T) {
 }
 
 func TestParsed(t *testing.T) {
-	var r request
+	var r parsedHead
 	head := "GET /a?b HTTP/1.1\r\nhOST: \ta.test:80 \r\nAccept-Encoding:\r\nIf-None-Match: \"x\"\r\nX-Forwarded-For: b\r\n\r\nGET"
 	if v := parse([]byte(head), &r); v.state != forFastPath || v.size != len(head)-3 {
 		t.Fatalf("%+v", v)
@@ -126,7 +126,7 @@ func FuzzParse(f *testing.F) {
 		if len(b) == 0 {
 			return
 		}
-		var r request
+		var r parsedHead
 		v := parse(b, &r)
 		if v.state != forFastPath && v.state != other {
 			return
@@ -161,7 +161,7 @@ type hits struct{}
 
 const hitHead = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
 
-func (hits) Answer(dst []byte, r *eligible.Request) ([]byte, bool) {
+func (hits) Answer(dst []byte, r *request.Request) ([]byte, bool) {
 	if !strings.HasPrefix(string(r.Target), "/hit") {
 		return dst, false
 	}
@@ -341,7 +341,7 @@ func BenchmarkParse(b *testing.B) {
 			"Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\nReferer: https://example.org/\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-GB,en;q=0.9\r\n\r\n",
 	} {
 		b.Run(name, func(b *testing.B) {
-			var r request
+			var r parsedHead
 			data := []byte(head)
 			b.ReportAllocs()
 			for b.Loop() {

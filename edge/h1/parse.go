@@ -3,7 +3,7 @@ package h1
 import (
 	"bytes"
 
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // A state classifies the beginning of some bytes.
@@ -36,11 +36,11 @@ var endOfHead = []byte("\r\n\r\n")
 // parsers are known to differ: a line ends with CR LF, a name is a token directly followed by a
 // colon, no line is folded, and no byte is a control character (RFC 9112, sections 2.2, 5 and 5.2).
 // A request whose body has another coding than chunked alone is opaque.
-func parse(b []byte, r *request) verdict {
+func parse(b []byte, r *parsedHead) verdict {
 	if b[0] == '\r' {
 		return parseAfterBlanks(b, r)
 	}
-	if !eligible.Token[b[0]] {
+	if !request.Token[b[0]] {
 		return verdict{state: malformed}
 	}
 	line, rest, ok := cutLine(b)
@@ -87,7 +87,7 @@ func unfinished(b []byte) verdict {
 }
 
 // parseAfterBlanks parses a request with empty lines before it.
-func parseAfterBlanks(b []byte, r *request) verdict {
+func parseAfterBlanks(b []byte, r *parsedHead) verdict {
 	lines := 0
 	for bytes.HasPrefix(b[2*lines:], endOfHead[:2]) {
 		lines++
@@ -107,7 +107,7 @@ func parseAfterBlanks(b []byte, r *request) verdict {
 // cutLine cuts off the first line, without its CR LF. It is not ok if the line has a control
 // character other than a tab, or no end.
 func cutLine(b []byte) (line, rest []byte, ok bool) {
-	i := eligible.Control(b)
+	i := request.Control(b)
 	if i+1 >= len(b) || b[i] != '\r' || b[i+1] != '\n' {
 		return nil, nil, false
 	}
@@ -138,7 +138,7 @@ func lacksVersion(b []byte) bool {
 
 // requestLine parses "GET /target HTTP/1.1", or the same with HEAD. The server answers other
 // methods and HTTP/1.0; another version makes everything after it uncertain.
-func requestLine(line []byte, r *request) state {
+func requestLine(line []byte, r *parsedHead) state {
 	const get, head, after, old = "GET ", "HEAD ", " HTTP/1.1", " HTTP/1.0"
 	n := len(line) - len(after)
 	if n < 0 || string(line[n:]) != after {
@@ -157,40 +157,40 @@ func requestLine(line []byte, r *request) state {
 }
 
 // stateOf converts the state of a part of a request.
-func stateOf(s eligible.State) state {
-	if s == eligible.Eligible {
+func stateOf(s request.State) state {
+	if s == request.Eligible {
 		return forFastPath
 	}
 	return other
 }
 
 // field parses one line. A field that no hit depends on may have any value.
-func field(line []byte, r *request) state {
-	colon := eligible.EndOfToken(line)
+func field(line []byte, r *parsedHead) state {
+	colon := request.EndOfToken(line)
 	if colon == 0 || colon == len(line) || line[colon] != ':' {
 		return malformed
 	}
 	name, value := line[:colon], line[colon+1:]
 	switch len(name) { // fields that change how the request continues
 	case len("expect"):
-		if eligible.Is(name, "expect") {
-			r.expects = eligible.Is(eligible.Trim(value), "100-continue")
+		if request.Is(name, "expect") {
+			r.expects = request.Is(request.Trim(value), "100-continue")
 		}
 	case len("content-length"):
-		if eligible.Is(name, "content-length") {
-			return r.contentLength(eligible.Trim(value))
+		if request.Is(name, "content-length") {
+			return r.contentLength(request.Trim(value))
 		}
 	case len("transfer-encoding"):
-		if eligible.Is(name, "transfer-encoding") {
-			return r.transferEncoding(eligible.Trim(value))
+		if request.Is(name, "transfer-encoding") {
+			return r.transferEncoding(request.Trim(value))
 		}
 	}
 	return stateOf(r.Field(name, value))
 }
 
 // transferEncoding parses Transfer-Encoding. Only one coding has an end that all servers agree on.
-func (r *request) transferEncoding(value []byte) state {
-	if r.chunked || !eligible.Is(value, "chunked") {
+func (r *parsedHead) transferEncoding(value []byte) state {
+	if r.chunked || !request.Is(value, "chunked") {
 		return opaque
 	}
 	r.chunked = true
@@ -199,7 +199,7 @@ func (r *request) transferEncoding(value []byte) state {
 
 // contentLength parses Content-Length: one number, only digits (RFC 9112, section 6.3). No server
 // accepts as many as 10^18 bytes.
-func (r *request) contentLength(digits []byte) state {
+func (r *parsedHead) contentLength(digits []byte) state {
 	if r.hasLength || len(digits) == 0 {
 		return opaque
 	}

@@ -46,7 +46,7 @@ type Scratch struct {
 	out      []byte // responses
 	body     []byte // of the last one, which belongs to the Answerer; nil: out has it
 	joined   int    // bytes of it that out has too
-	request  request
+	request  parsedHead
 	declined bool // the Answerer left request to the server
 	size     int  // of that request, in bytes
 }

@@ -18,7 +18,7 @@ import (
 	"unsafe"
 
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // A wire is a fake socket: the bytes of a client that arrive in parts, and the room for responses.
@@ -237,7 +237,7 @@ type fetches struct {
 	waiting func()
 }
 
-func (f *fetches) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) eligible.Pending {
+func (f *fetches) Fetch(r *request.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) request.Pending {
 	if f.random == nil || f.random.IntN(4) == 0 || !bytes.HasPrefix(r.Target, []byte("/miss")) {
 		return nil
 	}
@@ -491,7 +491,7 @@ type later struct {
 	pending *pending
 }
 
-func (l *later) Fetch(r *eligible.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) eligible.Pending {
+func (l *later) Fetch(r *request.Request, _ interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) request.Pending {
 	if !bytes.HasPrefix(r.Target, []byte("/miss")) {
 		return nil
 	}

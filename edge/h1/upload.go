@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 const (
@@ -117,7 +117,7 @@ func withoutBody(head []byte) int {
 }
 
 func announces(name []byte) bool {
-	return eligible.Is(name, "content-length") || eligible.Is(name, "transfer-encoding") || eligible.Is(name, "expect")
+	return request.Is(name, "content-length") || request.Is(name, "transfer-encoding") || request.Is(name, "expect")
 }
 
 // prefetch decodes the chunks that came with the head.
@@ -298,7 +298,7 @@ func (u *Upload) line() (line []byte, ok bool, err error) {
 		}
 		return nil, false, nil
 	}
-	if n == 0 || u.raw[n-1] != '\r' || eligible.Controls(u.raw[:n-1]) {
+	if n == 0 || u.raw[n-1] != '\r' || request.Controls(u.raw[:n-1]) {
 		return nil, false, errMalformed
 	}
 	line = bytes.Clone(u.raw[:n-1])
@@ -332,10 +332,10 @@ func (u *Upload) trailerField(line []byte) error {
 	}
 	name, value, ok := bytes.Cut(line, []byte(":"))
 	name = bytes.TrimRight(name, " \t")
-	if u.lines++; !ok || u.lines > maxTrailers || len(u.trailer)+len(line) > maxTrailer || !eligible.IsToken(name) || forbidden(name) {
+	if u.lines++; !ok || u.lines > maxTrailers || len(u.trailer)+len(line) > maxTrailer || !request.IsToken(name) || forbidden(name) {
 		return errMalformed
 	}
-	u.trailer = slices.Concat(u.trailer, name, []byte(": "), eligible.Trim(value), []byte("\r\n"))
+	u.trailer = slices.Concat(u.trailer, name, []byte(": "), request.Trim(value), []byte("\r\n"))
 	return nil
 }
 
@@ -346,7 +346,7 @@ var forbiddenTrailers = []string{"authorization", "connection", "content-encodin
 	"transfer-encoding", "www-authenticate", "x-forwarded-for"}
 
 func forbidden(name []byte) bool {
-	return slices.ContainsFunc(forbiddenTrailers, func(f string) bool { return eligible.Is(name, f) })
+	return slices.ContainsFunc(forbiddenTrailers, func(f string) bool { return request.Is(name, f) })
 }
 
 // fill reads from the socket: into p if that takes only bytes of the body, else for decode. n is

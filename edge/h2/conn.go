@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // A Conn is an HTTP/2 connection. The fields above mu belong to the reading goroutine; mu guards
@@ -25,7 +25,7 @@ type Conn struct {
 	in       input
 	decoder  decoder
 	block    block
-	request  eligible.Request
+	request  request.Request
 	now      time.Time // of the current batch of frames
 	deadline deadline  // of reading
 	loop     *loopConn // nil: a goroutine reads the connection

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/h2/huffman"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // errCompression is a connection error, because the tables of both sides differ from then on (RFC
@@ -104,10 +104,10 @@ func (d *decoder) decode(b []byte, most int) error {
 	return nil
 }
 
-// Line implements eligible.Fields for the last block.
+// Line implements request.Fields for the last block.
 func (d *decoder) Line(name string, nth int) []byte {
 	for i := range d.fields {
-		if !eligible.SameName(d.fields[i].Name, name) {
+		if !request.SameName(d.fields[i].Name, name) {
 			continue
 		}
 		if nth == 0 {
@@ -228,12 +228,12 @@ func IsName(name []byte) bool {
 // at an end.
 func IsValue(value []byte) bool {
 	n := len(value)
-	return !eligible.Controls(value) && (n == 0 || value[0] > ' ' && value[n-1] > ' ')
+	return !request.Controls(value) && (n == 0 || value[0] > ' ' && value[n-1] > ' ')
 }
 
 var isLowerToken = func() (t [256]bool) {
 	for c := range t {
-		t[c] = eligible.Token[c] && !('A' <= c && c <= 'Z')
+		t[c] = request.Token[c] && !('A' <= c && c <= 'Z')
 	}
 	return t
 }()

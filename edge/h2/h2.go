@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // Preface is the beginning of a client's connection (RFC 9113, section 3.4).
@@ -41,7 +41,7 @@ type Answerer interface {
 	// AnswerH2 appends to dst a header block made with AppendStatus, AppendField and m, and, if
 	// there is a body, Gap bytes and the body. block is the length of the header block. If it is
 	// not ok, dst is unchanged and a Handler must answer.
-	AnswerH2(dst []byte, r *eligible.Request, m *ClientTable) (out []byte, block int, ok bool)
+	AnswerH2(dst []byte, r *request.Request, m *ClientTable) (out []byte, block int, ok bool)
 }
 
 // A Request is a complete request for a Handler.

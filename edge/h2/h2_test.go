@@ -21,7 +21,7 @@ import (
 
 	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // An app has a ready response for /ready/N, a body of N bytes, and handles all other paths: it
@@ -47,7 +47,7 @@ func sized(path, prefix string) (int, bool) {
 
 var shared = NewSharedField([]byte("Vary"), []byte("Accept-Encoding"))
 
-func (app) AnswerH2(dst []byte, r *eligible.Request, m *ClientTable) ([]byte, int, bool) {
+func (app) AnswerH2(dst []byte, r *request.Request, m *ClientTable) ([]byte, int, bool) {
 	n, ok := sized(string(r.Target), "/ready/")
 	if !ok {
 		return dst, 0, false

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 const (
@@ -100,7 +100,7 @@ func (c *Conn) headerBlock(stream uint32, payload []byte, ends bool) error {
 		return err
 	case ends && q.length > 0:
 		return reset(stream, http2.ErrCodeProtocol) // RFC 9113, section 8.1.1
-	case ends && q.plain == eligible.Eligible && !c.decoder.truncated && !c.sender.full() && len(c.streams.open) < MaxStreams:
+	case ends && q.plain == request.Eligible && !c.decoder.truncated && !c.sender.full() && len(c.streams.open) < MaxStreams:
 		if done, err := c.answerReady(stream); done || err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ type parsedHeaders struct {
 	method, scheme, authority, path []byte
 	// Of an extended CONNECT (RFC 8441, section 4); nil: none.
 	protocol []byte
-	plain    eligible.State
+	plain    request.State
 	length   int64 // Content-Length; -1: none
 	expects  bool  // the client waits for a 100 before it sends the body
 	regular  int   // index of the first field that is not a pseudo field
@@ -191,11 +191,11 @@ func (c *Conn) parseHeaders(stream uint32) (q parsedHeaders, err error) {
 		return q, reset(stream, http2.ErrCodeProtocol)
 	}
 	if c.request.Head = string(q.method) == "HEAD"; !c.request.Head && string(q.method) != "GET" {
-		q.plain = eligible.Ineligible
+		q.plain = request.Ineligible
 	}
 	q.plain = max(q.plain, c.request.SetTarget(q.path))
 	if c.request.Host != nil && !bytes.Equal(c.request.Host, q.authority) || len(q.authority) == 0 {
-		q.plain = eligible.Ineligible
+		q.plain = request.Ineligible
 	}
 	c.request.Host = q.authority
 	return q, nil

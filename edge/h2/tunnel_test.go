@@ -8,14 +8,14 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // An echo opens a tunnel for each extended CONNECT, and sends back what it reads once ready is
 // closed.
 type echo struct{ ready chan struct{} }
 
-func (echo) AnswerH2(dst []byte, _ *eligible.Request, _ *ClientTable) ([]byte, int, bool) {
+func (echo) AnswerH2(dst []byte, _ *request.Request, _ *ClientTable) ([]byte, int, bool) {
 	return dst, 0, false
 }
 

@@ -3,9 +3,9 @@ package h3
 import (
 	"bytes"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/h2/huffman"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // A field is a field line. Its parts are views of the head, of the static table, or of text.
@@ -89,10 +89,10 @@ func (d *decoder) string(b []byte, bits uint) (s, rest []byte, ok bool) {
 	return d.text[at:len(d.text):len(d.text)], rest, err == nil
 }
 
-// Line implements eligible.Fields for the last field section.
+// Line implements request.Fields for the last field section.
 func (d *decoder) Line(name string, nth int) []byte {
 	for i := range d.fields {
-		if !eligible.SameName(d.fields[i].name, name) {
+		if !request.SameName(d.fields[i].name, name) {
 			continue
 		}
 		if nth == 0 {
@@ -116,7 +116,7 @@ func (s *scratch) parse(stream []byte, most int) bool {
 	for i := range s.fields {
 		f := &s.fields[i]
 		if f.name[0] != ':' {
-			if !isPlain(f) || q.Field(f.name, f.value) != eligible.Eligible {
+			if !isPlain(f) || q.Field(f.name, f.value) != request.Eligible {
 				return false
 			}
 			continue
@@ -138,7 +138,7 @@ func (s *scratch) parse(stream []byte, most int) bool {
 		*at = f.value
 	}
 	q.Head = string(method) == "HEAD"
-	if !q.Head && string(method) != "GET" || string(scheme) != "https" || authority == nil || q.SetTarget(path) != eligible.Eligible {
+	if !q.Head && string(method) != "GET" || string(scheme) != "https" || authority == nil || q.SetTarget(path) != request.Eligible {
 		return false
 	}
 	q.Host = authority

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quic-go/qpack"
 
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 const most = 16 << 10
@@ -231,7 +231,7 @@ func TestCutHead(t *testing.T) {
 			t.Errorf("cutHead(%x) = %d, %d, want %v", b, start, length, want)
 		}
 	}
-	if s := (&scratch{request: eligible.Request{}}); s.parse([]byte{frameHeaders, 0, 0}, most) {
+	if s := (&scratch{request: request.Request{}}); s.parse([]byte{frameHeaders, 0, 0}, most) {
 		t.Error("an empty section is a request")
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
-	"github.com/iconedge/iconedge/edge/eligible"
+	"github.com/iconedge/iconedge/edge/request"
 )
 
 // An Answerer returns ready responses.
@@ -29,7 +29,7 @@ type Answerer interface {
 	// AnswerH3 appends to dst a HEADERS frame made with BeginHead, AppendField and EndHead, and, if
 	// there is a body, a DATA frame with it. If it is not ok, dst is unchanged and http3 must
 	// answer.
-	AnswerH3(dst []byte, r *eligible.Request) (out []byte, ok bool)
+	AnswerH3(dst []byte, r *request.Request) (out []byte, ok bool)
 }
 
 // An Account counts what the client of a connection uses.
@@ -70,7 +70,7 @@ const (
 // A scratch is the memory for one request.
 type scratch struct {
 	decoder
-	request eligible.Request
+	request request.Request
 	head    [maxHead]byte
 	out     []byte
 	end     *end

@@ -6,11 +6,12 @@ import (
 
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache/entry"
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/h3"
 	"github.com/iconedge/iconedge/edge/icondata"
 	"github.com/iconedge/iconedge/edge/pieces"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 )
@@ -32,7 +33,7 @@ type joined struct {
 // findJoined finds the pieces of a response. It is not ok if the request is another one, or if one
 // of them is missing, and the caller then uses the pipeline. If it is ok, the caller must put the
 // response back. parsed means that the pipeline has parsed the target lately.
-func (p *Path) findJoined(j *joined, q *eligible.Request, parsed bool) (ok bool) {
+func (p *Path) findJoined(j *joined, q *request.Request, parsed bool) (ok bool) {
 	if !pieces.MayBeData(q.Target) || q.Head || q.Authorization || q.Range != nil || q.IfModifiedSince != nil {
 		return false
 	}
@@ -63,7 +64,7 @@ func (p *Path) findJoined(j *joined, q *eligible.Request, parsed bool) (ok bool)
 
 // chooseJoined selects the status, coding and body. It reports false where the pipeline has to
 // decide.
-func (p *Path) chooseJoined(j *joined, q *eligible.Request) bool {
+func (p *Path) chooseJoined(j *joined, q *request.Request) bool {
 	var err error
 	if j.answer, err = j.Answer(); err != nil {
 		return false
@@ -71,7 +72,7 @@ func (p *Path) chooseJoined(j *joined, q *eligible.Request) bool {
 	j.answer.Info = nil
 	j.oldest, j.etag = j.Oldest(), j.Tag("")
 	j.coding, j.status, j.length = entry.Identity, http.StatusOK, j.answer.Len()
-	if len(q.AcceptEncoding) > 0 && p.codings.of(q.AcceptEncoding).Of(entry.Gzip) == entry.Gzip {
+	if len(q.AcceptEncoding) > 0 && p.codings.Of(q.AcceptEncoding).Of(entry.Gzip) == entry.Gzip {
 		if !j.answer.IsDeflated() {
 			return false // the pipeline encodes the whole response
 		}
@@ -126,7 +127,7 @@ func (p *Path) noteJoined(j *joined, sum uint64) {
 }
 
 // appendJoinedHead appends the fields of the response.
-func (p *Path) appendJoinedHead(dst []byte, w *respond.Writer, j *joined, q *eligible.Request) []byte {
+func (p *Path) appendJoinedHead(dst []byte, w *respond.Writer, j *joined, q *request.Request) []byte {
 	var t respond.Head
 	t.Bodyless, t.Length = j.status != http.StatusOK, j.length
 	t.Coding, t.Ranges, t.ETag = j.coding, j.coding == entry.Identity, j.etag
@@ -155,7 +156,7 @@ func (j *joined) appendJoinedBody(dst []byte) []byte {
 }
 
 // answerJoined is Answer for a response that is joined from pieces.
-func (p *Path) answerJoined(dst []byte, q *eligible.Request, parsed bool) ([]byte, bool) {
+func (p *Path) answerJoined(dst []byte, q *request.Request, parsed bool) ([]byte, bool) {
 	var j joined
 	if !p.findJoined(&j, q, parsed) {
 		return dst, false
@@ -170,7 +171,7 @@ func (p *Path) answerJoined(dst []byte, q *eligible.Request, parsed bool) ([]byt
 }
 
 // answerJoinedH2 is AnswerH2 for such a response.
-func (p *Path) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientTable, parsed bool) (out []byte, block int, ok bool) {
+func (p *Path) answerJoinedH2(dst []byte, q *request.Request, known *h2.ClientTable, parsed bool) (out []byte, block int, ok bool) {
 	var j joined
 	if !p.findJoined(&j, q, parsed) {
 		return dst, 0, false
@@ -186,4 +187,26 @@ func (p *Path) answerJoinedH2(dst []byte, q *eligible.Request, known *h2.ClientT
 	dst = j.appendJoinedBody(dst)
 	p.record(j.site, exchange.H2, routes.Iconify, exchange.Hit, j.status, q, len(dst)-body)
 	return dst, block, true
+}
+
+// answerJoinedH3 is AnswerH3 for a response that is joined from pieces.
+func (p *Path) answerJoinedH3(dst []byte, q *request.Request, parsed bool) (out []byte, ok bool) {
+	var j joined
+	if !p.findJoined(&j, q, parsed) {
+		return dst, false
+	}
+	fields := j.Fields()
+	w := respond.Writer{Prebuilt: &fields}
+	lines := heads.Get().(*[]byte)
+	defer heads.Put(lines)
+	*lines = p.appendJoinedHead((*lines)[:0], &w, &j, q)
+	dst = p.appendHeadH3(dst, j.status, *lines)
+	body := 0
+	if j.status == http.StatusOK {
+		body = j.length
+		dst = h3.BeginData(dst, body)
+	}
+	dst = j.appendJoinedBody(dst)
+	p.record(j.site, exchange.H3, routes.Iconify, exchange.Hit, j.status, q, body)
+	return dst, true
 }

@@ -9,10 +9,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/observe/top"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/trace"
 )
@@ -47,12 +47,12 @@ type Reports struct {
 	Lines    *accesslog.Log
 	Tracer   *trace.Tracer
 	Top      *top.Counts // the busiest clients, paths and hosts of the last minute
-	clientOf func(*eligible.Request) netip.Addr
+	clientOf func(*request.Request) netip.Addr
 }
 
 // Open opens the destinations. clientOf returns the client of a request on the fast path, for its
 // log line.
-func (c *Reporting) Open(reopen <-chan os.Signal, version string, log *slog.Logger, clientOf func(*eligible.Request) netip.Addr) (r Reports, err error) {
+func (c *Reporting) Open(reopen <-chan os.Signal, version string, log *slog.Logger, clientOf func(*request.Request) netip.Addr) (r Reports, err error) {
 	r.clientOf, r.Top = clientOf, top.New(time.Now())
 	if r.Tracer, err = trace.New(c.Trace, "iconedge-edge", version, log); err != nil || c.AccessLog == "" {
 		return r, err
@@ -69,7 +69,7 @@ func (r Reports) Close() {
 
 // LogHit logs a response of the fast path, with the number of bytes of its body, and counts it for
 // Top. site is empty without a configuration file.
-func (r Reports) LogHit(site string, p exchange.Protocol, route routes.Route, o exchange.Outcome, status int, q *eligible.Request, body int) {
+func (r Reports) LogHit(site string, p exchange.Protocol, route routes.Route, o exchange.Outcome, status int, q *request.Request, body int) {
 	if stands := r.Top.Sample(); stands > 0 {
 		r.Top.Record(q.Now, top.Response{Client: r.clientOf(q), Host: q.Host, Path: pathOf(q.Target), Status: status, Bytes: body}, stands)
 	}
@@ -90,7 +90,7 @@ func (r Reports) Count(l *accesslog.Line, stands int64) {
 
 // CountLater samples a request of the fast path for Top whose response comes after the memory of
 // the request is reused. It returns nil if the response shall not be counted.
-func (r Reports) CountLater(q *eligible.Request) (count func(now time.Time, status, body int)) {
+func (r Reports) CountLater(q *request.Request) (count func(now time.Time, status, body int)) {
 	stands := r.Top.Sample()
 	if stands == 0 {
 		return nil
@@ -110,7 +110,7 @@ func pathOf(target []byte) []byte {
 
 var methodGet, methodHead = []byte("GET"), []byte("HEAD")
 
-func methodOf(q *eligible.Request) []byte {
+func methodOf(q *request.Request) []byte {
 	if q.Head {
 		return methodHead
 	}

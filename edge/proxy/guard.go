@@ -3,16 +3,14 @@ package proxy
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/edge/bodies"
-	"github.com/iconedge/iconedge/edge/eligible"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/pipeline"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/hostport"
@@ -22,8 +20,8 @@ import (
 // refuse returns the error of a request that breaks the rules of HTTP, before the edge looks at its
 // path; nil, if the request is sound. After some requests the edge closes the connection with the
 // response, because the bytes that follow can't be trusted.
-func refuse(r *request, sites *vhosts.Set) *problem.Problem {
-	ctx, h := r.ctx, &r.ctx.Request.Header
+func refuse(r *pipeline.Request, sites *vhosts.Set) *problem.Problem {
+	ctx, h := r.Ctx, &r.Ctx.Request.Header
 	m := framing(h.RawHeaders())
 	m.strict = m.strict && !r.Malformed
 	p := refuseForm(ctx, m)
@@ -63,18 +61,12 @@ func readTarget(ctx *fasthttp.RequestCtx) {
 	uri.SetQueryStringBytes(query)
 }
 
-// malformedRequest returns the 400 of a request that HTTP forbids. No cache may store it, because
-// the next request for the same address may be well-formed.
-func malformedRequest(detail string) *problem.Problem {
-	return problem.New(fasthttp.StatusBadRequest, detail).With(fasthttp.HeaderCacheControl, "no-store")
-}
-
 // withoutTrailers removes the trailer fields of a request. The server adds them to the header
 // fields, where one could pass for a field of a trusted proxy (RFC 9110, section 6.5.1).
 func withoutTrailers(h *fasthttp.RequestHeader) *problem.Problem {
 	head := fmt.Appendf(nil, "%s %s %s\r\n%s", h.Method(), h.RequestURI(), h.Protocol(), h.RawHeaders())
 	if err := h.Read(bufio.NewReaderSize(bytes.NewReader(head), len(head))); err != nil {
-		return unreadable(err)
+		return pipeline.Unreadable(err)
 	}
 	return nil
 }
@@ -84,13 +76,13 @@ func refuseForm(ctx *fasthttp.RequestCtx, m framed) *problem.Problem {
 	h, path := &ctx.Request.Header, ctx.URI().PathOriginal()
 	switch {
 	case !m.strict:
-		return malformedRequest("a line of the request is malformed")
+		return pipeline.MalformedRequest("a line of the request is malformed")
 	case m.coded && m.measured:
 		// A client that sends both may be smuggling a request (RFC 9112, section 6.1).
-		return malformedRequest("a request may have a Transfer-Encoding or a Content-Length, but not both")
+		return pipeline.MalformedRequest("a request may have a Transfer-Encoding or a Content-Length, but not both")
 	case string(h.Protocol()) != "HTTP/1.1" && string(h.Protocol()) != "HTTP/1.0":
 		return problem.New(fasthttp.StatusHTTPVersionNotSupported, "the HTTP version of the request is not supported; use HTTP/1.1")
-	case !expectable(joined(ctx, fasthttp.HeaderExpect)):
+	case !expectable(pipeline.Field(ctx, fasthttp.HeaderExpect)):
 		return problem.New(fasthttp.StatusExpectationFailed, "the only supported expectation is 100-continue")
 	case len(h.RequestURI()) > exchange.MaxTarget:
 		return longTarget()
@@ -109,26 +101,26 @@ func longTarget() *problem.Problem {
 // refuseHost returns the error of a request whose host is wrong; nil, if it is right. A request may
 // have one Host field, and a target that is a whole URL must name the same host (RFC 9112, sections
 // 3.2 and 3.2.2).
-func refuseHost(r *request, sites *vhosts.Set) *problem.Problem {
-	ctx := r.ctx
+func refuseHost(r *pipeline.Request, sites *vhosts.Set) *problem.Problem {
+	ctx := r.Ctx
 	if r.Ambiguous {
-		return malformedRequest("the request names its host twice, or in two ways")
+		return pipeline.MalformedRequest("the request names its host twice, or in two ways")
 	}
 	host, absolute := string(ctx.Request.Header.Host()), false
 	if named, ok := authority(string(ctx.Request.Header.RequestURI())); ok && !ctx.Request.Header.IsConnect() {
 		if absolute = true; host != "" && !strings.EqualFold(host, named) {
-			return malformedRequest("the address names another host than the Host field")
+			return pipeline.MalformedRequest("the address names another host than the Host field")
 		}
 		host = named
 	}
 	if (host != "" || absolute) && !hostport.ValidHost(host) {
-		return malformedRequest("the Host field is malformed")
+		return pipeline.MalformedRequest("the Host field is malformed")
 	}
 	// Health checks name an IP address as the host.
-	if r.isHealthCheck() {
+	if r.IsHealthCheck() {
 		return nil
 	}
-	if !serves(sites, hostName(host)) {
+	if !serves(sites, pipeline.HostName(host)) {
 		return misdirected()
 	}
 	return nil
@@ -137,12 +129,12 @@ func refuseHost(r *request, sites *vhosts.Set) *problem.Problem {
 // refusePort returns the error of a request to be forwarded whose host is one that the operator
 // names, with a port that is none of the edge's; nil, if it is right. Otherwise a client could have
 // a page made, and stored, for each port.
-func (h *Proxy) refusePort(r *request) *problem.Problem {
-	name, port := hostport.SplitHost(r.public.Host)
+func (h *Proxy) refusePort(r *pipeline.Request) *problem.Problem {
+	name, port := hostport.SplitHost(r.Public.Host)
 	if port == "" || h.Options.Ports[port] || h.Sites().TakesPort(name, port) {
 		return nil
 	}
-	return malformedRequest("the port of the Host field is none of this server's; an operator can list it with the name of the host")
+	return pipeline.MalformedRequest("the port of the Host field is none of this server's; an operator can list it with the name of the host")
 }
 
 // serves reports whether the edge answers for a host without a port.
@@ -175,38 +167,6 @@ func expectable(expect string) bool {
 	return expect == "" || strings.EqualFold(expect, "100-continue")
 }
 
-// unreadable returns the error of a request that the server could not read; err is the server's.
-func unreadable(err error) *problem.Problem {
-	var small *fasthttp.ErrSmallBuffer
-	var timeout net.Error
-	switch {
-	case errors.As(err, &small):
-		return refusedAs(fasthttp.StatusRequestHeaderFieldsTooLarge)
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		return refusedAs(fasthttp.StatusRequestEntityTooLarge)
-	case errors.Is(err, bodies.ErrOverloaded):
-		return refusedAs(fasthttp.StatusServiceUnavailable)
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return refusedAs(fasthttp.StatusRequestTimeout)
-	}
-	return malformedRequest("the request is malformed")
-}
-
-// refusedAs returns the error with this status of a request that was not read to its end. It is the
-// same for all protocols.
-func refusedAs(status int) *problem.Problem {
-	p := problem.New(status, map[int]string{
-		fasthttp.StatusRequestTimeout:              "the request did not arrive in time",
-		fasthttp.StatusRequestEntityTooLarge:       "the body is too large",
-		fasthttp.StatusRequestHeaderFieldsTooLarge: "the request line and header fields may have at most 16384 bytes",
-		fasthttp.StatusServiceUnavailable:          "the server holds too many requests; try again in a moment",
-	}[status])
-	if status == fasthttp.StatusServiceUnavailable {
-		p.With("Retry-After", "1")
-	}
-	return p
-}
-
 // A framed summarises the field lines of a message. fasthttp's parser keeps one framing field of
 // two and only the last Connection, and accepts malformed lines that others read in another way,
 // without reporting any of it.
@@ -225,7 +185,7 @@ func framing(fields []byte) framed {
 	for len(fields) > 0 {
 		line, rest, ended := bytes.Cut(fields, []byte("\r\n"))
 		name, value, ok := bytes.Cut(line, []byte(":"))
-		if last := len(line) == 0 && len(rest) == 0; !ended || !last && (!ok || !eligible.IsToken(name) || eligible.Controls(value)) {
+		if last := len(line) == 0 && len(rest) == 0; !ended || !last && (!ok || !request.IsToken(name) || request.Controls(value)) {
 			m.strict = false
 			return m
 		}

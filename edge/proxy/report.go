@@ -1,29 +1,28 @@
 package proxy
 
 import (
-	"bytes"
-	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
-	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/pipeline"
+	"github.com/iconedge/iconedge/problem"
 	"github.com/iconedge/iconedge/trace"
 )
 
 // report logs, traces and counts a response of the pipeline. For a streamed body it does so when
 // the stream has ended.
-func (h *Proxy) report(r *request, o exchange.Outcome, err error) {
-	span := r.traced.span()
-	logged := h.Options.Reports.Lines.Sampled(r.ctx.Response.StatusCode())
+func (h *Proxy) report(r *pipeline.Request, o exchange.Outcome, err error) {
+	span := r.Traced.Span()
+	logged := h.Options.Reports.Lines.Sampled(r.Ctx.Response.StatusCode())
 	stands := h.Options.Reports.Top.Sample()
 	if !logged && span == nil && stands == 0 {
 		return
 	}
 	line := h.line(r, o)
 	line.Trace = span.Trace()
-	streamed := r.stream != nil && r.ctx.Response.IsBodyStream()
-	if r.tell != nil || streamed {
+	streamed := r.Stream != nil && r.Ctx.Response.IsBodyStream()
+	if r.Tell != nil || streamed {
 		line = line.Clone() // the request's memory is reused before the stream ends
 	}
 	var attributes trace.Exchange
@@ -41,99 +40,89 @@ func (h *Proxy) report(r *request, o exchange.Outcome, err error) {
 		span.End(line.Time.Add(line.Duration), attributes)
 	}
 	switch {
-	case r.tell != nil:
-		*r.tell = tell
+	case r.Tell != nil:
+		*r.Tell = tell
 	case streamed:
-		r.stream.tell = tell
+		r.Stream.Tell = tell
 	default:
-		tell(bodyLength(r))
+		tell(pipeline.BodyLength(r))
 	}
 }
 
 // line returns the log line of a request and its response, except for the size of the body. If the
 // request could not be read, the line has none of its fields.
-func (h *Proxy) line(r *request, o exchange.Outcome) *accesslog.Line {
-	l := &accesslog.Line{Time: r.Arrived, Client: r.Peer, Status: r.ctx.Response.StatusCode(), Site: r.site.Name, Route: r.route.String(), Cache: exchange.OutcomeNames[o],
+func (h *Proxy) line(r *pipeline.Request, o exchange.Outcome) *accesslog.Line {
+	l := &accesslog.Line{Time: r.Arrived, Client: r.Peer, Status: r.Ctx.Response.StatusCode(), Site: r.Site.Name, Route: r.Route.String(), Cache: exchange.OutcomeNames[o],
 		Protocol: r.Protocol.String(), TLS: r.Secure}
-	if !r.unread {
-		fields := &r.ctx.Request.Header
-		l.Client, l.Method, l.Target, l.Host = r.Client, r.ctx.Method(), fields.RequestURI(), r.ctx.Host()
+	if !r.Unread {
+		fields := &r.Ctx.Request.Header
+		l.Client, l.Method, l.Target, l.Host = r.Client, r.Ctx.Method(), fields.RequestURI(), r.Ctx.Host()
 		l.UserAgent, l.Referer = fields.Peek("User-Agent"), fields.Peek("Referer")
 	}
 	return l
 }
 
-// A traced holds the trace that a request is part of. nil means that neither this edge nor the
-// sender traces the request.
-type traced struct {
-	parent trace.Parent // the trace context to pass on if this edge does not trace the request
-	edge   *trace.Span  // the span of the request; nil: this edge does not trace it
-}
-
 // startTrace reads the trace context of a request, and begins its span if this edge traces it. If
 // this edge exports traces, a client that is not trusted can't decide by its sampled flag what this
 // edge or the servers behind it trace.
-func (h *Proxy) startTrace(r *request) {
-	fields := &r.ctx.Request.Header
+func (h *Proxy) startTrace(r *pipeline.Request) {
+	fields := &r.Ctx.Request.Header
 	said := fields.PeekAll(trace.FieldParent)
 	t := h.Options.Reports.Tracer
 	if len(said) == 0 && t == nil {
 		return
 	}
-	f := &traced{parent: trace.Read(exchange.Texts(said), exchange.Texts(fields.PeekAll(trace.FieldState)))}
+	f := &pipeline.Traced{Parent: trace.Read(exchange.Texts(said), exchange.Texts(fields.PeekAll(trace.FieldState)))}
 	if t != nil {
 		switch {
-		case r.Sampled, t.ShouldTrace(f.parent, r.Tier || h.Options.Clients.Trusts(r.Peer)):
-			f.edge = t.Serve(f.parent, r.now)
+		case r.Sampled, t.ShouldTrace(f.Parent, r.Tier || h.Options.Clients.Trusts(r.Peer)):
+			f.Here = t.Serve(f.Parent, r.Now)
 		default:
-			f.parent = f.parent.Unsampled()
+			f.Parent = f.Parent.Unsampled()
 		}
 	}
-	if f.edge != nil || f.parent.Valid() {
-		r.traced = f
+	if f.Here != nil || f.Parent.Valid() {
+		r.Traced = f
 	}
-}
-
-// span returns the span of the request at this edge; nil: the request is not traced here.
-func (f *traced) span() *trace.Span {
-	if f == nil {
-		return nil
-	}
-	return f.edge
-}
-
-// outgoing returns the trace context that a request to the origin carries if it is made for this
-// request and not traced itself.
-func (f *traced) outgoing() trace.Parent {
-	if f == nil {
-		return trace.Parent{}
-	}
-	return f.parent
-}
-
-// fetchAttributes returns the trace's description of a request to the origin, and of its response,
-// if there is one.
-func fetchAttributes(r upstream.Request, a *upstream.Response, err error) trace.Exchange {
-	e := trace.Exchange{Method: r.Method, Path: urlPath([]byte(r.Target)), Err: err}
-	if a != nil {
-		e.Host, e.Status = a.Host, a.Status
-	}
-	return e
 }
 
 // exchangeAttributes returns the trace's description of a request. It agrees with the request's
 // line of the access log.
-func exchangeAttributes(l *accesslog.Line, r *request, err error) trace.Exchange {
-	return trace.Exchange{Method: string(l.Method), Scheme: r.Scheme(), Path: urlPath(l.Target), Host: string(l.Host), Route: r.pattern,
+func exchangeAttributes(l *accesslog.Line, r *pipeline.Request, err error) trace.Exchange {
+	return trace.Exchange{Method: string(l.Method), Scheme: r.Scheme(), Path: accesslog.Path(l.Target), Host: string(l.Host), Route: r.Pattern,
 		Protocol: r.Protocol.Version(), Status: l.Status, Cache: l.Cache, Site: l.Site, Err: err}
 }
 
-// urlPath returns the path of a target. It is empty for a target that names its host, which clients
-// send only to a proxy.
-func urlPath(target []byte) string {
-	path, _, _ := bytes.Cut(accesslog.Redacted(target), []byte("?"))
-	if !strings.HasPrefix(string(path), "/") {
-		return ""
+// end writes the problem, if there is an error, then counts, logs and traces the response.
+func (h *Proxy) end(r *pipeline.Request, o exchange.Outcome, err error) {
+	r.Interims.Close()
+	if err != nil {
+		h.writer.Fail(r, problem.From(err))
 	}
-	return string(path)
+	if h.Options.AltSvc != "" && r.Secure {
+		r.Response.Set("Alt-Svc", h.Options.AltSvc)
+	}
+	r.EditResponse()
+	if h.hits.Draining() {
+		closeAfter(r)
+	}
+	took := time.Since(r.Arrived)
+	t := h.Options.Metrics.Answered(r.Protocol, r.Route, o, r.Ctx.Response.StatusCode(), took)
+	if id := r.Traced.Span().Trace(); id != "" {
+		h.Options.Metrics.Traced(r.Route, took, id)
+	}
+	if r.Stream != nil {
+		r.Stream.To = t // counts the bytes when the stream ends
+	}
+	t.Send(pipeline.BodyLength(r))
+	if r.Site.Name != "" {
+		h.Options.Metrics.SiteAnswered(r.Site.Name, o, r.Ctx.Response.StatusCode())
+	}
+	h.report(r, o, err)
+}
+
+// closeAfter closes the connection of a request after its response.
+func closeAfter(r *pipeline.Request) {
+	r.Ctx.SetConnectionClose()
+	r.Conn.CloseAfter()
 }

@@ -258,3 +258,9 @@ func FastRoute(path string) (route Route, ok bool) {
 // Fast reports whether the fast path may answer a GET for a target of this endpoint. It colours SVG
 // alone, so coloured JSON is left to the pipeline.
 func (e *Endpoint) Fast(t Target) bool { return e.cached && (t.Color == "" || t.Form == FormSVG) }
+
+// IsPlainIcon reports whether a cache key is that of an icon as it is.
+func IsPlainIcon(key string) bool {
+	route, ok := FastRoute(key)
+	return ok && route == CDN && !strings.Contains(key, "?")
+}

@@ -88,3 +88,13 @@ func withoutQuery(referer []byte) []byte {
 	referer, _, _ = bytes.Cut(referer, []byte("#"))
 	return referer
 }
+
+// Path returns the path of a target, redacted. It is empty for a target that names its host, which
+// clients send only to a proxy.
+func Path(target []byte) string {
+	path, _, _ := bytes.Cut(Redacted(target), []byte("?"))
+	if !bytes.HasPrefix(path, []byte("/")) {
+		return ""
+	}
+	return string(path)
+}

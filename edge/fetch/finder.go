@@ -1,0 +1,67 @@
+// Package fetch gets the responses of the pipeline: from the cache (lookup.go), by a collapsed
+// fetch that other requests wait for too, or by a fetch of their own (find.go). The pure functions
+// of states.go decide which step follows another. fetch.go stores what the origin sends, entry.go
+// makes entries of it, slices.go stores large objects in slices, and origin.go sends the requests.
+package fetch
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/clock"
+	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/objects"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/vhosts"
+)
+
+// Options has the components of a finder.
+type Options struct {
+	CacheBytes  int64         // limit of the cache in memory
+	WaitTimeout time.Duration // how long a request waits for a collapsed fetch
+	Bounds      Bounds        // of forwarded requests
+	Clock       clock.Clock   // of ages and freshness lifetimes
+	Cache       *cache.Cache
+	Library     *library.Library
+	Origin      *Fetcher
+	Draining    func() bool
+	Log         *slog.Logger
+}
+
+// A Finder finds the responses to requests: in the cache, or by requests to the origin.
+type Finder struct {
+	Options
+	doors   *Doorkeeper
+	dates   recentDates    // of origins' responses
+	Objects *objects.Store // large objects in transfer
+}
+
+func NewFinder(o Options, doors *Doorkeeper) *Finder {
+	return &Finder{Options: o, doors: doors, Objects: objects.New(o.Cache)}
+}
+
+// Bounds limits forwarded requests.
+type Bounds struct {
+	MaxBody          int64 // bytes of a request's body; 0: any
+	MaxObject        int64 // bytes of a stored body; 0: the default
+	Patience         upstream.Patience
+	Hold, Hesitation time.Duration // see Forwarding
+}
+
+// clientFor returns the client of the origin of q.
+func (h *Finder) clientFor(q *Request) *upstream.Client {
+	if q.Ruled == nil {
+		return h.Origin.options.Client
+	}
+	return q.Ruled.From.Client
+}
+
+// Send sends a request to the origin of q.
+func (h *Finder) Send(q *Request, u upstream.Request) (*upstream.Response, error) {
+	a, err := h.Origin.roundTripTo(h.clientFor(q), q.Traced, u)
+	if err == nil && q.Ruled != nil {
+		vhosts.StripResponse(a.Header, &q.Ruled.Decision)
+	}
+	return a, err
+}

@@ -1,0 +1,89 @@
+package fetch
+
+import (
+	"net/http"
+
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/pipeline"
+	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/edge/upstream"
+)
+
+// A Request is the request that the cache looks up and that the origin may receive. On our
+// own routes it does not depend on the client; a forwarded one is the client's own request.
+type Request struct {
+	Key             string              // cache key; see routes.ForwardedKey for forwarded paths
+	Target          string              // path and query at the origin
+	Site            *sites.Site         // nil on our own routes
+	Bypasses        bool                // the cache neither answers it nor stores its response
+	own             bool                // on our own routes: the edge rebuilds the response
+	SendsTierSecret bool                // carries the secret between tiers
+	name            string              // icon or pack, as in the name list; empty: unchecked
+	Policy          cachepolicy.Request // the part of it that decides about storing and reusing
+	Header          http.Header         // sent to the origin; a fetch changes only a copy
+	Forwarded       upstream.Forwarded  // describes the client's request; zero: nothing does
+	Host            string              // sent to the origin; empty: the origin's own
+	content
+	TakesTrailer bool               // the client takes the trailer fields of a response
+	Patience     *upstream.Patience // nil: that of our own routes
+	Passed       map[string]bool    // fields that the operator passes (--pass-field)
+	// Passes interim responses on to the client; nil: they are dropped.
+	Interim  func(upstream.Interim)
+	Ranged   *rangeRequest // the client's Range, which the cache answers; nil: none
+	Unsliced bool          // the response is not stored in slices
+
+	Ruled  *pipeline.Ruled  // the decision of the rules; nil: there are none
+	Traced *pipeline.Traced // the trace of the client's request
+}
+
+// A content is the part of a request after its header.
+type content struct {
+	Body    []byte
+	Upload  *upstream.Upload // the body, if it still arrives; nil: it does not
+	Trailer upstream.Trailer // zero: none
+}
+
+// HasBody reports whether the request has a body, or may have one.
+func (q *Request) HasBody() bool { return len(q.Body) > 0 || q.Upload != nil }
+
+// variant returns the secondary key of the request for a response with this Vary (RFC 9111, section
+// 4.1).
+func (q *Request) variant(vary []string) string { return cachepolicy.VaryKey(vary, q.lines) }
+
+// secondary returns the secondary keys of the stored responses with this Vary that match the
+// request: first the key of its fields, then the key of its preferred language (RFC 9111, section
+// 4.1).
+func (q *Request) secondary(vary []string) []string {
+	keys := []string{q.variant(vary)}
+	if language := cachepolicy.PreferredLanguage(q.Header["Accept-Language"]); language != "" {
+		keys = append(keys, cachepolicy.VaryLanguageKey(vary, q.lines, language))
+	}
+	return keys
+}
+
+func (q *Request) lines(name string) []string { return q.Header[name] }
+
+// Upstream returns the request to the origin, with the conditions that validate the stored response
+// stale, if there is one (RFC 9111, section 4.3.1).
+func (q *Request) Upstream(stale *cache.Entry) upstream.Request {
+	r := upstream.Request{TryNextGroup: true, Method: q.Policy.Method, Target: q.Target, Host: q.Host, Header: q.Header, Body: q.Body, Upload: q.Upload, Trailer: q.Trailer, TakesTrailer: q.TakesTrailer, Patience: q.Patience, Forwarded: q.Forwarded, SendTierSecret: q.SendsTierSecret, StrictLength: q.own, PassedFields: q.Passed, Interim: q.Interim}
+	if !q.own {
+		r.Key = q.Key
+	}
+	if q.wantsPart() {
+		r.Header = q.Header.Clone()
+		r.Header.Set("Range", q.Ranged.first.Field())
+	}
+	if stale == nil || stale.Validator == "" && stale.LastModified.IsZero() {
+		return r
+	}
+	r.Header = r.Header.Clone()
+	if stale.Validator != "" {
+		r.Header.Set("If-None-Match", stale.Validator)
+	}
+	if !stale.LastModified.IsZero() {
+		r.Header.Set("If-Modified-Since", stale.LastModified.UTC().Format(http.TimeFormat))
+	}
+	return r
+}

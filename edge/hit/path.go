@@ -1,0 +1,140 @@
+// Package hit answers requests from fresh stored responses, on the event loop that has read them:
+// of HTTP/1.1, 2 and 3, for the edge's own routes and for forwarded paths of any site.
+//
+// A request takes these steps. find (find.go) decides whether the hit path answers it: the host
+// names its site (hosts.go), the rules of the site are applied, the target is one of the edge's own
+// routes (own.go, targets.go) or a path that the site forwards (forwarded.go, vary.go), the entry
+// of its key is viewed in place, and the status, coding and part of the response are chosen. fill
+// describes the head (head.go), which package respond writes, and answer.go has the ends of the
+// three protocols. Responses that are joined from pieces of icon data take joined.go.
+//
+// Whatever find does not decide, the pipeline does (package proxy), which gives the same bytes for
+// the requests that both can answer. The package allocates nothing for a hit, and never waits.
+package hit
+
+import (
+	"sync/atomic"
+
+	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/clock"
+	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/observe"
+	"github.com/iconedge/iconedge/edge/pieces"
+	"github.com/iconedge/iconedge/edge/represent"
+	"github.com/iconedge/iconedge/edge/respond"
+	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/icon"
+)
+
+// Options has the components of a Path.
+type Options struct {
+	Redirects bool   // requests without TLS are redirected
+	AltSvc    string // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+
+	// Clock measures ages, freshness lifetimes and the windows of limits.
+	Clock      clock.Clock
+	Clients    access.Clients
+	Admission  *access.Admission
+	Cache      *cache.Cache
+	Library    *library.Library
+	Compressor *compress.Compressor
+	Pieces     *pieces.Table
+	Doors      Doors
+	Metrics    *observe.Metrics
+	Reports    observe.Reports
+}
+
+// Doors remember the targets that were requested once.
+type Doors interface {
+	// Knows reports whether a target was requested before, and returns its hash for Record.
+	Knows(target []byte) (sum uint64, known bool)
+	Record(sum uint64)
+}
+
+// A Path is the hit path of an edge. It is safe for concurrent use.
+type Path struct {
+	Options
+	current  atomic.Pointer[plan]
+	draining atomic.Bool // the edge ends: the next response of a connection is its last
+
+	targets    parsedTargets
+	codings    represent.Codings
+	normalised normalised
+	encodings  normalised // of Accept-Encoding, as origins get it
+	blocks     respond.Blocks
+	sections   respond.Sections
+}
+
+// New returns a hit path that answers nothing before Use is called.
+func New(o Options) *Path {
+	p := &Path{Options: o}
+	p.current.Store(&plan{})
+	return p
+}
+
+// A plan is what the settings in use say about hits. It never changes, but for the hosts that it
+// remembers.
+type plan struct {
+	set   *vhosts.Set
+	sites map[*vhosts.Site]*site
+	hosts hosts
+}
+
+// A site is a site of the plan.
+type site struct {
+	*vhosts.Site
+	hits observe.SiteHits
+}
+
+// spares reports whether no rule of a site and no limit besides that of a class can concern a
+// target.
+func (s *site) spares(target []byte) bool {
+	return s.Plain() && s.Spares(texts(target))
+}
+
+// Use makes the sites of set those of all requests from now on.
+func (p *Path) Use(set *vhosts.Set) {
+	next := &plan{set: set, sites: map[*vhosts.Site]*site{}}
+	for _, s := range set.All() {
+		next.sites[s] = &site{Site: s}
+		if s.Name != "" {
+			next.sites[s].hits = p.Metrics.SiteHits(s.Name)
+		}
+	}
+	p.current.Store(next)
+}
+
+// RememberHost records that requests with a Host, which is valid, are for a site of set.
+func (p *Path) RememberHost(set *vhosts.Set, text []byte, of *vhosts.Site, mounted bool) {
+	current := p.current.Load()
+	s := current.sites[of]
+	if known := current.hosts.of(text); current.set != set || s == nil || known != nil && known.site == s && known.mounted == mounted {
+		return
+	}
+	h := host{text: string(text), site: s, mounted: mounted}
+	h.names = [2]string{hostport.CanonicalHost(h.text, "http"), hostport.CanonicalHost(h.text, "https")}
+	h.bare, _ = hostport.SplitHost(h.names[0])
+	current.hosts.add(h)
+}
+
+// KnowsIcons reports whether requests with a Host are for the icons of an edge without a file of
+// sites.
+func (p *Path) KnowsIcons(text []byte) bool {
+	h := p.current.Load().hosts.of(text)
+	return h != nil && h.site.Icons && h.site.Name == "" && !h.mounted
+}
+
+// Drain makes the pipeline answer all requests from now on, which closes their connections.
+func (p *Path) Drain() { p.draining.Store(true) }
+
+// Draining reports whether Drain was called.
+func (p *Path) Draining() bool { return p.draining.Load() }
+
+// RememberTarget stores the parsed form of a target with a query.
+func (p *Path) RememberTarget(raw []byte, key string, color icon.Color, route routes.Route) {
+	p.targets.remember(raw, key, color, route)
+}

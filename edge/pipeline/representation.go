@@ -1,0 +1,28 @@
+package pipeline
+
+import (
+	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/icon"
+)
+
+// A representation is the form in which one client receives an entry.
+type representation struct {
+	body   []byte
+	etag   string
+	coding entry.Coding
+	color  icon.Color // the colour to put in; empty: none
+	fixed  bool       // the client asked for a colour, but the icon has its own
+	whole  bool       // no part of the body is sent, whatever the Range
+}
+
+// colored returns the body with the colour in it.
+func (p *representation) colored(f routes.Form) []byte {
+	if p.color == "" {
+		return p.body
+	}
+	if f == routes.FormJSON {
+		return icon.RecolourAnswer(p.body, p.color)
+	}
+	return icon.Recolour(p.body, p.color)
+}
