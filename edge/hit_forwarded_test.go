@@ -254,7 +254,7 @@ func (f fieldLines) Line(name string, nth int) []byte {
 }
 
 // eligibleRequest returns an eligible request with some lines of fields.
-func eligibleRequest(t *testing.T, target, fields string) *request.Request {
+func eligibleRequest(t testing.TB, target, fields string) *request.Request {
 	q := ready(target)
 	q.AcceptEncoding, q.TakesBody = nil, true
 	var lines fieldLines

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/request"
@@ -172,4 +173,28 @@ func (h *countedHits) Answer(dst []byte, q *request.Request) ([]byte, bool) {
 		h.n.Add(1)
 	}
 	return out, ok
+}
+
+// BenchmarkForwardedFastPath measures a hit of a forwarded path, without a connection.
+func BenchmarkForwardedFastPath(b *testing.B) {
+	e := newFileEdge(b, ruledSites)
+	browser := "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36\r\nAccept: text/html,*/*;q=0.8\r\nAccept-Language: en\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nCookie: a=b\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: none\r\n"
+	for _, row := range []struct{ name, host, target, fields string }{
+		{"plain", "plain.test", "/fresh/page", ""},
+		{"browser", "plain.test", "/fresh/page", browser},
+		{"rules", "shop.test", "/fresh/assets/a.css?v=1", ""},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			e.ask(b, "GET http://"+row.host+row.target)
+			q, out := eligibleRequest(b, row.target, row.fields), make([]byte, 0, 64<<10)
+			q.Host = []byte(row.host)
+			b.ReportAllocs()
+			for b.Loop() {
+				q.Now = time.Now()
+				if _, ok := e.proxy.Answer(out, q); !ok {
+					b.Fatal("the request took the pipeline")
+				}
+			}
+		})
+	}
 }

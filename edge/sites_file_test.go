@@ -138,7 +138,7 @@ func (e *fileEdge) write(t testing.TB, text string) {
 }
 
 // ask sends a request, METHOD URL, and returns the response and its body.
-func (e *fileEdge) ask(t *testing.T, request string, fields ...string) (*http.Response, string) {
+func (e *fileEdge) ask(t testing.TB, request string, fields ...string) (*http.Response, string) {
 	t.Helper()
 	method, url, _ := strings.Cut(request, " ")
 	q, err := http.NewRequest(method, url, nil)

@@ -45,17 +45,20 @@ type parsedHead struct {
 	chunked   bool   // the body comes in chunks
 }
 
-// Line implements request.Fields.
+// Line implements request.Fields. It looks for a colon only where the name is as long as this one.
 func (r *parsedHead) Line(name string, nth int) []byte {
 	for head := r.head; len(head) > 0; {
-		var line []byte
-		line, head, _ = bytes.Cut(head, endOfHead[:2])
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		if !request.SameName(field, name) {
+		line := head
+		if end := bytes.IndexByte(head, '\n'); end > 0 { // parse has accepted no line without CR
+			line, head = head[:end-1], head[end+1:]
+		} else {
+			head = nil
+		}
+		if len(line) <= len(name) || line[len(name)] != ':' || !request.SameName(line[:len(name)], name) {
 			continue
 		}
 		if nth == 0 {
-			return request.Trim(value)
+			return request.Trim(line[len(name)+1:])
 		}
 		nth--
 	}

@@ -152,16 +152,17 @@ func linesOf(q *request.Request, name string, lines []string) []string {
 // which has several lines.
 func (p *Path) variant(dst []byte, s *site, vary []string, q *request.Request) (string, bool) {
 	for _, name := range vary {
+		if name == acceptEncoding && !s.EncodingAsSent {
+			value := q.AcceptEncoding // a request on the hit path has it once
+			if value != nil && (q.Authorization || q.Dictionary) {
+				return "", false // a signature may cover the field, or a dictionary add codings
+			}
+			dst = cachepolicy.AppendVary(dst, name, p.encodings.of(name, value, normalEncoding), value == nil)
+			continue
+		}
 		value := q.Fields.Line(name, 0)
 		if !upstream.SentAsReceived(name) || value != nil && q.Fields.Line(name, 1) != nil {
 			return "", false
-		}
-		if name == acceptEncoding && value != nil && !s.EncodingAsSent {
-			if q.Authorization || q.Fields.Line("Available-Dictionary", 0) != nil {
-				return "", false // a signature may cover the field, or a dictionary add codings
-			}
-			dst = cachepolicy.AppendVary(dst, name, p.encodings.of(name, value, normalEncoding), false)
-			continue
 		}
 		dst = cachepolicy.AppendVary(dst, name, p.normalised.of(name, value, asSent), value == nil)
 	}

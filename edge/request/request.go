@@ -51,6 +51,7 @@ type Seen struct {
 	Cookie         bool
 	Authorization  bool
 	CacheControl   bool // Cache-Control or Pragma
+	Dictionary     bool // Available-Dictionary (RFC 9842)
 }
 
 // Fields gives access to fields that the response does not depend on, such as those of the access
@@ -154,6 +155,7 @@ func (r *Request) Field(name, value []byte) State {
 	case 19:
 		return ifName(name, "if-unmodified-since")
 	case 20:
+		r.Dictionary = r.Dictionary || Is(name, "available-dictionary")
 		// An authenticated edge has no limits and gets more information.
 		return ifName(name, "iconedge-tier-secret")
 	}
