@@ -169,7 +169,7 @@ var lifetimeFields = []string{"Cdn-Cache-Control", "Iconedge-Cache-Control", "Su
 // sent to clients while it arrives. It is stored when it is whole, if it may be.
 func (h *Finder) StoreForwarded(q *Request, a *upstream.Response, asked cache.Generation, may bool) collapse.Result {
 	f := h.newForwardedResponse(q, a, may)
-	if a.Length == 0 {
+	if a.Length == 0 || a.HasArrived() && a.Length <= MaxWhole {
 		body, err := a.Whole(MaxWhole)
 		if err != nil {
 			return collapse.Result{Err: err}

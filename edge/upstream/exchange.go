@@ -193,7 +193,6 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 		resp.Body.Close()
 		return nil, success, err
 	}
-	c.learn(o, r, resp)
 	if o.http2() {
 		return resp, success, nil
 	}
@@ -219,7 +218,6 @@ func (c *Client) tryHeld(ctx context.Context, o *origin, patience time.Duration,
 		slot.release()
 		return nil, v, err
 	}
-	c.learn(o, r, resp)
 	if _, received := resp.Body.(*receivedBody); received {
 		slot.release()
 	} else {

@@ -20,29 +20,37 @@ import (
 	"github.com/iconedge/iconedge/edge/upstream/wire"
 )
 
-// A lean exchange is one with an origin of our own, without TLS, on the edge's own routes. It costs
-// a fraction of one by net/http's Transport, which has two goroutines for each connection, because
-// one goroutine writes the request and reads the response. It has the same protections: package
-// wire parses only responses about whose end there is no doubt, and any other goes, with the bytes
-// received so far, through conn and net/http's ReadResponse, and ends its connection.
+// A lean exchange is a GET over HTTP/1.1 without TLS. It costs a fraction of one by net/http's
+// Transport, which has two goroutines for each connection, because one goroutine writes the request
+// and reads the response. It has the same protections: package wire parses only responses about
+// whose end there is no doubt, and any other goes, with the bytes received so far, through conn and
+// net/http's ReadResponse, and ends its connection. An origin that has sent such a response gets no
+// lean exchanges for a while (unusualFor), so that its connections last.
 
 // idleTimeout is the time after which idle connections are closed.
 const idleTimeout = 30 * time.Second
 
+// unusualFor is the time for which an origin gets no lean exchanges after an unusual response.
+const unusualFor = 10 * time.Second
+
+// A leaning says which requests go by lean exchanges. Tests set it.
+type leaning uint8
+
+const (
+	byOrigin leaning = iota // those to origins without unusual responses
+	always
+	never
+)
+
 // isLean reports whether a request goes to o by a lean exchange.
 func (c *Client) isLean(o *origin, r Request) bool {
-	if r.Method != http.MethodGet || len(r.Body) > 0 || r.Upload != nil || r.Upgrade != "" || r.Interim != nil || r.TakesTrailer || o.http2() || o.scheme() != "http" {
+	if r.Method != http.MethodGet || len(r.Body) > 0 || r.Upload != nil || r.Upgrade != "" || r.TakesTrailer || o.http2() || o.scheme() != "http" {
 		return false
 	}
-	return c.leanAlways || o.ours.Load() && r.StrictLength && r.Host == "" && c.host == ""
-}
-
-// learn records whether o is an origin of our own, by the response to a request on the edge's own
-// routes.
-func (c *Client) learn(o *origin, r Request, resp *http.Response) {
-	if c.ours != "" && r.StrictLength {
-		o.ours.Store(len(resp.Header[c.ours]) > 0)
+	if c.leans != byOrigin {
+		return c.leans == always
 	}
+	return time.Now().UnixNano()-o.unusual.Load() >= int64(unusualFor)
 }
 
 // A leanTry is one try of a request by a lean exchange.
@@ -54,6 +62,9 @@ type leanTry struct {
 	conn        *wire.Conn
 	stop        func() bool // ends the watch over the context
 	sent, begun bool        // bytes were written, bytes of a response were read
+
+	passes   func(Interim) // see Request
+	interims int           // that were passed on
 
 	takesKnown bool   // see Request
 	received   []byte // the head of the response, until the next read
@@ -68,7 +79,7 @@ func (c *Client) tryLean(ctx context.Context, o *origin, r Request, header http.
 	ctx, end := context.WithCancelCause(context.WithValue(ctx, destinationMark{}, d))
 	_, query, _ := strings.Cut(r.Target, "?")
 	x := &leanTry{client: c, origin: o, req: (&http.Request{Method: r.Method, URL: &url.URL{RawQuery: query}, Header: header}).WithContext(ctx),
-		attempt: &attempt{end: end, head: head{exact: r.StrictLength}}}
+		attempt: &attempt{end: end, head: head{exact: r.StrictLength}}, passes: r.Interim}
 	x.atLeast = min(c.patience(r).FirstByte/4, checkTimeout/2)
 	resp, err := x.send(ctx, leanRequest(o.prefix()+r.Target, d.host, header), fresh)
 	if err == nil {
@@ -295,6 +306,7 @@ func (b *leanBody) Close() error {
 
 // unusual reads the response as the Transport does, from the bytes received so far on.
 func (x *leanTry) unusual() (*http.Response, error) {
+	x.origin.unusual.Store(time.Now().UnixNano())
 	conn := newConn(&replayed{x.conn, x.conn.Received}, func() {})
 	conn.serving, conn.requestStarted, conn.wrote = x.attempt, true, true
 	from := &limitedReader{from: conn, left: maxHead}
@@ -305,7 +317,11 @@ func (x *leanTry) unusual() (*http.Response, error) {
 			return nil, err
 		}
 		if resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
-			continue // an interim response, which nobody has asked for
+			if err := x.interim(resp); err != nil {
+				x.end(err)
+				return nil, err
+			}
+			continue
 		}
 		from.left = math.MaxInt64
 		if err := checkHead(resp, x.req, false); err != nil {
@@ -320,6 +336,17 @@ func (x *leanTry) unusual() (*http.Response, error) {
 		}
 		return resp, nil
 	}
+}
+
+// interim passes an interim response on, if the caller takes them.
+func (x *leanTry) interim(resp *http.Response) error {
+	if x.passes == nil {
+		return nil
+	}
+	if x.interims++; x.interims > maxInterims {
+		return fmt.Errorf("%w: too many interim responses", ErrResponse)
+	}
+	return passInterim(x.passes, resp.StatusCode, resp.Header)
 }
 
 // A replayed connection returns the bytes that were received already before any others.

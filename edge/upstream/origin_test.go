@@ -130,7 +130,9 @@ func (s *server) url() *url.URL { return &url.URL{Scheme: "http", Host: s.ln.Add
 // newClient returns New of cfg.
 func newClient(cfg Config) *Client {
 	c := New(cfg)
-	c.leanAlways = everyLean
+	if c.leans = never; everyLean {
+		c.leans = always
+	}
 	return c
 }
 

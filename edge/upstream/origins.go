@@ -29,8 +29,9 @@ type origin struct {
 	weight int          // its part of the requests; 0: none while others are healthy
 	active atomic.Int64 // exchanges up to the end of their bodies
 	moved  atomic.Int64 // times that addresses of its name went away
-	ours   atomic.Bool  // its last response on the edge's own routes was one of our software
 	idle   wire.Pool    // connections of lean exchanges
+	// unusual is when it last sent a response that is unusual for a lean exchange; 0: never.
+	unusual atomic.Int64
 
 	mu               sync.Mutex
 	breaker          breaker

@@ -34,7 +34,7 @@ type leanRest struct {
 
 // quick makes the first try. It returns nil if it has sent nothing.
 func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTry {
-	if r.Patience != nil || r.check || r.Upload != nil || c.ours == "" && !c.leanAlways {
+	if r.Patience != nil || r.check || r.Upload != nil || c.ours == "" && c.leans != always {
 		return nil
 	}
 	o, probe := c.chooseOrigin(r.key(), anyOrigin, began)
@@ -95,8 +95,6 @@ func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTr
 	if err != nil {
 		x.drop()
 		v, t.err = x.fail(cause, err)
-	} else if x.known == nil {
-		c.learn(o, r, t.resp)
 	}
 	o.record(false, v, t.err, time.Now())
 	return t
@@ -167,7 +165,6 @@ func (c *Client) resume(ctx context.Context, r Request, t *firstTry) (*http.Resp
 		slot.release()
 		v, err = x.fail(context.Cause(ctx), err)
 	} else {
-		c.learn(o, r, resp)
 		slot.until(resp)
 	}
 	o.record(false, v, err, time.Now())

@@ -131,6 +131,12 @@ func (a *Response) Whole(max int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// HasArrived reports whether all of the body has been received, so that Whole does not wait.
+func (a *Response) HasArrived() bool {
+	_, received := a.Body.(*receivedBody)
+	return received || a.Body == http.NoBody
+}
+
 // A body is the body of an Answer. It ends the exchange at its end, at an error and when it is
 // closed.
 type body struct {

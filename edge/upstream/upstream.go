@@ -2,7 +2,7 @@
 // response and streams it, or returns an error that is itself a response (502, 504). It follows no
 // redirects, decodes no content codings and stores nothing.
 //
-// It uses net/http's Transport, or for origins of our own a lean client (lean.go), and adds: the
+// It uses a lean client (lean.go), or net/http's Transport where that does not suffice, and adds: the
 // choice among several origins (origins.go), circuit breakers and health checks (health.go);
 // deadlines for the header fields, for every read and for the whole exchange; removal of hop-by-hop
 // fields; retries of a lost request with one or two other origins (route.go); the tier secret,
@@ -55,8 +55,8 @@ type Config struct {
 	Bounded bool
 	ID      string // of the edge in CDN-Loop, if several Clients share it; empty: a new one
 
-	// Ours is a header field that only origins of our own send. They get lean exchanges (lean.go),
-	// if they have no TLS; empty: none does.
+	// Ours is a header field that only origins of our own send; their responses may have a Known.
+	// Empty: none does.
 	Ours string
 
 	// Lookup returns the addresses of an origin's name; nil: the system's resolver.
@@ -113,7 +113,7 @@ type Client struct {
 type leanExchanges struct {
 	dial        dial
 	ours        string // Config.Ours
-	leanAlways  bool   // all origins get them, in tests
+	leans       leaning
 	quickFields atomic.Pointer[quickFields]
 	known       wire.KnownHeads
 }
