@@ -2,8 +2,8 @@
 // response and streams it, or returns an error that is itself a response (502, 504). It follows no
 // redirects, decodes no content codings and stores nothing.
 //
-// It uses a lean client (lean.go), or net/http's Transport where that does not suffice, and adds: the
-// choice among several origins (origins.go), circuit breakers and health checks (health.go);
+// It uses a lean client (lean.go), or net/http's Transport where that does not suffice, and adds:
+// the choice among several origins (origins.go), circuit breakers and health checks (health.go);
 // deadlines for the header fields, for every read and for the whole exchange; removal of hop-by-hop
 // fields; retries of a lost request with one or two other origins (route.go); the tier secret,
 // which only origins get; and protection against bytes that arrive before a request (conn.go).
