@@ -114,7 +114,8 @@ func TestForwardedHitEqualsPipeline(t *testing.T) {
 			must(t, repeated.Flag(&c.TrustedProxies, hostport.ParsePrefix).Set("127.0.0.1"))
 			must(t, c.Limits.Set("forwarded=1000000/1h"))
 		},
-		"strict": func(c *Config) { c.ClientRevalidation = true },
+		"strict":       func(c *Config) { c.ClientRevalidation = true },
+		"beside icons": func(c *Config) { c.Icons = sites.On },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,8 +201,14 @@ func TestHitWhileRevalidating(t *testing.T) {
 // The hit path answers these requests. If it did not, the comparison above would compare the
 // pipeline with itself.
 func TestForwardedHitIsTaken(t *testing.T) {
+	for name, icons := range map[string]sites.Switch{"an application": sites.Off, "beside icons": sites.On} {
+		t.Run(name, func(t *testing.T) { testForwardedHitIsTaken(t, icons) })
+	}
+}
+
+func testForwardedHitIsTaken(t *testing.T, icons sites.Switch) {
 	e := newEdgeTest(t, newSite(pagesOfApplication()), func(c *Config) {
-		c.ProxyAll, c.Icons, c.Compress = true, sites.Off, sites.Off
+		c.ProxyAll, c.Icons, c.Compress = true, icons, sites.Off
 		must(t, c.Limits.Set("forwarded=1000000/1s"))
 	})
 	for _, row := range []struct {

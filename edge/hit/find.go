@@ -41,7 +41,7 @@ func (p *Path) find(m *hit, q *request.Request) (ok bool) {
 
 // findEntry finds the response to a request for a site.
 func (p *Path) findEntry(m *hit, q *request.Request, h *host) bool {
-	if h.site.Icons {
+	if h.site.Icons && !h.forwards(q.Target) {
 		return p.findOwn(m, q)
 	}
 	return p.findForwarded(m, q, h)

@@ -1,9 +1,11 @@
 package hit
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"github.com/iconedge/iconedge/edge/recent"
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // hosts hold recent values of Host that the edge serves, in the spelling of the client. The
@@ -18,6 +20,7 @@ type host struct {
 	bare    string // without the port
 	site    *site
 	mounted bool // it is a mount of Iconify's API
+	port    bool // its port is one that the edge forwards requests for
 }
 
 // of returns a host; nil: the pipeline has to validate it.
@@ -35,6 +38,15 @@ func (h *host) name(secure bool) string {
 		return h.names[1]
 	}
 	return h.names[0]
+}
+
+// forwards reports whether the edge forwards a target of a host with icons.
+func (h *host) forwards(target []byte) bool {
+	if !h.site.ProxyAll || !h.port {
+		return false
+	}
+	path, query, _ := strings.Cut(texts(target), "?")
+	return routes.Forwards(path, query, h.site.Pages)
 }
 
 func (k *hosts) add(h host) {

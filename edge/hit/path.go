@@ -108,14 +108,15 @@ func (p *Path) Use(set *vhosts.Set) {
 	p.current.Store(next)
 }
 
-// RememberHost records that requests with a Host, which is valid, are for a site of set.
-func (p *Path) RememberHost(set *vhosts.Set, text []byte, of *vhosts.Site, mounted bool) {
+// RememberHost records that requests with a Host, which is valid, are for a site of set. port says
+// whether the edge forwards requests with its port.
+func (p *Path) RememberHost(set *vhosts.Set, text []byte, of *vhosts.Site, mounted, port bool) {
 	current := p.current.Load()
 	s := current.sites[of]
-	if known := current.hosts.of(text); current.set != set || s == nil || known != nil && known.site == s && known.mounted == mounted {
+	if known := current.hosts.of(text); current.set != set || s == nil || known != nil && known.site == s && known.mounted == mounted && known.port == port {
 		return
 	}
-	h := host{text: string(text), site: s, mounted: mounted}
+	h := host{text: string(text), site: s, mounted: mounted, port: port}
 	h.names = [2]string{hostport.CanonicalHost(h.text, "http"), hostport.CanonicalHost(h.text, "https")}
 	h.bare, _ = hostport.SplitHost(h.names[0])
 	current.hosts.add(h)

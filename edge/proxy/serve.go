@@ -124,8 +124,10 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	}
 	r.Mounted = r.Site.Icons && r.Site.IsMount(pipeline.HostName(string(ctx.Host())))
 	// HTTP/1.1 forbids an empty host, HTTP/1.0 does not.
-	if host := ctx.Host(); len(host) > 0 && own == r.Site && r.Public.Host == hostport.CanonicalHost(string(host), x.Scheme()) && (own.Icons || h.refusePort(r) == nil) {
-		h.hits.RememberHost(sites.Set, host, own, r.Mounted)
+	if host := ctx.Host(); len(host) > 0 && own == r.Site && r.Public.Host == hostport.CanonicalHost(string(host), x.Scheme()) {
+		if port := h.refusePort(r) == nil; own.Icons || port {
+			h.hits.RememberHost(sites.Set, host, own, r.Mounted, port)
+		}
 	}
 	switch {
 	case h.Options.Purge != nil && string(ctx.Method()) == pipeline.MethodPurge:

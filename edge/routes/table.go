@@ -264,3 +264,11 @@ func IsPlainIcon(key string) bool {
 	route, ok := FastRoute(key)
 	return ok && route == CDN && !strings.Contains(key, "?")
 }
+
+// Forwards reports whether an edge that forwards the paths of other applications forwards a path:
+// it has no endpoint, or belongs to none. pages says whether the edge has the pages of the site.
+// Where it reports false, the router has to decide.
+func Forwards(path, query string, pages bool) bool {
+	e := find(path)
+	return e == nil || e.Foreign(path, query) || !pages && e.RouteOf(path, query).OfSite()
+}
