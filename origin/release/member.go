@@ -3,7 +3,6 @@ package release
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/iconedge/iconedge/internal/inflate"
 )
@@ -36,8 +35,7 @@ func (m Member) Size() int { return int(binary.LittleEndian.Uint32(m[len(m)-4:])
 // Inflate returns the SVG and verifies its checksum. The error is ErrDamaged.
 func (m Member) Inflate() ([]byte, error) {
 	svg := make([]byte, m.Size())
-	crc := binary.LittleEndian.Uint32(m[len(m)-gzipTrailer:])
-	if err := inflate.Raw(svg, m.Deflated()); err != nil || crc32.ChecksumIEEE(svg) != crc {
+	if err := inflate.Member(svg, m); err != nil {
 		return nil, fmt.Errorf("%w: an SVG does not match its checksum", ErrDamaged)
 	}
 	return svg, nil

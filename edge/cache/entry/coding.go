@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"strings"
 	"sync"
@@ -133,17 +132,10 @@ func brotliEncode(body []byte) []byte {
 	return encodeWith(w, body)
 }
 
-var gzipReaders = sync.Pool{New: func() any { return new(kgzip.Reader) }}
-
 // maxDeflate is the most by which deflate compresses.
 const maxDeflate = 1032
 
 var errGzip = errors.New("not a whole body in gzip, or one that is too long")
-
-// gzipPlain begins a member of deflate whose head has no more than gzipHead bytes.
-var gzipPlain = [4]byte{0x1f, 0x8b, 8, 0}
-
-const gzipHead = 10
 
 // Inflate returns the identity of a body in gzip, of at most max bytes. It verifies the checksum.
 func Inflate(body []byte, max int) ([]byte, error) {
@@ -155,27 +147,9 @@ func Inflate(body []byte, max int) ([]byte, error) {
 	if length > int64(max) || length > maxDeflate*int64(len(body)) {
 		return nil, errGzip
 	}
-	if [4]byte(body) == gzipPlain {
-		identity := make([]byte, length)
-		if inflate.Raw(identity, body[gzipHead:len(body)-len(trailer)]) != nil || crc32.ChecksumIEEE(identity) != binary.LittleEndian.Uint32(trailer) {
-			return nil, errGzip
-		}
-		return identity, nil
-	}
-	r := gzipReaders.Get().(*kgzip.Reader)
-	defer gzipReaders.Put(r)
-	from := bytes.NewReader(body)
-	if err := r.Reset(from); err != nil {
-		return nil, fmt.Errorf("%w: %w", errGzip, err)
-	}
-	r.Multistream(false) // one member, so that the length is that of the whole body
 	identity := make([]byte, length)
-	if _, err := io.ReadFull(r, identity); err != nil {
+	if err := inflate.Member(identity, body); err != nil {
 		return nil, fmt.Errorf("%w: %w", errGzip, err)
-	}
-	// At the end of the member the reader verifies the checksum.
-	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF || from.Len() > 0 {
-		return nil, errGzip
 	}
 	return identity, nil
 }
