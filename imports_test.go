@@ -18,12 +18,13 @@ const module = "github.com/iconedge/iconedge/"
 // longest entry that is a prefix of a package's path counts. docs/explain/architecture.md has the
 // reasons.
 var rooms = map[string]string{
-	"internal/cli":      "",                              // the command line, for cmd/iconedge and loadtest
-	"internal/terminal": "golang.org/x/term",             // progress on a terminal, for publish and loadtest
-	"internal/inflate":  "github.com/klauspost/compress", // gzip members of known length, for edge and origin
-	"internal/guesses":  "",                              // checks of passwords and tokens, for edge and origin
-	"internal/units":    "",                              // sizes in bytes, for flags and files
-	"internal/glob":     "",                              // globs and lists of names, for rules and sites
+	"internal/cli":      "",                  // the command line, for cmd/iconedge and loadtest
+	"internal/terminal": "golang.org/x/term", // progress on a terminal, for publish and loadtest
+	"internal/guesses":  "",                  // checks of passwords and tokens, for edge and origin
+	"internal/units":    "",                  // sizes in bytes, for flags and files
+	"internal/glob":     "",                  // globs and lists of names, for rules and sites
+	// Gzip members of known length, for edge and origin.
+	"internal/inflate": "github.com/klauspost/compress",
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
