@@ -77,7 +77,7 @@ const (
 	quicWindowsPart = 8
 	mostWindows     = 64 << 20
 	mostWindowsEach = 16 << 20
-	quicEach        = 1024
+	quicEach        = 1280 // 1,000 and more at once, although handshakes that begin again take two places
 )
 
 // Flags defines the flags of Capacity on fs.
@@ -86,7 +86,7 @@ func (c *Capacity) Flags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.RequestTimeout, "request-timeout", defaultRequest, "`time` for a whole request, from its first byte to its last; each further MiB of a request longer than 1 MiB adds as much again")
 	fs.DurationVar(&c.AnswerTimeout, "answer-timeout", defaultAnswer, "`time` that a client has to take a whole response; each further MiB of a response longer than 1 MiB adds as much again")
 	fs.IntVar(&c.MaxConnections, "max-connections", 0, "`number` of connections at a time; beyond it the edge closes an idle or slow connection of the client that holds most (default three quarters of the descriptors that the process may open, less if those are fewer than 1280, at most 16384)")
-	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less; of HTTP/3 at most 1024)")
+	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less; of HTTP/3 at most 1280)")
 	fs.Var(&c.Loop, "loop", "on Linux, `on|off`: whether connections of HTTP/1.1 and HTTP/2 rest on event loops, with and without TLS, which needs less memory and processor time than a goroutine for each (default "+string(defaultLoop)+")")
 	fs.Var((*units.Size)(&c.ClientMemory), "client-memory", "`bytes` that the requests and the unread responses of all clients may hold in memory, half for requests without a response, half for responses that clients do not take; beyond it the edge ends those of the client that holds most, and refuses others with 503 or REFUSED_STREAM, but still answers hits (default a quarter of GOMEMLIMIT, of the control group's memory or of the machine's, of which at most 48MiB for requests)")
 	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; beyond it the edge answers 503 at once unless the cache has the response")

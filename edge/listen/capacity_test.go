@@ -51,11 +51,11 @@ func TestCapacityOfQUIC(t *testing.T) {
 		all, each         int
 		wantAll, wantEach int
 	}{
-		{math.MaxInt64, 0, 0, 14043, 1024},
+		{math.MaxInt64, 0, 0, 14043, 1280},
 		{math.MaxInt64, 200, 0, 200, 100},
 		{math.MaxInt64, 0, 5000, 14043, 5000},
 		{math.MaxInt64, 1, 0, 1, 1},
-		{math.MaxInt64, 1 << 20, 0, 14043, 1024},
+		{math.MaxInt64, 1 << 20, 0, 14043, 1280},
 		{460 << 20, 0, 0, 788, 394},
 		{460 << 20, 0, 5000, 788, 788},
 	} {
