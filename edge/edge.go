@@ -100,7 +100,7 @@ func (s *Server) build() (err error) {
 	})
 	s.proxy = proxy.New(proxy.Options{
 		Sites: set, Ports: s.sockets.Ports(), Purge: s.purgeMethod(),
-		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded), Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.AltSvc(),
+		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded), Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.Offer.AltSvc,
 		Clock: cfg.Clock, Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
 		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,
 	})

@@ -74,6 +74,13 @@ func (r *Budget) Held(client netip.Prefix) int64 {
 	return r.clients[client].all
 }
 
+// HeldByRequests returns how many of these bytes count against EachRequests.
+func (r *Budget) HeldByRequests(client netip.Prefix) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.clients[client].requests
+}
+
 // Body makes a Share as large as a body of length bytes needs. A short body does not count against
 // Max, so that short requests pass while long ones use it up.
 func (r *Budget) Body(s *Share, length int64) error {

@@ -35,7 +35,7 @@ func (p *Path) fill(m *hit, q *request.Request) (t respond.Head) {
 	}
 	t.Count = &m.count
 	if q.Secure {
-		t.AltSvc = p.AltSvc
+		t.AltSvc = p.AltSvc(m.client)
 	}
 	return t
 }
@@ -46,17 +46,20 @@ func (m *hit) isEdited() bool { return m.outcome != nil && len(m.outcome.Respons
 // edit makes the lines of a head, which begin at start, those that the client gets: some of the
 // edge's fields replace those of the origin of a forwarded response, and the operator edits all.
 func (p *Path) edit(dst []byte, start int, m *hit, q *request.Request) []byte {
-	altSvc := m.entry != nil && q.Secure && p.AltSvc != ""
+	altSvc := ""
+	if m.entry != nil && q.Secure {
+		altSvc = p.AltSvc(m.client)
+	}
 	limit := m.entry != nil && !m.count.Limit.Off()
-	if !altSvc && !limit && !m.isEdited() {
+	if altSvc == "" && !limit && !m.isEdited() {
 		return dst
 	}
 	r := exchange.Response{Lines: dst[start:]}
 	if limit {
 		respond.SetLimit(&r, &m.count)
 	}
-	if altSvc {
-		r.Set("Alt-Svc", p.AltSvc)
+	if altSvc != "" {
+		r.Set("Alt-Svc", altSvc)
 	}
 	if m.isEdited() {
 		respond.Edit(&r, m.outcome.ResponseEdits)

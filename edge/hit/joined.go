@@ -3,6 +3,7 @@ package hit
 import (
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache/entry"
@@ -21,6 +22,7 @@ import (
 type joined struct {
 	*pieces.Response
 	site   *site
+	client netip.Addr
 	answer *icondata.Answer
 	oldest *pieces.Piece
 	etag   []byte
@@ -45,7 +47,7 @@ func (p *Path) findJoined(j *joined, q *request.Request, parsed bool) (ok bool) 
 	if !named {
 		return false
 	}
-	j.site = h.site
+	j.site, j.client = h.site, client
 	sum, again := p.mayStoreWhole(q.Target, parsed)
 	if again {
 		return false
@@ -136,7 +138,7 @@ func (p *Path) appendJoinedHead(dst []byte, w *respond.Writer, j *joined, q *req
 	t.Status.Hit, t.Status.HasTTL, t.Status.TTL = true, true, j.oldest.Freshness.TTL(now)
 	t.Count = &j.count
 	if q.Secure {
-		t.AltSvc = p.AltSvc
+		t.AltSvc = p.AltSvc(j.client)
 	}
 	return w.Append(dst, &t)
 }

@@ -13,6 +13,7 @@
 package hit
 
 import (
+	"net/netip"
 	"sync/atomic"
 
 	"github.com/iconedge/iconedge/edge/access"
@@ -32,8 +33,9 @@ import (
 
 // Options has the components of a Path.
 type Options struct {
-	Redirects bool   // requests without TLS are redirected
-	AltSvc    string // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+	Redirects bool // requests without TLS are redirected
+	// AltSvc returns the value of Alt-Svc for a client (RFC 7838); empty: none.
+	AltSvc func(client netip.Addr) string
 
 	// Clock measures ages, freshness lifetimes and the windows of limits.
 	Clock      clock.Clock

@@ -72,6 +72,7 @@ type conns struct {
 	max, perClient int
 	clients        access.Clients
 	refused        [refusals]atomic.Int64
+	refusedQUIC    [refusals]atomic.Int64 // of them those over QUIC
 	madeRoom       atomic.Int64
 	overdue        atomic.Int64
 	overQUIC       atomic.Int64 // open now, in addition to the connections in open
@@ -367,7 +368,7 @@ func (s *conns) holders() int {
 // stats returns the state of the set, for metrics.
 func (s *conns) stats() observe.ConnStats {
 	stats := observe.ConnStats{
-		States: map[string]int{}, Refused: map[string]int64{}, Max: s.max, Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
+		States: map[string]int{}, Refused: map[string]int64{}, RefusedQUIC: map[string]int64{}, Max: s.max, Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
 		OverQUIC: s.overQUIC.Load(), Rejected: s.rejected.Load(), BodiesBytes: s.limits.Bodies.Used(), Clients: s.holders(),
 	}
 	requests, responses := s.limits.Bodies.Stats()
@@ -377,6 +378,9 @@ func (s *conns) stats() observe.ConnStats {
 	}
 	for why := range s.refused {
 		stats.Refused[refusalNames[why]] = s.refused[why].Load()
+	}
+	for _, why := range []refusal{refusedTotal, refusedClient} { // QUIC needs no descriptors
+		stats.RefusedQUIC[refusalNames[why]] = s.refusedQUIC[why].Load()
 	}
 	return stats
 }

@@ -93,6 +93,7 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 	if err != nil {
 		return nil, err
 	}
+	serve.socks.Offer.follow(s.door)
 	return s, nil
 }
 
@@ -199,6 +200,7 @@ func (s *quicServer) serve(q *quicConn) {
 		share := &bodies.Share{Client: q.client}
 		if s.door.room.Reserve(share, QUICStreamBytes) != nil {
 			s.door.conns.rejected.Add(1)
+			s.door.reviewStreams(q.client)
 			if rejected++; rejected == mostRejected {
 				q.refuse()
 			}
@@ -207,7 +209,7 @@ func (s *quicServer) serve(q *quicConn) {
 		}
 		rejected = 0
 		running.Go(func() {
-			defer s.door.room.Release(share)
+			defer s.door.releaseStream(share)
 			if later == nil || !later() {
 				conn.HandleRequestStream(stream)
 			}

@@ -38,6 +38,9 @@ type quicDoor struct {
 	of     perClient
 	shakes perClient // connections whose handshake is not complete
 	shaken int       // their number
+	// full and near say for whom little room is left. Responses read them without mu.
+	full atomic.Bool
+	near nearClients
 	// retried are the last addresses that were asked for validation, by port. A ClientHello has
 	// several packets. Without this memory a later one of them could begin a handshake that nobody
 	// completes, which takes a place meanwhile.
@@ -47,7 +50,7 @@ type quicDoor struct {
 func newQUICDoor(c *conns, limits Capacity) *quicDoor {
 	return &quicDoor{
 		conns: c, max: limits.MaxQUIC, perClient: limits.MaxQUICPerClient, idle: limits.IdleTimeout, room: limits.quicMemory(), now: time.Now,
-		open: map[*quicConn]struct{}{}, of: perClient{}, shakes: perClient{},
+		open: map[*quicConn]struct{}{}, of: perClient{}, shakes: perClient{}, near: nearClients{known: map[netip.Prefix]struct{}{}},
 	}
 }
 
@@ -136,7 +139,7 @@ func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Conte
 	q := &quicConn{client: d.conns.owner(exchange.Address(c.RemoteAddr)), used: d.conns.now()}
 	q.rest.Client, q.rest.Connection, q.window.Client = q.client, true, q.client
 	if why, ok := d.begin(q); !ok {
-		d.conns.refused[why].Add(1)
+		d.countRefused(why)
 		pace()
 		return nil, errRefused
 	}
@@ -145,6 +148,12 @@ func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Conte
 }
 
 var errRefused = errors.New("too many QUIC connections are open")
+
+// countRefused counts a refused connection.
+func (d *quicDoor) countRefused(why refusal) {
+	d.conns.refused[why].Add(1)
+	d.conns.refusedQUIC[why].Add(1)
+}
 
 // begin counts a handshake if the limits allow another connection. Otherwise it returns the reason
 // for the refusal.
@@ -161,6 +170,7 @@ func (d *quicDoor) begin(q *quicConn) (refusal, bool) {
 	}
 	d.shaken++
 	d.shakes.enter(q.client)
+	d.review(q.client)
 	return 0, true
 }
 
@@ -174,7 +184,7 @@ func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
 		return false
 	}
 	if len(d.open) >= d.max && !d.makeRoom(q.client) {
-		d.conns.refused[refusedTotal].Add(1)
+		d.countRefused(refusedTotal)
 		return false
 	}
 	d.shaken--
@@ -183,6 +193,7 @@ func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
 	q.expires = time.AfterFunc(d.idle, func() { d.expire(q) })
 	d.open[q] = struct{}{}
 	d.of.enter(q.client)
+	d.review(q.client)
 	d.conns.overQUIC.Add(1)
 	return true
 }
@@ -223,6 +234,7 @@ func (d *quicDoor) leave(q *quicConn) {
 	if !q.entered {
 		d.shaken--
 		d.shakes.leave(q.client)
+		d.review(q.client)
 		return
 	}
 	q.expires.Stop()
@@ -236,6 +248,7 @@ func (d *quicDoor) forget(q *quicConn) {
 	}
 	delete(d.open, q)
 	d.of.leave(q.client)
+	d.review(q.client)
 	d.conns.overQUIC.Add(-1)
 }
 

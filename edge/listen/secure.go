@@ -54,14 +54,16 @@ type Secure struct {
 	ACMEDirectory string   // URL of the authority's directory; empty: Let's Encrypt
 	ACMEEmail     string   // contact address for the authority
 
+	HTTP3          HTTP3
 	HTTP2Reference bool // serve HTTP/2 with net/http's server instead of the edge's own
 
 	TLSListener net.Listener   // serves TLS instead of a listener on TLSListen
-	QUICSocket  net.PacketConn // serves HTTP/3 next to TLSListener; nil: no HTTP/3
+	QUICSocket  net.PacketConn // serves HTTP/3 next to TLSListener, unless HTTP3 is off; nil: no HTTP/3
 }
 
 func (c *Secure) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.TLSListen, "tls-listen", "", "`address` for TLS, HOST:PORT: HTTP/1.1 and HTTP/2 on TCP, HTTP/3 on UDP (default none)")
+	c.HTTP3.flag(fs)
 	fs.Var(repeated.Flag(&c.TLSCerts, repeated.AsWritten), "tls-cert", "`file` of a certificate (PEM: the certificate first, then its intermediates); may be repeated; read again when it changes")
 	fs.Var(repeated.Flag(&c.TLSKeys, repeated.AsWritten), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
 	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "redirect requests on the plain listener to https, except health checks and CORS preflight requests")
@@ -81,6 +83,9 @@ func (c *Secure) Validate(now time.Time) error {
 	if !c.Enabled() {
 		if len(c.TLSCerts)+len(c.TLSKeys)+len(c.ACMEHosts) > 0 || c.TLSRedirect {
 			return errors.New("--tls-cert, --tls-key, --tls-redirect and --acme-host require --tls-listen")
+		}
+		if c.HTTP3 == HTTP3On {
+			return errors.New("--http3 on requires --tls-listen: HTTP/3 has no form without TLS")
 		}
 		return nil
 	}
@@ -114,27 +119,46 @@ type Sockets struct {
 	Public net.Listener
 	TLS    net.Listener   // nil: no TLS
 	QUIC   net.PacketConn // at the same port as TLS; nil: no HTTP/3
+	Offer  *Offer         // of HTTP/3; a Server makes it depend on the room that is left
 }
 
 // Open opens the public socket at an address, unless it is given, and the sockets of c.
 func (c *Secure) Open(ctx context.Context, address string, given net.Listener) (s *Sockets, err error) {
-	s = &Sockets{Public: given, TLS: c.TLSListener, QUIC: c.QUICSocket}
+	s = &Sockets{Public: given, TLS: c.TLSListener}
 	if given == nil {
 		if s.Public, err = hostport.Listen(ctx, "--listen", address); err != nil {
 			return nil, err
 		}
 	}
 	s.Public = CloseOnce(s.Public)
-	if c.Enabled() && s.TLS == nil {
-		if s.TLS, s.QUIC, err = listenBoth(ctx, c.TLSListen); err != nil {
-			s.Public.Close()
-			return nil, hostport.Explain("--tls-listen", c.TLSListen, err)
-		}
+	if err := c.open(ctx, s); err != nil {
+		s.Public.Close()
+		return nil, hostport.Explain("--tls-listen", c.TLSListen, err)
 	}
 	if s.TLS != nil {
 		s.TLS = CloseOnce(s.TLS)
 	}
+	s.Offer = newOffer(s.QUIC, c.HTTP3)
 	return s, nil
+}
+
+// open opens the sockets for TLS and for QUIC, unless they are given. It closes a socket for QUIC
+// that is given for nothing.
+func (c *Secure) open(ctx context.Context, s *Sockets) (err error) {
+	off := c.HTTP3 == HTTP3Off
+	switch {
+	case s.TLS != nil || !c.Enabled():
+		s.QUIC = c.QUICSocket
+	case off:
+		s.TLS, err = new(net.ListenConfig).Listen(ctx, "tcp", c.TLSListen)
+	default:
+		s.TLS, s.QUIC, err = listenBoth(ctx, c.TLSListen)
+	}
+	if off && c.QUICSocket != nil {
+		s.QUIC = nil
+		c.QUICSocket.Close()
+	}
+	return err
 }
 
 // Close closes the sockets.
@@ -162,15 +186,6 @@ func (s *Sockets) Ports() map[string]bool {
 		}
 	}
 	return ports
-}
-
-// AltSvc returns the Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3.
-func (s *Sockets) AltSvc() string {
-	if s.QUIC == nil {
-		return ""
-	}
-	_, port, _ := net.SplitHostPort(s.QUIC.LocalAddr().String())
-	return fmt.Sprintf(`h3=":%s"; ma=86400`, port)
 }
 
 // Redirect returns the format of the https URL to which requests without TLS are redirected, with

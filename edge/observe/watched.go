@@ -97,12 +97,14 @@ func (m *Metrics) WatchOrigins(read func() upstream.Stats) {
 
 // ConnStats is the state of the public listeners.
 type ConnStats struct {
-	States    map[string]int   // connections over TCP, by what they do
-	Refused   map[string]int64 // connections, by reason
-	Max       int              // connections at a time
-	Reclaimed int64            // connections that were closed to make room
-	Overdue   int64            // connections that were cut because their client was too slow
-	OverQUIC  int64            // open connections of HTTP/3
+	States  map[string]int   // connections over TCP, by what they do
+	Refused map[string]int64 // connections, by reason
+	// Of Refused those over QUIC.
+	RefusedQUIC map[string]int64
+	Max         int   // connections at a time
+	Reclaimed   int64 // connections that were closed to make room
+	Overdue     int64 // connections that were cut because their client was too slow
+	OverQUIC    int64 // open connections of HTTP/3
 	// Requests of HTTP/3, because of their client's share of streams.
 	Rejected    int64
 	BodiesBytes int64 // memory for long request bodies
@@ -139,6 +141,10 @@ func (m *Metrics) WatchConns(read func() ConnStats) {
 	for reason := range now.Refused {
 		all = append(all, counter("connections_refused_total", "Refused connections, by reason: all are in use (total), the client has as many as it may (client), no descriptors are left (descriptors).",
 			func(c s) float64 { return float64(c.Refused[reason]) }, "reason", reason))
+	}
+	for reason := range now.RefusedQUIC {
+		all = append(all, counter("h3_connections_refused_total", "Those of connections_refused_total that were over QUIC, before HTTP/3 began: browsers then use HTTP/2.",
+			func(c s) float64 { return float64(c.RefusedQUIC[reason]) }, "reason", reason))
 	}
 	for kind := range now.Memory {
 		all = append(all,

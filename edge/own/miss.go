@@ -2,6 +2,7 @@ package own
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -23,8 +24,8 @@ import (
 
 // MissOptions has the components of misses.
 type MissOptions struct {
-	Redirects   bool   // requests without TLS are redirected
-	AltSvc      string // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+	Redirects   bool                           // requests without TLS are redirected
+	AltSvc      func(client netip.Addr) string // value of Alt-Svc (RFC 7838); empty: none
 	WaitTimeout time.Duration
 	Clock       clock.Clock
 	Clients     access.Clients
@@ -48,6 +49,7 @@ type fastMiss struct {
 	*fetch.Begun
 	h       *Misses
 	accept  string
+	client  netip.Addr
 	secure  bool
 	arrived time.Time
 	top     func(now time.Time, status, body int) // counts the response; nil: not in the sample
@@ -56,7 +58,7 @@ type fastMiss struct {
 
 // Fetch begins to fetch the icon that a request asks for; see h1.Fetcher. It returns nil if the
 // pipeline has to answer.
-func (h *Misses) Fetch(q *request.Request, client interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) request.Pending {
+func (h *Misses) Fetch(q *request.Request, conn interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) request.Pending {
 	if h.Hits.Draining() || h.Redirects && !q.Secure || q.Tier || q.Head || q.Authorization || q.Conditions.Any() || h.Reports.Tracer != nil || h.Reports.Lines != nil {
 		return nil
 	}
@@ -65,7 +67,8 @@ func (h *Misses) Fetch(q *request.Request, client interface{ ClientGone() bool }
 		q.Fields.Line("cache-control", 0) != nil || q.Fields.Line("traceparent", 0) != nil || h.Admission.Counts(routes.ClassCDN) {
 		return nil
 	}
-	if _, ok := h.Admission.AdmitFast(h.Clients.OfEligible(q), h.Clock.At(q.Now), routes.ClassCDN); !ok {
+	client := h.Clients.OfEligible(q)
+	if _, ok := h.Admission.AdmitFast(client, h.Clock.At(q.Now), routes.ClassCDN); !ok {
 		return nil
 	}
 	name := strings.TrimSuffix(key[1:], ".svg")
@@ -73,8 +76,8 @@ func (h *Misses) Fetch(q *request.Request, client interface{ ClientGone() bool }
 	if ref, err := icon.ParseRef(name); err != nil || !h.Library.Has(ref) {
 		return nil
 	}
-	m := &fastMiss{h: h, accept: string(q.AcceptEncoding), secure: q.Secure, arrived: q.Now, ready: ready}
-	if m.Begun = h.Finder.BeginIcon(key, name, h.Clock.At(q.Now), client); m.Begun == nil {
+	m := &fastMiss{h: h, accept: string(q.AcceptEncoding), client: client, secure: q.Secure, arrived: q.Now, ready: ready}
+	if m.Begun = h.Finder.BeginIcon(key, name, h.Clock.At(q.Now), conn); m.Begun == nil {
 		return nil
 	}
 	m.top = h.Reports.CountLater(q)
@@ -111,7 +114,7 @@ func (h *Misses) appendMiss(m *fastMiss) func([]byte) []byte {
 		t.Age = pipeline.AgeToSend(e, now)
 	}
 	if m.secure {
-		t.AltSvc = h.AltSvc
+		t.AltSvc = h.AltSvc(m.client)
 	}
 	return func(dst []byte) []byte {
 		w := respond.Writer{Prebuilt: e.Head}

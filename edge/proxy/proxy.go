@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,7 @@ import (
 	"github.com/iconedge/iconedge/edge/vhosts"
 )
 
-// Options configures a handler. All components are required; Redirect and AltSvc may be empty.
+// Options configures a handler. All components are required; Redirect may be empty.
 type Options struct {
 	Sites       *vhosts.Set     // decide about requests, by their hosts
 	CacheBytes  int64           // limit of the cache in memory
@@ -35,7 +36,8 @@ type Options struct {
 	WaitTimeout time.Duration   // how long a request waits for a collapsed fetch
 	Bounds      fetch.Bounds    // of forwarded requests
 	Redirect    string          // format of the https URL to redirect to; empty: no redirect
-	AltSvc      string          // Alt-Svc value for HTTP/3 (RFC 7838); empty: no HTTP/3
+	// AltSvc returns the value of Alt-Svc for a client (RFC 7838); empty: none.
+	AltSvc func(client netip.Addr) string
 
 	// Purge purges an address for a client with these Authorization lines; nil: the public listener
 	// takes no PURGE.

@@ -99,8 +99,10 @@ func (h *Proxy) end(r *pipeline.Request, o exchange.Outcome, err error) {
 	if err != nil {
 		h.writer.Fail(r, problem.From(err))
 	}
-	if h.Options.AltSvc != "" && r.Secure {
-		r.Response.Set("Alt-Svc", h.Options.AltSvc)
+	if r.Secure {
+		if altSvc := h.Options.AltSvc(r.Client); altSvc != "" {
+			r.Response.Set("Alt-Svc", altSvc)
+		}
 	}
 	r.EditResponse()
 	if h.hits.Draining() {
