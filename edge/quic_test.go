@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -288,8 +289,16 @@ func TestStreamsOfQUIC(t *testing.T) {
 		t.Error("the rejected request is not counted")
 	}
 	must(t, healthy(t.Context(), other))
+	told := func(client string) string { return s.sockets.Offer.AltSvc(netip.MustParseAddr(client)) }
+	if told("127.0.0.2") != "clear" || told("127.0.0.3") != s.announces(t) {
+		t.Errorf("Alt-Svc is %q for the client, %q for another", told("127.0.0.2"), told("127.0.0.3"))
+	}
 	hoards[0].CloseWithError(0, "")
 	settled(t, "a request within the share is served", func() bool { return healthy(t.Context(), mine) == nil })
+	for _, c := range hoards[1:4] {
+		c.CloseWithError(0, "")
+	}
+	settled(t, "HTTP/3 is announced again", func() bool { return told("127.0.0.2") == s.announces(t) })
 }
 
 // An edge that drains announces it on the control stream, and names the first stream that it
