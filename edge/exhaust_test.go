@@ -153,8 +153,8 @@ func TestConnectionsPerClient(t *testing.T) {
 			t.Error("a trusted proxy is refused")
 		}
 	}
-	if n := w.listeners.Stats().Refused["client"]; n != 1 {
-		t.Errorf("%d refused connections are counted, want 1", n)
+	if n := w.listeners.Stats(); n.Refused["client"] != 1 || n.RefusedQUIC["client"] != 0 {
+		t.Errorf("%d refused connections are counted, %d of them over QUIC, want 1 and 0", n.Refused["client"], n.RefusedQUIC["client"])
 	}
 	mine[0].Close()
 	settled(t, "a connection that is closed makes room", func() bool { return w.admitted(t, "127.0.0.2") })

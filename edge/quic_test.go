@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -101,6 +102,10 @@ func TestConnectionsOfQUIC(t *testing.T) {
 			}
 			if total := strings.Contains(name, "total"); total != s.refusedQUIC(t, "127.0.0.3") {
 				t.Errorf("another client is refused: %v, want %v", !total, total)
+			}
+			n := s.listeners.Stats()
+			if want := map[string]int64{"total": n.Refused["total"], "client": n.Refused["client"]}; !maps.Equal(n.RefusedQUIC, want) || want["total"]+want["client"] == 0 {
+				t.Errorf("refused over QUIC: %v, want %v", n.RefusedQUIC, want)
 			}
 			mine[0].CloseWithError(0, "")
 			settled(t, "a new connection is accepted again", func() bool { return !s.refusedQUIC(t, from) })
@@ -258,29 +263,32 @@ func healthy(ctx context.Context, client http.RoundTripper) error {
 
 // Over QUIC too, each address is a client of its own, and its streams count only against its own
 // share. Beyond it the edge rejects requests, so that the client may send them again, and serves
-// those of other clients.
+// those of other clients. Until streams have ended it tells that client to forget HTTP/3.
 func TestStreamsOfQUIC(t *testing.T) {
 	t.Parallel()
 	const most = 1280 // streams of one client by default
 	s := newSecured(t, newOurOrigin(), func(c *Config) { c.IdleTimeout, c.RequestTimeout = time.Hour, time.Hour })
+	dial := func(from string) *quic.Conn {
+		c, err := s.dialQUIC(t, from)
+		must(t, err)
+		return c
+	}
+	client := func(from string) http.RoundTripper { return (&http3.Transport{}).NewClientConn(dial(from)) }
+	mine, other := client("127.0.0.2"), client("127.0.0.3")
 	var hoards []*quic.Conn
 	for range most / h2.MaxStreams {
-		c, err := s.dialQUIC(t, "127.0.0.2")
-		must(t, err)
+		hoards = append(hoards, dial("127.0.0.2"))
+	}
+	var streams []*quic.Stream
+	for _, c := range hoards {
 		for range h2.MaxStreams {
 			stream, err := c.OpenStreamSync(t.Context())
 			must(t, err)
 			_, err = stream.Write([]byte{0x01, 0x40}) // half a head
 			must(t, err)
+			streams = append(streams, stream)
 		}
-		hoards = append(hoards, c)
 	}
-	client := func(from string) http.RoundTripper {
-		c, err := s.dialQUIC(t, from)
-		must(t, err)
-		return (&http3.Transport{}).NewClientConn(c)
-	}
-	mine, other := client("127.0.0.2"), client("127.0.0.3")
 	var code *http3.Error
 	settled(t, "a request beyond the share is rejected", func() bool {
 		return errors.As(healthy(t.Context(), mine), &code) && code.ErrorCode == http3.ErrCodeRequestRejected
@@ -295,8 +303,9 @@ func TestStreamsOfQUIC(t *testing.T) {
 	}
 	hoards[0].CloseWithError(0, "")
 	settled(t, "a request within the share is served", func() bool { return healthy(t.Context(), mine) == nil })
-	for _, c := range hoards[1:4] {
-		c.CloseWithError(0, "")
+	for _, stream := range streams[h2.MaxStreams : 4*h2.MaxStreams] {
+		stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
+		stream.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
 	}
 	settled(t, "HTTP/3 is announced again", func() bool { return told("127.0.0.2") == s.announces(t) })
 }

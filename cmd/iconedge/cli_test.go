@@ -227,6 +227,7 @@ func TestCertificatesAtStart(t *testing.T) {
 		{"no certificate at all", []string{"--tls-listen", "127.0.0.1:0"}, []string{"requires --tls-cert"}},
 		{"nowhere to listen", pair(good, key)[2:], []string{"require --tls-listen"}},
 		{"a redirect to nowhere", []string{"--tls-redirect"}, []string{"require --tls-listen"}},
+		{"HTTP/3 alone", []string{"--http3", "on"}, []string{"--http3 on requires --tls-listen"}},
 		{"a wrong address", append([]string{"--tls-listen", "nonsense"}, pair(good, key)[2:]...), []string{"--tls-listen must be HOST:PORT"}},
 		{"an authority without a folder", []string{"--tls-listen", "127.0.0.1:0", "--acme-host", "edge.test"}, []string{"--acme-dir"}},
 	} {

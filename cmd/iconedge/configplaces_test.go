@@ -16,7 +16,7 @@ var flagValues = map[string][]string{
 	"acme-email": {"ann@example.org"}, "acme-host": {"a.example b.example"}, "admin-host": {"a.example.org *.b.example.org"}, "admin-listen": {"127.0.0.1:9"},
 	"admin-protect-metrics": {"true"}, "admin-token-file": {"token"}, "allow-file": {"allow"}, "answer-timeout": {"7s"}, "bypass-cookie": {"session a*"},
 	"cache-bytes": {"512MiB", "1000001"}, "cache-dir": {"/tmp/cache"}, "cache-disk-bytes": {"1048576"}, "client-revalidation": {"true"}, "compress": {"off"},
-	"deny-file": {"deny"}, "drain": {"3s"}, "grace": {"1h0m0s"}, "health-path": {"/up"}, "host": {"a.test b.test"}, "http2-reference": {"true"},
+	"deny-file": {"deny"}, "drain": {"3s"}, "grace": {"1h0m0s"}, "health-path": {"/up"}, "host": {"a.test b.test"}, "http2-reference": {"true"}, "http3": {"on", "off"},
 	"client-memory": {"1073741824"}, "iconify": {"off"}, "iconify-host": {"api.test"}, "icons": {"on", "off"}, "idle": {"9s"}, "idle-timeout": {"9s"}, "ignore-query": {"utm_*,fbclid"},
 	"limit": {"search=7/1m"}, "listen": {"127.0.0.1:9"}, "log-format": {"json"}, "log-level": {"debug"}, "loop": {"off"}, "max-body": {"1234"},
 	"max-connections": {"77"}, "max-connections-per-client": {"7"}, "max-object": {"1048576"}, "max-tunnels": {"7"}, "max-waiting": {"7"}, "negative-ttl": {"404=1m0s"},

@@ -143,7 +143,7 @@ func (m *Metrics) WatchConns(read func() ConnStats) {
 			func(c s) float64 { return float64(c.Refused[reason]) }, "reason", reason))
 	}
 	for reason := range now.RefusedQUIC {
-		all = append(all, counter("h3_connections_refused_total", "Those of connections_refused_total that were over QUIC, before HTTP/3 began: browsers then use HTTP/2.",
+		all = append(all, counter("h3_connections_refused_total", "Those of iconedge_edge_connections_refused_total that were over QUIC; browsers then use HTTP/2.",
 			func(c s) float64 { return float64(c.RefusedQUIC[reason]) }, "reason", reason))
 	}
 	for kind := range now.Memory {
