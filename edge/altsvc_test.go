@@ -169,8 +169,8 @@ func (s *securedTest) announces(t testing.TB) string {
 	return fmt.Sprintf(`h3=":%s"; ma=86400`, port)
 }
 
-// A client with nearly as many QUIC connections as it may have is told to forget HTTP/3, and so are
-// all clients while nearly as many as there may be are open. Before, after, and for others it is
+// A client with nearly as many QUIC connections as it may have must forget HTTP/3, and so must all
+// clients while nearly as many as there may be are open. Before, after, and for others it is
 // announced. A client of a trusted proxy is known by the address that the proxy names.
 func TestAltSvcDependsOnRoom(t *testing.T) {
 	t.Parallel()

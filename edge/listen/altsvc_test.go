@@ -26,7 +26,7 @@ func newOfferTest(t *testing.T, limits Capacity) offerTest {
 	limits = limits.Filled()
 	door := newQUICDoor(newConns(Options{Capacity: limits, Memory: limits.Memory()}), limits)
 	o := &Offer{value: announced, auto: true}
-	o.follow(door)
+	o.follow(door.isStrained)
 	return offerTest{o, door, netip.MustParsePrefix("192.0.2.7/32")}
 }
 
@@ -132,13 +132,13 @@ func TestOfferOfOthers(t *testing.T) {
 			if v := got.AltSvc(netip.Addr{}); v != want {
 				t.Errorf("%q before there are connections: %q, want %q", row.mode, v, want)
 			}
-			got.follow(o.door)
+			got.follow(o.door.isStrained)
 		}
 		if v := got.AltSvc(netip.Addr{}); v != row.want {
 			t.Errorf("%q: %q, want %q", row.mode, v, row.want)
 		}
 	}
-	(*Offer)(nil).follow(o.door)
+	(*Offer)(nil).follow(o.door.isStrained)
 }
 
 // Hits pay next to nothing for it: no lock while no client is near its share, and no allocation at

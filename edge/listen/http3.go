@@ -93,7 +93,7 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 	if err != nil {
 		return nil, err
 	}
-	serve.socks.Offer.follow(s.door)
+	serve.socks.Offer.follow(s.door.isStrained)
 	return s, nil
 }
 

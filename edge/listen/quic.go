@@ -38,7 +38,8 @@ type quicDoor struct {
 	of     perClient
 	shakes perClient // connections whose handshake is not complete
 	shaken int       // their number
-	// full and near say for whom little room is left. Responses read them without mu.
+	// full says that little room is left for all, near for which clients. isStrained reads them
+	// without mu.
 	full atomic.Bool
 	near nearClients
 	// retried are the last addresses that were asked for validation, by port. A ClientHello has
@@ -223,6 +224,41 @@ func (d *quicDoor) holdings(now time.Time) (list []holding[*quicConn]) {
 		}
 	}
 	return list
+}
+
+// isStrained reports whether little room is left for a client, or for all.
+func (d *quicDoor) isStrained(client netip.Addr) bool {
+	return d.full.Load() || isNearlyUsed(d.room.Used(), d.room.Max) || d.near.any() && d.near.has(d.conns.owner(client))
+}
+
+// review finds out again whether little room is left for a client and for all. The caller holds mu,
+// and calls it after each change of the numbers of connections.
+func (d *quicDoor) review(client netip.Prefix) {
+	d.full.Store(isNearlyUsed(len(d.open)+d.shaken, d.max))
+	if client.IsValid() && d.near.set(client, d.isNear(client)) {
+		// A stream may have ended since, when releaseStream did not know yet that it matters.
+		d.near.set(client, d.isNear(client))
+	}
+}
+
+// isNear reports whether little room is left for a client. The caller holds mu.
+func (d *quicDoor) isNear(client netip.Prefix) bool {
+	return isNearlyUsed(d.of[client]+d.shakes[client], d.perClient) || isNearlyUsed(d.room.HeldByRequests(client), d.room.EachRequests)
+}
+
+// reviewStreams is review after a change of the streams of a client.
+func (d *quicDoor) reviewStreams(client netip.Prefix) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.review(client)
+}
+
+// releaseStream releases the share of a stream.
+func (d *quicDoor) releaseStream(s *bodies.Share) {
+	d.room.Release(s)
+	if d.near.any() {
+		d.reviewStreams(s.Client)
+	}
 }
 
 // leave releases a connection that has ended.

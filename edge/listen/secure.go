@@ -58,7 +58,7 @@ type Secure struct {
 	HTTP2Reference bool // serve HTTP/2 with net/http's server instead of the edge's own
 
 	TLSListener net.Listener   // serves TLS instead of a listener on TLSListen
-	QUICSocket  net.PacketConn // serves HTTP/3 next to TLSListener, unless HTTP3 is off; nil: no HTTP/3
+	QUICSocket  net.PacketConn // serves HTTP/3 next to TLSListener; closed if HTTP3 is off
 }
 
 func (c *Secure) Flags(fs *flag.FlagSet) {
