@@ -256,7 +256,7 @@ func (f *forwardedResponse) own() *cache.Entry {
 }
 
 // negotiate permits content codings of the response, if it may be stored; see
-// fetchRequest.negotiate.
+// Request.Negotiate.
 func (f *forwardedResponse) negotiate(e *cache.Entry, length int64) {
 	if f.sharing.Storable {
 		f.q.Negotiate(e, f.header, length)

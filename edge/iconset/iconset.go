@@ -67,7 +67,7 @@ type iconData struct {
 }
 
 // Answer answers a request for the icons of a pack from a stored response, or from cached
-// pieces. One request to the origin fetches the missing ones. It leaves a request to serveCached
+// pieces. One request to the origin fetches the missing ones. It leaves a request to package own
 // that the pieces can't answer: their response would mix releases, the pack is unknown, or the
 // origin has failed.
 func (h *Answerer) Answer(r *pipeline.Request, ep *routes.Endpoint) (exchange.Outcome, error) {
@@ -177,7 +177,7 @@ func (x *iconData) find(names []string) bool {
 		return true
 	}
 	if x.policy.Directives.OnlyIfCached {
-		return false // serveCached refuses the request
+		return false // package own refuses the request
 	}
 	return x.wait(missing, old)
 }
