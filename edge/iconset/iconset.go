@@ -191,16 +191,16 @@ func (x *iconData) wait(missing []string, old map[string]*cache.Entry) bool {
 	defer x.h.Origin.Release(slot)
 	deadline := x.Now.Add(x.h.WaitTimeout)
 	x.fetched = true
-	for name, flight := range x.begin(missing, old) {
-		l := flight.Wait(deadline.Sub(x.Now), slot.ClientGone)
+	for name, joined := range x.begin(missing, old) {
+		l := joined.Wait(deadline.Sub(x.Now), slot.ClientGone)
 		e := l.ForOthers()
 		switch {
 		case l.Err != nil && old[name] != nil && cachepolicy.MayServeStale(old[name].Freshness(), x.policy, fetch.FailureOf(l.Err), x.Now):
 			e = old[name]
-		case l.Err != nil, x.h.Cache.InvalidatedSince(flight, e, x.asked):
+		case l.Err != nil, x.h.Cache.InvalidatedSince(joined, e, x.asked):
 			return false
 		}
-		if x.h.Cache.InvalidatedSince(flight, e, x.asked) {
+		if x.h.Cache.InvalidatedSince(joined, e, x.asked) {
 			return false
 		}
 		if _, ok := x.found(name, e); !ok {
@@ -285,8 +285,8 @@ func (x *iconData) begin(names []string, old map[string]*cache.Entry) map[string
 	for _, name := range names {
 		key, q := routes.PieceKey(x.pack, name), *one
 		q.Key, q.Target, q.Policy.Target = key, key, key
-		flight, began := x.h.Finder.Join(&q, old[name], key, x.asked, x.Now, b.fetch(name), false)
-		if fetches[name] = flight; began {
+		joined, began := x.h.Finder.Join(&q, old[name], key, x.asked, x.Now, b.fetch(name), false)
+		if fetches[name] = joined; began {
 			b.names = append(b.names, name)
 		}
 	}
