@@ -11,7 +11,7 @@ import (
 )
 
 // minTicketSecret is the least number of bytes of a secret for session tickets. It is more than
-// that of other secrets, because who has recorded a ticket can try secrets without asking an edge.
+// that of other secrets, because an attacker with a ticket can try secrets without asking an edge.
 const minTicketSecret = 32
 
 // Tickets encrypts and decrypts session tickets with keys that follow from a secret and the date,

@@ -188,7 +188,7 @@ func TestTicketSecretIsReplaced(t *testing.T) {
 			if err := e.replace(t, secrets); err != nil {
 				t.Fatal(err)
 			}
-			visit(t, "the edge that was told", e, client, true)
+			visit(t, "the edge with the new file", e, client, true)
 			visit(t, "the other edge", edges[1-i], client, true)
 		}
 	}

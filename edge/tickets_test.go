@@ -37,7 +37,7 @@ func newResumer(version uint16) *resumer {
 
 func (r *resumer) Get(string) (*tls.ClientSessionState, bool) { return r.last, r.last != nil }
 
-// Put keeps a session. crypto/tls puts nil in place of one that it can't use.
+// Put keeps a session. crypto/tls removes an unusable session by putting nil in its place.
 func (r *resumer) Put(_ string, s *tls.ClientSessionState) {
 	r.last = s
 	if s != nil {
@@ -193,6 +193,7 @@ func TestTicketsWithClientCertificate(t *testing.T) {
 		return ticketEdge(t, ticketSecret, func(c *Config) { c.TLSClientCA = a.File })
 	}
 	first, same, other, open := trust(ours), trust(ours), trust(theirs), ticketEdge(t, ticketSecret)
+	alone := newSecured(t, newOurOrigin(), func(c *Config) { c.TLSClientCA = ours.File })
 	for _, name := range []string{"TLS 1.3", "QUIC"} { // only they take client certificates
 		t.Run(name, func(t *testing.T) {
 			greet, r := greetings[name].greet, newResumer(tls.VersionTLS13)
@@ -205,12 +206,14 @@ func TestTicketsWithClientCertificate(t *testing.T) {
 			}
 			r.last = session
 			resumes(t, "an edge that asks for none", greet, open.tls, r, false)
+			resumes(t, "an edge without a secret", greet, alone.tls, r, false)
+			resumes(t, "the edge without a secret again", greet, alone.tls, r, true)
 		})
 	}
 }
 
-// The edge accepts no early data, which could be replayed: not with its own tickets, nor with one
-// that allows early data and has the right key.
+// The edge accepts no early data, which could be replayed: not with its own tickets, nor with a
+// ticket of the right key that allows early data.
 func TestNoEarlyData(t *testing.T) {
 	t.Parallel()
 	s := ticketEdge(t, ticketSecret)

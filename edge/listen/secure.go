@@ -74,7 +74,7 @@ func (c *Secure) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that stores these certificates")
 	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
 	fs.StringVar(&c.ACMEEmail, "acme-email", "", "contact email `address` for the authority")
-	fs.StringVar(&c.TLSTicketSecretFile, "tls-ticket-secret-file", "", "`file` of the secret that the keys of session tickets follow from, a new key each day, so that edges with the same secret resume each other's sessions; at least 32 bytes; a second line is a further secret whose tickets the edge accepts; read again when it changes (default none: random keys of this edge)")
+	fs.StringVar(&c.TLSTicketSecretFile, "tls-ticket-secret-file", "", "`file` of a secret (32 bytes at least) from which the edge derives the keys of session tickets, new ones each day, so that edges with the same secret resume each other's sessions; a second line is a further secret whose tickets the edge accepts; read again when it changes (default none: each edge has random keys)")
 	fs.BoolVar(&c.HTTP2Reference, "http2-reference", false, "serve HTTP/2 with the server of Go's library, for comparison: it costs more, and has no protection against floods")
 }
 
