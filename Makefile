@@ -135,7 +135,7 @@ conformance: build library/node_modules library/lexicon/node_modules tools/node_
 
 attacks: ## measure floods, slow clients and a stuck origin: their cost for the edge, and their effect on a well-behaved client
 	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./test/attacks
-	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run 'TestHoards$$' ./test/attacks
+	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run '^Test(Hoards|Crowds)$$' ./test/attacks
 
 faults: ## measure the effect of failing origins, processes, stores and disks on clients, also of the installed proxies; writes docs/reference/faults.md
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./test/faults

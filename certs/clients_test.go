@@ -2,6 +2,7 @@ package certs
 
 import (
 	"crypto/tls"
+	"io"
 	"net"
 	"os"
 	"testing"
@@ -36,7 +37,7 @@ func shake(t *testing.T, server, client *tls.Config) (shown, resumed bool, err e
 	if err == nil {
 		defer c.Close()
 		// In TLS 1.3, the client learns here that its certificate is refused.
-		_, err = c.Read(make([]byte, 1))
+		_, err = io.ReadFull(c, make([]byte, 1))
 	}
 	state := <-done
 	return Shown(&state), state.DidResume, err

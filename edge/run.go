@@ -126,7 +126,7 @@ func (s *Server) purgeMethod() func(authorization []string, address string) (int
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
 	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: exchange.MaxBody, Uploads: s.forwards(), Tunnels: s.forwards(), Clients: s.cfg.Clients(),
-		AskCertificate: s.tiers.Ask, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
+		AskCertificate: s.tiers.Ask, Now: s.cfg.Clock.Now, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 
 // watch adds the metrics that are read from the components at each scrape.

@@ -1,5 +1,5 @@
 // Package files reads files again when an operator has changed them. It watches their metadata and
-// needs no signal. It also locks files against other processes.
+// needs no signal. It also reads files of secrets, and locks files against other processes.
 package files
 
 import (

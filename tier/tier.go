@@ -11,11 +11,7 @@ package tier
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
-	"fmt"
 	"net/http"
-	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,11 +27,8 @@ const (
 	FieldWanted = "Iconedge-Tier-Wanted"
 )
 
-const (
-	minSecret = 16      // bytes: shorter secrets can be guessed
-	maxSecret = 1 << 10 // bytes: every request's head holds it
-	maxFile   = 8 << 10 // bytes
-)
+// minSecret is the least number of bytes of a secret; shorter ones can be guessed.
+const minSecret = 16
 
 // Secrets holds the secrets of a file, as of the last successful reading. A nil *Secrets has none:
 // it sends nothing and accepts nothing.
@@ -58,62 +51,15 @@ func Open(path string) (*Secrets, error) {
 }
 
 func (s *Secrets) read(time.Time) error {
-	text, err := os.ReadFile(s.path)
+	lines, err := files.ReadSecrets(s.path, minSecret)
 	if err != nil {
 		return err
-	}
-	lines, err := parse(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.path, err)
 	}
 	next := &secrets{sent: lines[0]}
 	for _, line := range lines {
 		next.accepted = append(next.accepted, sha256.Sum256([]byte(line)))
 	}
 	s.current.Store(next)
-	return nil
-}
-
-var (
-	errEmpty = errors.New("there is no secret in it")
-	errLines = errors.New("it has more than two lines; it must have the secret to send, and may have a second one to accept")
-	errShort = fmt.Errorf("a secret must have at least %d bytes, such as 32 from a random generator in base64", minSecret)
-	errLong  = fmt.Errorf("a secret must have at most %d bytes", maxSecret)
-	errBytes = errors.New("a secret must consist of visible ASCII characters, without spaces")
-)
-
-// parse reads one or two secrets, each on a line of its own.
-func parse(text []byte) (lines []string, err error) {
-	if len(text) > maxFile {
-		return nil, errLong
-	}
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		if err := check(line); err != nil {
-			return nil, err
-		}
-		lines = append(lines, line)
-	}
-	switch {
-	case len(lines) == 0:
-		return nil, errEmpty
-	case len(lines) > 2:
-		return nil, errLines
-	}
-	return lines, nil
-}
-
-func check(secret string) error {
-	switch {
-	case len(secret) < minSecret:
-		return errShort
-	case len(secret) > maxSecret:
-		return errLong
-	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return errBytes
-	}
 	return nil
 }
 

@@ -206,6 +206,7 @@ func TestCertificatesAtStart(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("-----BEGIN CERTIFICATE-----\nnonsense\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	short := harness.TextFile(t, "too-short")
 	pair := func(cert, key string) []string {
 		return []string{"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key}
 	}
@@ -226,6 +227,9 @@ func TestCertificatesAtStart(t *testing.T) {
 		{"more keys than certificates", append(pair(good, key), "--tls-key", oldKey), []string{"1 --tls-cert and 2 --tls-key"}},
 		{"no certificate at all", []string{"--tls-listen", "127.0.0.1:0"}, []string{"requires --tls-cert"}},
 		{"nowhere to listen", pair(good, key)[2:], []string{"require --tls-listen"}},
+		{"a short secret of session tickets", append(pair(good, key), "--tls-ticket-secret-file", short), []string{"--tls-ticket-secret-file: " + short + ": a secret must have at least 32 bytes"}},
+		{"an empty one", append(pair(good, key), "--tls-ticket-secret-file", os.DevNull), []string{"there is no secret in it"}},
+		{"session tickets of no listener", []string{"--tls-ticket-secret-file", short}, []string{"require --tls-listen"}},
 		{"a redirect to nowhere", []string{"--tls-redirect"}, []string{"require --tls-listen"}},
 		{"HTTP/3 alone", []string{"--http3", "on"}, []string{"--http3 on requires --tls-listen"}},
 		{"a wrong address", append([]string{"--tls-listen", "nonsense"}, pair(good, key)[2:]...), []string{"--tls-listen must be HOST:PORT"}},

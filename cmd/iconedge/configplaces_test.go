@@ -24,7 +24,7 @@ var flagValues = map[string][]string{
 	"origin-host": {"origin", "client", "x.test"}, "origin-key": {"k"}, "origin-sni": {"sni.test"}, "origin-timeout": {"7s"}, "pass-field": {"CF-IP"}, "client-encoding": {"as-sent", "normal"}, "proxy-all": {"true"},
 	"purge-method": {"true"}, "redis": {"redis://a.test:1/2"}, "redis-password-file": {"p"}, "region": {"eu"}, "request-timeout": {"7s"}, "require-token": {"true"},
 	"shutdown-delay": {"3s"}, "site": {"off"}, "store-cookies": {"true"}, "strict-env": {"true"}, "tier-secret-file": {"s"}, "tls-cert": {"a.pem"}, "tls-client-ca": {"ca"}, "tls-key": {"a.key"}, "tls-listen": {"127.0.0.1:9"},
-	"tls-redirect": {"true"}, "trace-endpoint": {"http://t.test"}, "trace-sample": {"0.5"}, "trusted-proxies": {"10.0.0.0/8 192.0.2.1"}, "tunnel-idle": {"7s"},
+	"tls-redirect": {"true"}, "tls-ticket-secret-file": {"s"}, "trace-endpoint": {"http://t.test"}, "trace-sample": {"0.5"}, "trusted-proxies": {"10.0.0.0/8 192.0.2.1"}, "tunnel-idle": {"7s"},
 }
 
 // settingsOf are the flags whose places are in a site of the file, which therefore does not set

@@ -386,3 +386,23 @@ func (s *Site) ResponseEdits() []*config.Edits { return s.whole.ResponseEdits }
 
 // Grace returns the grace of the site itself, which rules may replace.
 func (s *Site) Grace() *config.Duration { return s.whole.Grace }
+
+// StripRequest removes the cookies that the rules strip from the fields of a request, before its
+// key is made.
+func (d *Decision) StripRequest(h http.Header) {
+	if !d.StripAll && d.StripCookies == nil || len(h["Cookie"]) == 0 {
+		return
+	}
+	var kept []string
+	for _, line := range h["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			if pair = strings.Trim(pair, " \t"); pair != "" && !d.Strips(pair) {
+				kept = append(kept, pair)
+			}
+		}
+	}
+	delete(h, "Cookie")
+	if len(kept) > 0 {
+		h["Cookie"] = []string{strings.Join(kept, "; ")}
+	}
+}

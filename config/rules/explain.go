@@ -52,10 +52,12 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 	if urls := s.Origins[e.Origin].URLs; len(urls) > 0 {
 		e.URL = strings.TrimSuffix(urls[0], "/") + target
 	}
-	if lines := q.Header["Accept-Encoding"]; len(lines) > 0 && cmp.Or(s.ClientEncoding, s.Defaults.ClientEncoding) != "as-sent" {
-		q.Header = q.Header.Clone()
-		q.Header["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(q.Header["Available-Dictionary"]) > 0)}
+	head := q.Header.Clone()
+	d.StripRequest(head)
+	if lines := head["Accept-Encoding"]; len(lines) > 0 && cmp.Or(s.ClientEncoding, s.Defaults.ClientEncoding) != "as-sent" {
+		head["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(head["Available-Dictionary"]) > 0)}
 	}
+	q.SetHeader(head)
 	if d.Cache != "bypass" {
 		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, authority), "\x00", " ")
 	}

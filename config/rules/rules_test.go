@@ -625,3 +625,22 @@ func TestExplainLifetime(t *testing.T) {
 		}
 	}
 }
+
+// The key that Explain shows has the cookies that are left after strip_cookies.
+func TestExplainStripsCookies(t *testing.T) {
+	table, findings := compileText(t, `
+      - {match: {cookie: {none: x}}, compress: false}
+      - {match: {path: "/**"}, strip_cookies: [_ga], key: {cookies: [lang, _ga]}}
+`)
+	if table == nil {
+		t.Fatal(findings)
+	}
+	u, err := url.Parse("http://a.test/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Explain(table, u, Request{Method: "GET", Header: http.Header{"Cookie": {"_ga=1; lang=de"}}})
+	if err != nil || strings.Contains(e.Key, "_ga:") || !strings.Contains(e.Key, "lang:") {
+		t.Errorf("the key is %q, %v", e.Key, err)
+	}
+}

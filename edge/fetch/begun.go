@@ -49,14 +49,14 @@ func (h *Finder) BeginIcon(key, name string, now time.Time, client interface{ Cl
 // Then has end called when the wait for the fetch has ended.
 func (b *Begun) Then(end func()) {
 	b.end = end
-	b.h.Cache.Then(b.fetch, b.q.Key, b.land)
+	b.h.Cache.Then(b.fetch, b.q.Key, b.finish)
 }
 
 // Expire ends the wait. The fetch goes on, and stores its response.
-func (b *Begun) Expire() { b.land(collapse.Result{Err: collapse.ErrWaitTimeout}) }
+func (b *Begun) Expire() { b.finish(collapse.Result{Err: collapse.ErrWaitTimeout}) }
 
-// land ends the wait with a result, unless it has ended.
-func (b *Begun) land(l collapse.Result) {
+// finish ends the wait with a result, unless it has ended.
+func (b *Begun) finish(l collapse.Result) {
 	if !b.ended.CompareAndSwap(false, true) {
 		return
 	}

@@ -197,7 +197,7 @@ func (h *Finder) StoreForwarded(q *Request, a *upstream.Response, asked cache.Ge
 	case whole:
 		return f.whole(body, stored)
 	}
-	f.entry.SetIdentity(nil, f.etag) // clients read the body from the stream
+	f.own().SetIdentity(nil, f.etag) // clients read the body from the stream
 	f.negotiate(f.entry, a.Length)
 	l := collapse.Result{Entry: f.entry, Shared: f.shared(), Sharing: f.sharing, Stream: spool, Trailer: pipeline.TrailerOf(a)}
 	f.negotiate(l.Shared, a.Length)
@@ -228,7 +228,7 @@ type forwardedResponse struct {
 	h        *Finder
 	q        *Request
 	etag     string
-	entry    *cache.Entry // for the client that sent the request
+	entry    *cache.Entry // for the client that sent the request; nil: not made yet
 	header   http.Header  // the fields to store
 	response *upstream.Response
 	sharing  cachepolicy.Sharing
@@ -237,7 +237,7 @@ type forwardedResponse struct {
 // newForwardedResponse reads the head of a response. If may is false, the response is not stored,
 // whatever its fields permit.
 func (h *Finder) newForwardedResponse(q *Request, a *upstream.Response, may bool) *forwardedResponse {
-	f := &forwardedResponse{h: h, q: q, etag: a.Header.Get("Etag"), entry: NewForwarded(q, a, a.Header), header: cachepolicy.StoredHeader(a.Header), response: a}
+	f := &forwardedResponse{h: h, q: q, etag: a.Header.Get("Etag"), header: cachepolicy.StoredHeader(a.Header), response: a}
 	f.sharing = cachepolicy.SharingOf(q.Policy, a.Status, a.Header, a.ResponseTime)
 	f.sharing.Storable = f.sharing.Storable && may
 	return f
@@ -247,8 +247,16 @@ func (h *Finder) newForwardedResponse(q *Request, a *upstream.Response, may bool
 // that sent the request. The caller sets its body.
 func (f *forwardedResponse) shared() *cache.Entry { return NewForwarded(f.q, f.response, f.header) }
 
+// own returns the entry for the client that sent the request.
+func (f *forwardedResponse) own() *cache.Entry {
+	if f.entry == nil {
+		f.entry = NewForwarded(f.q, f.response, f.response.Header)
+	}
+	return f.entry
+}
+
 // negotiate permits content codings of the response, if it may be stored; see
-// fetchRequest.negotiate.
+// Request.Negotiate.
 func (f *forwardedResponse) negotiate(e *cache.Entry, length int64) {
 	if f.sharing.Storable {
 		f.q.Negotiate(e, f.header, length)
@@ -268,8 +276,12 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.
 
 // whole returns the result for a response with its whole body; stored is the result of store.
 func (f *forwardedResponse) whole(body []byte, stored collapse.Result) collapse.Result {
-	f.entry.SetIdentity(body, f.etag)
-	f.negotiate(f.entry, int64(len(body)))
+	if stored.Entry != nil && len(f.header) == len(f.response.Header) { // it has the same fields
+		f.entry = stored.Entry
+	} else {
+		f.own().SetIdentity(body, f.etag)
+		f.negotiate(f.entry, int64(len(body)))
+	}
 	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored, Trailer: pipeline.TrailerOf(f.response)}
 }
 

@@ -131,7 +131,7 @@ func (h *Finder) storeObject(f *forwardedResponse, object cache.Object, span sli
 	}
 	shared := f.shared()
 	shared.SetIdentity(nil, f.header.Get("Etag"))
-	f.entry.SetIdentity(nil, f.etag)
+	f.own().SetIdentity(nil, f.etag)
 	for _, e := range [...]*cache.Entry{shared, f.entry} {
 		e.DisableCodings()
 		e.Object = object

@@ -20,7 +20,7 @@ func prepare(d *pipeline.Ruled) http.Header {
 		return nil
 	}
 	head := d.Request.Header
-	vhosts.StripRequest(head, &d.Decision)
+	d.StripRequest(head)
 	if d.Authorized {
 		delete(head, "Authorization")
 	}

@@ -67,7 +67,7 @@ type iconData struct {
 }
 
 // Answer answers a request for the icons of a pack from a stored response, or from cached
-// pieces. One request to the origin fetches the missing ones. It leaves a request to serveCached
+// pieces. One request to the origin fetches the missing ones. It leaves a request to package own
 // that the pieces can't answer: their response would mix releases, the pack is unknown, or the
 // origin has failed.
 func (h *Answerer) Answer(r *pipeline.Request, ep *routes.Endpoint) (exchange.Outcome, error) {
@@ -177,7 +177,7 @@ func (x *iconData) find(names []string) bool {
 		return true
 	}
 	if x.policy.Directives.OnlyIfCached {
-		return false // serveCached refuses the request
+		return false // package own refuses the request
 	}
 	return x.wait(missing, old)
 }
@@ -191,16 +191,16 @@ func (x *iconData) wait(missing []string, old map[string]*cache.Entry) bool {
 	defer x.h.Origin.Release(slot)
 	deadline := x.Now.Add(x.h.WaitTimeout)
 	x.fetched = true
-	for name, flight := range x.begin(missing, old) {
-		l := flight.Wait(deadline.Sub(x.Now), slot.ClientGone)
+	for name, joined := range x.begin(missing, old) {
+		l := joined.Wait(deadline.Sub(x.Now), slot.ClientGone)
 		e := l.ForOthers()
 		switch {
 		case l.Err != nil && old[name] != nil && cachepolicy.MayServeStale(old[name].Freshness(), x.policy, fetch.FailureOf(l.Err), x.Now):
 			e = old[name]
-		case l.Err != nil, x.h.Cache.InvalidatedSince(flight, e, x.asked):
+		case l.Err != nil, x.h.Cache.InvalidatedSince(joined, e, x.asked):
 			return false
 		}
-		if x.h.Cache.InvalidatedSince(flight, e, x.asked) {
+		if x.h.Cache.InvalidatedSince(joined, e, x.asked) {
 			return false
 		}
 		if _, ok := x.found(name, e); !ok {
@@ -285,8 +285,8 @@ func (x *iconData) begin(names []string, old map[string]*cache.Entry) map[string
 	for _, name := range names {
 		key, q := routes.PieceKey(x.pack, name), *one
 		q.Key, q.Target, q.Policy.Target = key, key, key
-		flight, began := x.h.Finder.Join(&q, old[name], key, x.asked, x.Now, b.fetch(name), false)
-		if fetches[name] = flight; began {
+		joined, began := x.h.Finder.Join(&q, old[name], key, x.asked, x.Now, b.fetch(name), false)
+		if fetches[name] = joined; began {
 			b.names = append(b.names, name)
 		}
 	}

@@ -77,7 +77,7 @@ const (
 	quicWindowsPart = 8
 	mostWindows     = 64 << 20
 	mostWindowsEach = 16 << 20
-	quicEach        = 1280 // 1,000 and more at once, although handshakes that begin again take two places
+	quicEach        = 1280 // 1,000 at once, although handshakes that begin again have two places
 )
 
 // Flags defines the flags of Capacity on fs.

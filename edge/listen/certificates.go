@@ -26,11 +26,13 @@ import (
 	"github.com/iconedge/iconedge/files"
 )
 
-// A secureSource provides the TLS certificates, from files, from an ACME authority, or from both.
+// A secureSource provides the TLS certificates, from files, from an ACME authority, or from both,
+// and the session tickets.
 type secureSource struct {
 	current atomic.Pointer[certificates]
 	manager autocert.Manager // of all certificates from the authority, so that each is renewed once
 	keeper  authority.Keeper // of the certificates of exact hosts
+	secrets *secretFiles
 	log     *slog.Logger
 	m       Observer
 }
@@ -41,13 +43,16 @@ type certificates struct {
 	hosts *acmeHosts   // nil: all certificates come from files
 }
 
-func newSecureSource(c Secure, log *slog.Logger, m Observer, now time.Time) (*secureSource, error) {
-	s := &secureSource{log: log, m: m}
+func newSecureSource(c Secure, log *slog.Logger, m Observer, now func() time.Time) (s *secureSource, err error) {
+	s = &secureSource{log: log, m: m}
+	if s.secrets, err = c.openTickets(now); err != nil {
+		return nil, err
+	}
 	s.manager = autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(c.ACMEDir), HostPolicy: s.policy, Email: c.ACMEEmail}
 	s.manager.Client = &acme.Client{DirectoryURL: cmp.Or(c.ACMEDirectory, autocert.DefaultACMEDirectory),
 		HTTPClient: &http.Client{Transport: &authority.Exchanges{Next: http.DefaultTransport, Log: log, Observer: m}}}
 	s.keeper = authority.Keeper{Hosts: s.hosts, Get: s.manager.GetCertificate, Lock: c.lockHost, Log: log, Observer: m}
-	return s, s.use(c, now)
+	return s, s.use(c, time.Now())
 }
 
 // lockHost locks the certificate of a host in the folder that edges may share. Where the folder has
@@ -103,9 +108,16 @@ func (s *secureSource) policy(ctx context.Context, name string) error {
 var errNoACME = errors.New("no host has a certificate by ACME")
 
 // run reads the files again when they change, or at once on a signal. Files that can't be used
-// change nothing: run logs an error, and the previous certificates stay in use.
-func (s *secureSource) run(ctx context.Context, told <-chan os.Signal) {
+// change nothing: run logs an error, and the previous content stays in use.
+func (s *secureSource) run(ctx context.Context, signals <-chan os.Signal) {
+	told := files.Spread(ctx, signals, 2)
 	go s.keeper.Run(ctx)
+	go s.secrets.Run(ctx, told[0], s.log)
+	s.watch(ctx, told[1])
+}
+
+// watch does this for the certificates.
+func (s *secureSource) watch(ctx context.Context, told <-chan os.Signal) {
 	tick := time.NewTicker(files.Every)
 	defer tick.Stop()
 	for {
@@ -136,7 +148,8 @@ func (s *secureSource) report(of *certs.Store, err error) {
 }
 
 // config returns the TLS configuration for TCP: TLS 1.2 with ciphers that have no known weakness,
-// and TLS 1.3. The session tickets are those of crypto/tls, which changes their keys each day.
+// and TLS 1.3. Keys of session tickets change each day, also those that crypto/tls makes if the
+// operator has given no secret for them.
 func (s *secureSource) config() *tls.Config {
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -150,6 +163,7 @@ func (s *secureSource) config() *tls.Config {
 		},
 	}
 	c.GetCertificate = s.certificate
+	s.secrets.tickets.Use(c)
 	return c
 }
 

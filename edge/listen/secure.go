@@ -12,6 +12,7 @@ import (
 
 	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/repeated"
+	"github.com/iconedge/iconedge/files"
 	"github.com/iconedge/iconedge/hostport"
 )
 
@@ -54,6 +55,10 @@ type Secure struct {
 	ACMEDirectory string   // URL of the authority's directory; empty: Let's Encrypt
 	ACMEEmail     string   // contact address for the authority
 
+	// TLSTicketSecretFile has the secret of the session tickets that edges share; empty: each edge
+	// makes keys of its own.
+	TLSTicketSecretFile string
+
 	HTTP3          HTTP3
 	HTTP2Reference bool // serve HTTP/2 with net/http's server instead of the edge's own
 
@@ -71,18 +76,19 @@ func (c *Secure) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that stores these certificates")
 	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
 	fs.StringVar(&c.ACMEEmail, "acme-email", "", "contact email `address` for the authority")
+	fs.StringVar(&c.TLSTicketSecretFile, "tls-ticket-secret-file", "", "`file` of a secret (32 bytes at least) from which the edge derives the keys of session tickets, new ones each day, so that edges with the same secret resume each other's sessions; a second line is a further secret whose tickets the edge accepts; read again when it changes (default none: each edge has random keys)")
 	fs.BoolVar(&c.HTTP2Reference, "http2-reference", false, "serve HTTP/2 with the server of Go's library, for comparison: it costs more, and has no protection against floods")
 }
 
 // Enabled reports whether the edge serves TLS.
 func (c *Secure) Enabled() bool { return c.TLSListen != "" || c.TLSListener != nil }
 
-// Validate returns every error of the configuration. It reads the certificates, to report those
-// that can't be used.
+// Validate returns every error of the configuration. It reads the certificates and the secret of
+// the session tickets, to report those that can't be used.
 func (c *Secure) Validate(now time.Time) error {
 	if !c.Enabled() {
-		if len(c.TLSCerts)+len(c.TLSKeys)+len(c.ACMEHosts) > 0 || c.TLSRedirect {
-			return errors.New("--tls-cert, --tls-key, --tls-redirect and --acme-host require --tls-listen")
+		if len(c.TLSCerts)+len(c.TLSKeys)+len(c.ACMEHosts) > 0 || c.TLSRedirect || c.TLSTicketSecretFile != "" {
+			return errors.New("--tls-cert, --tls-key, --tls-redirect, --tls-ticket-secret-file and --acme-host require --tls-listen")
 		}
 		if c.HTTP3 == HTTP3On {
 			return errors.New("--http3 on requires --tls-listen: HTTP/3 has no form without TLS")
@@ -104,7 +110,24 @@ func (c *Secure) Validate(now time.Time) error {
 		_, err := certs.Open(c.pairs(), x509.ExtKeyUsageServerAuth, now)
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	_, err := c.openTickets(time.Now)
+	return errors.Join(append(errs, err)...)
+}
+
+// secretFiles watches the file of the secret that session tickets need.
+type secretFiles struct {
+	files.Set
+	tickets *certs.Tickets // nil: crypto/tls makes the keys
+}
+
+// openTickets reads the secret of the session tickets, if there is one.
+func (c *Secure) openTickets(now func() time.Time) (*secretFiles, error) {
+	f := new(secretFiles)
+	f.Add("--tls-ticket-secret-file", c.TLSTicketSecretFile, func(path string) (k *files.Watched, err error) {
+		f.tickets, err = certs.OpenTickets(path, now)
+		return f.tickets.Watched, err
+	})
+	return f, f.Err()
 }
 
 func (c *Secure) pairs() (all []certs.Pair) {

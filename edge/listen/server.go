@@ -61,6 +61,7 @@ type Options struct {
 	// AskCertificate makes a TLS configuration request client certificates, if edges may
 	// authenticate with one.
 	AskCertificate func(*tls.Config)
+	Now            func() time.Time // by its date the keys of session tickets change
 	Observer       Observer
 	Log            *slog.Logger
 	Life           context.Context // ends when the edge has drained
@@ -94,7 +95,7 @@ func New(o Options, sockets *Sockets, h Handler) (*Server, error) {
 		return s, nil
 	}
 	var err error
-	if s.source, err = newSecureSource(o.Secure, o.Log, o.Observer, time.Now()); err != nil {
+	if s.source, err = newSecureSource(o.Secure, o.Log, o.Observer, o.Now); err != nil {
 		return nil, fmt.Errorf("opening TLS: %w", err)
 	}
 	config := s.source.config()
@@ -140,7 +141,8 @@ func (s *Server) Serve(broken chan<- error) {
 	}
 }
 
-// Reload reads the certificate files again when they change, or on a signal, until ctx ends.
+// Reload reads the files of certificates and of the secret of session tickets again when they
+// change, or on a signal, until ctx ends.
 func (s *Server) Reload(ctx context.Context, signals <-chan os.Signal) {
 	if s.source != nil {
 		s.source.run(ctx, signals)
@@ -162,6 +164,7 @@ func (s *Server) Secured() bool { return s.source != nil }
 // one can't be used, nothing changes.
 func (s *Server) Certify(c Secure) error {
 	c.TLSListener = s.socks.TLS // is open, whatever its address
+	c.TLSTicketSecretFile = ""  // is watched by itself, and none of the certificates
 	if err := c.Validate(time.Now()); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type MissOptions struct {
 	Reports     observe.Reports
 }
 
-// A Misses answers the misses of icons on the event loops of HTTP/1.1.
+// Misses answers the misses of icons on the event loops of HTTP/1.1.
 type Misses struct {
 	MissOptions
 	Finder *fetch.Finder

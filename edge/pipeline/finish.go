@@ -291,7 +291,7 @@ func gather(r *Request, f Response) error {
 
 // releaseOf returns the release for which a response is current: the one that this edge knew before
 // the lookup, because it had by then dropped the entries that this release changed. A response that
-// keep stored only briefly, because it names another release, belongs to the release that it names.
+// was stored for moments, because it names another release, belongs to the release that it names.
 func (r *Request) releaseOf(f Response) string {
 	e := f.Entry
 	if r.Known == "" || e.Release == "" || StoredBriefly(e) {

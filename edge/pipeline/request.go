@@ -133,7 +133,7 @@ func (r *Request) EditResponse() {
 	respond.Edit(&r.Response, edits)
 }
 
-// compresses is fetchRequest.compresses for the client of a stored response.
+// compresses is that of fetch.Request for the client of a stored response.
 func (r *Request) compresses() bool {
 	return r.Site.Compress && (r.Ruled == nil || r.Ruled.Compress == nil || *r.Ruled.Compress)
 }

@@ -107,7 +107,7 @@ func AgeToSend(e *cache.Entry, now time.Time) time.Duration {
 	return p.AgeToSend(h, now)
 }
 
-// StoredBriefly reports whether a response of our own origin is stored for moments only (see keep).
+// StoredBriefly reports whether a response of our own origin is stored for moments only.
 func StoredBriefly(e *cache.Entry) bool {
 	return e.Release != "" && e.Policy.Lifetime <= e.Policy.Age+OtherRelease
 }

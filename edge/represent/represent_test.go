@@ -18,7 +18,7 @@ func page(etag string) *cache.Entry {
 	return e
 }
 
-// A client gets the part that it asks for, unless the part that it has is of another representation.
+// A client gets the part that it asks for, unless the one that it has is of another representation.
 func TestPart(t *testing.T) {
 	for _, row := range []struct {
 		asked  Asked

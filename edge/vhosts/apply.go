@@ -3,7 +3,6 @@ package vhosts
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
@@ -23,25 +22,6 @@ func Edit(h http.Header, edits []*config.Edits) {
 		for name, value := range e.Add {
 			h.Add(name, value)
 		}
-	}
-}
-
-// StripRequest removes cookies from the fields of a request.
-func StripRequest(h http.Header, d *rules.Decision) {
-	if !d.StripAll && d.StripCookies == nil || len(h["Cookie"]) == 0 {
-		return
-	}
-	var kept []string
-	for _, line := range h["Cookie"] {
-		for pair := range strings.SplitSeq(line, ";") {
-			if pair = strings.Trim(pair, " \t"); pair != "" && !d.Strips(pair) {
-				kept = append(kept, pair)
-			}
-		}
-	}
-	delete(h, "Cookie")
-	if len(kept) > 0 {
-		h["Cookie"] = []string{strings.Join(kept, "; ")}
 	}
 }
 
