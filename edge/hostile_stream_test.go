@@ -117,6 +117,7 @@ func TestHostileUploads(t *testing.T) {
 			if got := row.send(t, s); got != row.status {
 				t.Errorf("the client gets %d, want %d", got, row.status)
 			}
+			settled(t, "the upload is logged", func() bool { return len(linesIn(t, text())) == 1 })
 			if a := s.by(t, "h1").get(t, "/page"); a.StatusCode != http.StatusOK {
 				t.Errorf("another client: %d", a.StatusCode)
 			}
