@@ -99,13 +99,13 @@ const (
 // ErrOverloaded when a second has passed, or if many requests wait already.
 func (r *Budget) Await(s *Share, n int64) error {
 	err := r.ReserveShare(s, n)
-	if err == nil || r.awaiting.Add(1) > awaitMost {
-		if err != nil {
-			r.awaiting.Add(-1)
-		}
-		return err
+	if err == nil {
+		return nil
 	}
 	defer r.awaiting.Add(-1)
+	if r.awaiting.Add(1) > awaitMost {
+		return err
+	}
 	for waited := time.Duration(0); err != nil && waited < awaitFor && !r.holds(s.Client); waited += awaitStep {
 		time.Sleep(awaitStep)
 		err = r.ReserveShare(s, n)

@@ -29,3 +29,6 @@ func (d *recentDates) parse(text string, now time.Time) (time.Time, bool) {
 	}
 	return t, ok
 }
+
+// HTTPDate returns a time in the form of Date and Last-Modified (RFC 9110, section 5.6.7).
+func HTTPDate(t time.Time) []byte { return []byte(t.UTC().Format(http.TimeFormat)) }

@@ -18,6 +18,7 @@ type Doorkeeper struct {
 	places [1 << 16]atomic.Uint64
 }
 
+// NewDoorkeeper returns a doorkeeper that remembers no key.
 func NewDoorkeeper() *Doorkeeper { return &Doorkeeper{seed: maphash.MakeSeed()} }
 
 // admits reports whether the response to a key of one of our own routes may be stored, and records

@@ -198,8 +198,6 @@ func aged(status int, h http.Header, a *upstream.Response, ours bool, asked cach
 	return p, HTTPDate(made)
 }
 
-func HTTPDate(t time.Time) []byte { return []byte(t.UTC().Format(http.TimeFormat)) }
-
 // fieldNames returns the sorted names of the fields, so that a response looks the same every time.
 func fieldNames(h http.Header) []string {
 	list := make([]string, 0, len(h))

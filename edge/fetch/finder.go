@@ -37,6 +37,7 @@ type Finder struct {
 	Objects *objects.Store // large objects in transfer
 }
 
+// NewFinder returns a finder. doors say which responses on our own routes are stored.
 func NewFinder(o Options, doors *Doorkeeper) *Finder {
 	return &Finder{Options: o, doors: doors, Objects: objects.New(o.Cache)}
 }

@@ -83,7 +83,7 @@ func (q *Request) Upstream(stale *cache.Entry) upstream.Request {
 		r.Header.Set("If-None-Match", stale.Validator)
 	}
 	if !stale.LastModified.IsZero() {
-		r.Header.Set("If-Modified-Since", stale.LastModified.UTC().Format(http.TimeFormat))
+		r.Header.Set("If-Modified-Since", string(HTTPDate(stale.LastModified)))
 	}
 	return r
 }

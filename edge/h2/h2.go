@@ -1,6 +1,6 @@
 // Package h2 serves HTTP/2 (RFC 9113) for a server that has most responses prebuilt. One goroutine
 // reads a connection, decodes header blocks without allocating, and passes eligible requests
-// (package eligible) to an Answerer. The response, with a header block encoded in advance, is
+// (package request) to an Answerer. The response, with a header block encoded in advance, is
 // appended to others, and all are written together when there is nothing left to read. Any other
 // request goes to a Handler on a goroutine of its own, which writes to the connection through the
 // same buffer.

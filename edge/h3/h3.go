@@ -1,11 +1,10 @@
 // Package h3 answers requests of HTTP/3 (RFC 9114) whose responses are ready, on the raw request
 // streams of quic-go. It looks at the head of a request without consuming it, decodes its fields as
-// views, without allocating, and passes an eligible request (package eligible) to an Answerer. The
+// views, without allocating, and passes an eligible request (package request) to an Answerer. The
 // response, head and body, is one write.
 //
-// Every other request stays on its stream as it arrived, for
-// quic-go's http3: bodies, malformed and unusual heads, other methods. So http3 alone decides which
-// error a client gets.
+// Every other request stays on its stream as it arrived, for quic-go's http3: bodies, malformed and
+// unusual heads, other methods. So http3 alone decides which error a client gets.
 //
 // The package knows nothing of caches. From quic-go's QPACK package it imports the static table.
 package h3

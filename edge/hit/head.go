@@ -1,6 +1,7 @@
 package hit
 
 import (
+	"net/netip"
 	"sync"
 
 	"github.com/iconedge/iconedge/cachepolicy"
@@ -34,10 +35,16 @@ func (p *Path) fill(m *hit, q *request.Request) (t respond.Head) {
 		return t // edit adds what the origin's own fields must not repeat
 	}
 	t.Count = &m.count
-	if q.Secure {
-		t.AltSvc = p.AltSvc(m.client)
-	}
+	t.AltSvc = p.altSvc(q, m.client)
 	return t
+}
+
+// altSvc returns the value of Alt-Svc in the response to a request of a client; empty: none.
+func (p *Path) altSvc(q *request.Request, client netip.Addr) string {
+	if !q.Secure {
+		return ""
+	}
+	return p.AltSvc(client)
 }
 
 // isEdited reports whether the operator edits the fields of the response.
@@ -47,8 +54,8 @@ func (m *hit) isEdited() bool { return m.outcome != nil && len(m.outcome.Respons
 // edge's fields replace those of the origin of a forwarded response, and the operator edits all.
 func (p *Path) edit(dst []byte, start int, m *hit, q *request.Request) []byte {
 	altSvc := ""
-	if m.entry != nil && q.Secure {
-		altSvc = p.AltSvc(m.client)
+	if m.entry != nil {
+		altSvc = p.altSvc(q, m.client)
 	}
 	limit := m.entry != nil && !m.count.Limit.Off()
 	if altSvc == "" && !limit && !m.isEdited() {

@@ -17,8 +17,8 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
-// A joined is a response on the fast path that is joined from pieces of icon data, as the
-// pipeline in icondata.go does it.
+// A joined is a response on the fast path that is joined from pieces of icon data, as package
+// iconset does it in the pipeline.
 type joined struct {
 	*pieces.Response
 	site   *site
@@ -137,9 +137,7 @@ func (p *Path) appendJoinedHead(dst []byte, w *respond.Writer, j *joined, q *req
 	t.Aged, t.Age = true, j.oldest.Freshness.AgeAt(now)
 	t.Status.Hit, t.Status.HasTTL, t.Status.TTL = true, true, j.oldest.Freshness.TTL(now)
 	t.Count = &j.count
-	if q.Secure {
-		t.AltSvc = p.AltSvc(j.client)
-	}
+	t.AltSvc = p.altSvc(q, j.client)
 	return w.Append(dst, &t)
 }
 

@@ -57,6 +57,7 @@ func NotStored() *problem.Problem {
 	return problem.New(http.StatusGatewayTimeout, "only-if-cached accepts only a stored response, and there is no usable one")
 }
 
+// Overloaded returns the 503 of a request that load shedding refuses.
 func Overloaded() *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, "too many requests are waiting for the origin; trying again in a moment may help").
 		With("Retry-After", "1")

@@ -21,6 +21,7 @@ type Writer struct {
 	log        *slog.Logger
 }
 
+// NewWriter returns a writer. compressor makes content codings of stored responses.
 func NewWriter(compressor *compress.Compressor, log *slog.Logger) *Writer {
 	return &Writer{compressor: compressor, log: log}
 }
@@ -47,6 +48,7 @@ func BodyLength(r *Request) int {
 	return len(ctx.Response.Body())
 }
 
+// AddFields adds fields to a response.
 func AddFields(out *exchange.Response, fields []cache.Field) {
 	for _, f := range fields {
 		out.Add(string(f.Name), string(f.Value))

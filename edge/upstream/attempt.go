@@ -47,13 +47,9 @@ func newAttempt(ctx context.Context, r Request) (context.Context, *attempt) {
 			c.startRequest(t) // the Transport replaces a dead connection
 		}
 	}}
-	if left := maxInterims; r.Interim != nil {
-		trace.Got1xxResponse = func(status int, h textproto.MIMEHeader) error {
-			if left--; left < 0 {
-				return fmt.Errorf("%w: too many interim responses", ErrResponse)
-			}
-			return passInterim(r.Interim, status, http.Header(h))
-		}
+	if r.Interim != nil {
+		pass := interimsTo(r.Interim)
+		trace.Got1xxResponse = func(status int, h textproto.MIMEHeader) error { return pass(status, http.Header(h)) }
 	}
 	return httptrace.WithClientTrace(ctx, trace), t
 }
@@ -66,6 +62,18 @@ const maxInterims = 1000
 type Interim struct {
 	Status int
 	Header http.Header
+}
+
+// interimsTo returns a function that passes the 1xx responses to one request on, at most
+// maxInterims of them.
+func interimsTo(to func(Interim)) func(status int, h http.Header) error {
+	left := maxInterims
+	return func(status int, h http.Header) error {
+		if left--; left < 0 {
+			return fmt.Errorf("%w: too many interim responses", ErrResponse)
+		}
+		return passInterim(to, status, h)
+	}
 }
 
 // passInterim passes a 1xx response on. It drops a 100, because the edge sends one of its own when

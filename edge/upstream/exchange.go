@@ -39,7 +39,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		end(nil)
 		return nil, c.fail(err)
 	}
-	if _, received := a.Body.(*receivedBody); received || a.Body == http.NoBody || a.Switched != nil {
+	if a.HasArrived() || a.Switched != nil {
 		end(nil)
 		return a, nil
 	}

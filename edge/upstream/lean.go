@@ -63,8 +63,7 @@ type leanTry struct {
 	stop        func() bool // ends the watch over the context
 	sent, begun bool        // bytes were written, bytes of a response were read
 
-	passes   func(Interim) // see Request
-	interims int           // that were passed on
+	passes func(Interim) // see Request.Interim
 
 	takesKnown bool   // see Request
 	received   []byte // the head of the response, until the next read
@@ -310,14 +309,17 @@ func (x *leanTry) unusual() (*http.Response, error) {
 	conn := newConn(&replayed{x.conn, x.conn.Received}, func() {})
 	conn.serving, conn.requestStarted, conn.wrote = x.attempt, true, true
 	from := &limitedReader{from: conn, left: maxHead}
-	reader := bufio.NewReader(from)
+	reader, pass := bufio.NewReader(from), interimsTo(x.passes)
 	for {
 		resp, err := http.ReadResponse(reader, x.req)
 		if err != nil {
 			return nil, err
 		}
 		if resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
-			if err := x.interim(resp); err != nil {
+			if x.passes == nil {
+				continue
+			}
+			if err := pass(resp.StatusCode, resp.Header); err != nil {
 				x.end(err)
 				return nil, err
 			}
@@ -336,17 +338,6 @@ func (x *leanTry) unusual() (*http.Response, error) {
 		}
 		return resp, nil
 	}
-}
-
-// interim passes an interim response on, if the caller takes them.
-func (x *leanTry) interim(resp *http.Response) error {
-	if x.passes == nil {
-		return nil
-	}
-	if x.interims++; x.interims > maxInterims {
-		return fmt.Errorf("%w: too many interim responses", ErrResponse)
-	}
-	return passInterim(x.passes, resp.StatusCode, resp.Header)
 }
 
 // A replayed connection returns the bytes that were received already before any others.

@@ -49,7 +49,7 @@ func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTr
 		o.record(probe, inconclusive, nil, began)
 		return nil
 	}
-	x := &leanTry{client: c, origin: o, conn: conn, takesKnown: r.TakesKnown, attempt: &attempt{head: head{exact: r.StrictLength}}}
+	x := &leanTry{client: c, origin: o, conn: conn, takesKnown: r.TakesKnown, passes: r.Interim, attempt: &attempt{head: head{exact: r.StrictLength}}}
 	x.atLeast = min(c.firstByte/4, checkTimeout/2)
 	due, late := began.Add(c.firstByte), errNoHead
 	if half := (&route{safe: true}).headTimeout(c, o, c.firstByte); half > 0 {
