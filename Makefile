@@ -3,6 +3,8 @@ SHELL := /bin/bash
 DATA  ?=
 FLAGS := $(if $(DATA),--data $(DATA))
 FUZZ  ?= 10s
+# The cases of the test suite of resvg, which make conformance draws.
+RESVG ?= $(abspath $(wildcard ../shared/resvg-tests))
 
 # Without paths in what the compiler writes, all clones of the repository share the build cache.
 export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
@@ -10,11 +12,11 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # are left may still meet. That second is most of the time of a small package's tests.
 export GORACE := atexit_sleep_ms=100 $(GORACE)
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-search lexicon bench-go fleet image dist golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test bench-plugins help
+.PHONY: run test build lint race fuzz bench bench-grow bench-http3 bench-quic bench-search lexicon bench-go fleet image dist golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test bench-plugins help
 .DEFAULT_GOAL := help
 
-run: build library/node_modules ## publish the real library into a local folder, and serve it
-	./iconedge publish $(if $(DATA),--store dir:$(DATA)/store) library/node_modules/@iconify/json
+run: build tools/library/node_modules ## publish the real library into a local folder, and serve it
+	./iconedge publish $(if $(DATA),--store dir:$(DATA)/store) tools/library/node_modules/@iconify/json
 	./iconedge run $(FLAGS)
 
 # The parts of make test. Two run at a time, as on two cores more of them would make each other late.
@@ -75,8 +77,8 @@ test-clients: clients/node_modules # the plugins in TypeScript: types, lint, and
 site: site/node_modules ## build the script and the style sheet of the site into origin/site/assets
 	cd site && npm run --silent lint && npm run --silent build
 
-bench-site: build site/node_modules library/node_modules chromium ## measure the site over the real library: from a key press to painted results, the largest paint, blocked time; writes docs/reference/site.md
-	cd site && ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/library/node_modules/@iconify/json npm run --silent bench
+bench-site: build site/node_modules tools/library/node_modules chromium ## measure the site over the real library: from a key press to painted results, the largest paint, blocked time; writes docs/reference/site.md
+	cd site && ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json npm run --silent bench
 
 build: ## build the program
 	go build -trimpath -o iconedge ./cmd/iconedge
@@ -105,37 +107,47 @@ fuzz: ## run every fuzz target for FUZZ (10s)
 	@set -e; for module in . loadtest; do for pkg in $$(go list -C $$module ./...); do for f in $$(go test -C $$module -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	  echo "$$pkg $$f"; go test -C $$module $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ); done; done; done
 
-bench: build .cache/loadtest library/node_modules tools/iconify/node_modules bench-site ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS, and Iconify's icon data beside @iconify/api; writes docs/reference/performance.md
+bench: build .cache/loadtest tools/library/node_modules tools/iconify/node_modules bench-site ## measure an edge beside nginx, Varnish, HAProxy and bare fasthttp, over plain HTTP and TLS, and Iconify's icon data beside @iconify/api; writes docs/reference/performance.md and the lab book behind it
 	.cache/loadtest bench --iconedge ./iconedge --rounds 3 --round 3s --install --docs docs/reference
 
 bench-grow: build .cache/loadtest ## measure how the cost of an edge grows with entries, connections, cores and bodies
 	.cache/loadtest grow --iconedge ./iconedge --docs docs/reference
 
-fleet: build .cache/loadtest engines library/node_modules .cache/versitygw ## run three regions, shield, origin, S3, Redis and Prometheus as local processes while parts of them fail; writes docs/reference/fleet.md (SHORT=1: a few seconds a phase, no page)
+bench-http3: build .cache/loadtest chromium ## measure new connections over TCP and QUIC, and pages over HTTP/2 and HTTP/3 in Chromium with delay and loss (root); writes the lab book (docs/reference/performance)
+	.cache/loadtest handshakes --iconedge ./iconedge --docs docs/reference
+	.cache/loadtest pages --iconedge ./iconedge --docs docs/reference
+
+bench-quic: build .cache/loadtest ## measure the memory of connections over HTTP/3, before their handshake, at rest and in use, beside the smallest server on quic-go; and the processor time of 10,000 at rest
+	.cache/loadtest quic --iconedge ./iconedge
+
+fleet: build .cache/loadtest engines tools/library/node_modules .cache/versitygw ## run three regions, shield, origin, S3, Redis and Prometheus as local processes while parts of them fail; writes docs/reference/fleet.md (SHORT=1: a few seconds a phase, no page)
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
 	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs/reference)
 
-bench-search: library/node_modules library/lexicon/node_modules ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
-	ICONEDGE_PART=$(PART) ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
-	  go test -tags baseline -count=1 -v -timeout 30m -run TestRelevance ./origin/search
+bench-search: tools/library/node_modules tools/library/lexicon/node_modules .cache/baseline.mod ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
+	ICONEDGE_PART=$(PART) ICONEDGE_LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \
+	  go test -modfile .cache/baseline.mod -overlay .cache/baseline.json -count=1 -v -timeout 30m -run TestRelevance ./origin/search
 
-lexicon: library/node_modules library/lexicon/node_modules ## learn the meanings of words that the program embeds, from the packages that library/lexicon/package.json pins (name their versions and licences in NOTICE)
-	go run ./origin/search/lexicon/compile library/lexicon/node_modules library/node_modules/@iconify/json origin/search/lexicon/shipped.lex
+lexicon: tools/library/node_modules tools/library/lexicon/node_modules ## learn the meanings of words that the program embeds, from the packages that tools/library/lexicon/package.json pins (name their versions and licences in NOTICE)
+	go run ./origin/search/lexicon/compile tools/library/lexicon/node_modules tools/library/node_modules/@iconify/json origin/search/lexicon/shipped.lex
 
 bench-go: ## run the Go benchmarks of every package
 	go test -run '^$$' -bench . -benchmem ./...
 	go test -C loadtest -run '^$$' -bench . -benchmem ./...
 
-conformance: build library/node_modules library/lexicon/node_modules tools/node_modules tools/mcp/node_modules tools/iconify/node_modules site/node_modules ## run the public cache suite against an edge and the installed caches, compare 2,500 answers with those of Iconify's own service, compare the whole library with Iconify's own renderer, run the MCP Inspector and suite, h2spec, and crawl 2,000 pages of the site
-	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json \
+conformance: build tools/library/node_modules tools/library/lexicon/node_modules tools/library/icons/node_modules tools/node_modules tools/mcp/node_modules tools/iconify/node_modules site/node_modules ## run the public cache suite against an edge and the installed caches, compare 2,500 answers with those of Iconify's own service, compare the whole library with Iconify's own renderer, and ten packages of icons with their files in Chromium, run the MCP Inspector and suite, h2spec, and crawl 2,000 pages of the site
+	ICONEDGE_PEERS=1 ICONEDGE_MCP=$(CURDIR)/iconedge ICONEDGE_LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json \
+	  ICONEDGE_PACKAGES=$(CURDIR)/tools/library/icons/node_modules \
 	  go test -p 1 -count=1 -v -timeout 30m -run TestConformance ./test/conformance ./cmd/iconedge
-	ICONEDGE_LIBRARY=$(CURDIR)/library/node_modules/@iconify/json go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
+	ICONEDGE_RESVG=$(RESVG) ICONEDGE_LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json \
+	  go test -count=1 -v -timeout 30m -run 'TestLibrary' ./origin/... ./mcp/...
 	go test -count=1 -v -run TestH2Spec ./edge
-	cd site && ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/library/node_modules/@iconify/json npm run --silent crawl
+	cd site && ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json npm run --silent crawl
 
 attacks: ## measure floods, slow clients and a stuck origin: their cost for the edge, and their effect on a well-behaved client
-	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m -run 'TestAttacks$$' ./test/attacks
-	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 30m -run '^Test(Hoards|Crowds)$$' ./test/attacks
+	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 60m -run 'TestAttacks$$' ./test/attacks
+	ICONEDGE_ATTACKS=1 go test -count=1 -v -timeout 30m ./test/quic
+	ICONEDGE_HOARDS=all go test -count=1 -v -timeout 60m -run '^Test(Hoards|Crowds)$$' ./test/attacks
 
 faults: ## measure the effect of failing origins, processes, stores and disks on clients, also of the installed proxies; writes docs/reference/faults.md
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./test/faults
@@ -147,9 +159,9 @@ differ: build test/apps/node_modules ## send DIFFER (20000) generated requests t
 	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_DIFFER=$(or $(DIFFER),20000) ICONEDGE_SEED=$(SEED) go test -count=1 -v -timeout 30m -run TestDiffer ./test/apps
 
 security: tools/node_modules chromium ## run every attack of the tests; writes the table of docs/reference/security.md
-	go test -json -timeout 30m ./admin ./config/rules ./edge/... ./internal/glob ./internal/guesses ./origin/svg ./origin/token ./cmd/iconedge ./test/attacks ./test/faults | go run -C tools ./security ../docs/reference/security.md
+	go test -json -timeout 30m ./internal/admin ./config/rules ./edge/... ./internal/glob ./internal/guesses ./origin/svg ./origin/token ./cmd/iconedge ./test/attacks ./test/faults ./test/quic | go run -C tools ./security ../docs/reference/security.md
 
-VERSION ?= $(shell git describe --tags --always --dirty)
+VERSION ?= $(shell deploy/version.sh)
 IMAGE   ?= iconedge:latest
 BASES   ?=
 
@@ -161,11 +173,11 @@ image: ## build the program for amd64 and arm64 into dist/, and with docker or p
 	echo "neither docker nor podman runs here; with one of them: docker $$build"; \
 	echo "to push both architectures to a registry: docker buildx build --platform linux/amd64,linux/arm64 --push -f deploy/Containerfile -t REGISTRY/$(IMAGE) ."
 
-dist: ## build archives for Linux and macOS, deb and rpm, a bill of materials and checksums into dist/, reproducibly (VERSION)
-	VERSION=$(VERSION) deploy/dist.sh
+dist: ## build archives for Linux and macOS, deb and rpm, a bill of materials and checksums into dist/, reproducibly (VERSION; KEY signs the checksums)
+	VERSION=$(VERSION) KEY=$(KEY) deploy/dist.sh
 
-golden: tools/node_modules ## write the golden files (docs/reference/config.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
-	go test ./edge/frameworks ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./client/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
+golden: tools/node_modules ## write the golden files (docs/reference/config.md, config-file.md, metrics.md, conformance.md, openapi.yaml, SVGs, dashboards, the React rules of clients/react) instead of comparing with them
+	go test ./edge/frameworks ./config/rules ./origin/api ./origin/bag ./origin/svg ./icon/license ./icon/raster ./clients/go/react ./cmd/iconedge ./test/conformance ./test/faults ./test/metrics -update
 	go run ./deploy/grafana
 	go run -C tools ./chart ..
 	go test -C tools/deploy -run "Copies|Readme" -update .
@@ -184,7 +196,7 @@ plugins: clients/node_modules ## build the packages of the plugins into clients/
 	go run -C tools ./plugins -version $(VERSION) ..
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o clients/plugins/dist/iconedge-client ./cmd/iconedge-client
 
-bench-plugins: build plugins chromium ## measure the packages of the plugins and how long they take to start; writes docs/plugins.md
+bench-plugins: build plugins chromium ## measure the packages of the plugins and how long they take to start; writes docs/reference/plugins.md
 	cd clients && ICONEDGE=$(CURDIR)/iconedge node measure.mjs
 
 plugins-test: build tools/node_modules clients/node_modules ## run the plugins in their real hosts: VS Code's server, Chromium, Firefox, fzf, Neovim, rofi, a session bus, Inkscape, and those of Figma and Penpot in Chromium; SKIPPED where they are not installed
@@ -195,13 +207,17 @@ plugins-test: build tools/node_modules clients/node_modules ## run the plugins i
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-library/node_modules: library/package-lock.json
-	@echo "installing the icon library (@iconify/json, pinned by library/package-lock.json)"
-	cd library && npm ci --no-progress && touch node_modules
+tools/library/node_modules: tools/library/package-lock.json
+	@echo "installing the icon library (@iconify/json, pinned by tools/library/package-lock.json)"
+	cd tools/library && npm ci --no-progress && touch node_modules
 
-library/lexicon/node_modules: library/lexicon/package-lock.json
-	@echo "installing the sources of the lexicon (pinned by library/lexicon/package-lock.json)"
-	cd library/lexicon && npm ci --no-progress --ignore-scripts --omit=peer && touch node_modules
+tools/library/lexicon/node_modules: tools/library/lexicon/package-lock.json
+	@echo "installing the sources of the lexicon (pinned by tools/library/lexicon/package-lock.json)"
+	cd tools/library/lexicon && npm ci --no-progress --ignore-scripts --omit=peer && touch node_modules
+
+tools/library/icons/node_modules: tools/library/icons/package-lock.json
+	@echo "installing packages of icons as their owners ship them (pinned by tools/library/icons/package-lock.json)"
+	cd tools/library/icons && npm ci --no-progress --ignore-scripts && touch node_modules
 
 clients/react/node_modules: clients/react/package-lock.json
 	@echo "installing the tools of the React package (pinned by its package-lock.json)"
@@ -240,6 +256,11 @@ tools/mcp/node_modules: tools/mcp/package-lock.json
 	GOBIN=$(CURDIR)/.cache go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
 .PHONY: .cache/loadtest
+.cache/baseline.mod: go.mod go.sum # for make bench-search, with the engines that the product does not depend on
+	@mkdir -p .cache && cp go.mod .cache/baseline.mod && cp go.sum .cache/baseline.sum
+	@echo '{"Replace":{"origin/search/baseline_test.go":"origin/search/testdata/baseline_test.go"}}' >.cache/baseline.json
+	go get -modfile .cache/baseline.mod github.com/blevesearch/bleve/v2@v2.6.3 modernc.org/sqlite@v1.61.1
+
 .cache/loadtest: # go build decides whether to build it again
 	go build -C loadtest -trimpath -o $(CURDIR)/.cache/loadtest .
 

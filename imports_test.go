@@ -27,101 +27,146 @@ var rooms = map[string]string{
 	"internal/inflate": "github.com/klauspost/compress",
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
-	"cmd/iconedge": "config internal/cli icon problem hostport objectstore edge origin " +
+	"cmd/iconedge": "config internal/cli icon internal/problem internal/hostport objectstore edge origin " +
 		"github.com/coreos/go-systemd github.com/KimMachineGun/automemlimit",
 	// The configuration file of an edge: its form, its rules, and the places of flags in it. It
 	// knows nothing of caches or origins, but reads limits as the edge does and explains lifetimes.
-	"config":              "hostport edge/ratelimit internal/units go.yaml.in/yaml/v3 github.com/google/jsonschema-go",
-	"config/rules":        "cachepolicy config hostport internal/glob cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
+	"config": "internal/hostport edge/ratelimit edge/upstream/balance internal/units go.yaml.in/yaml/v3 " +
+		"github.com/google/jsonschema-go",
+	"config/rules": "cachepolicy config edge/coding edge/upstream/balance internal/hostport internal/glob " +
+		"cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
-	"cmd/iconedge-client": "client/commands internal/cli",
+	"cmd/iconedge-client": "clients/go/commands internal/cli",
 	"icon":                "",
+	// The names of icons of other spellings, for publish and the edge.
+	"icon/spelling": "icon golang.org/x/text",
 	// The addresses of Iconify's API, for edge and origin.
 	"icon/iconify": "icon",
+	// The names of icons as code has them, for edge, origin and editors.
+	"icon/scheme": "icon",
 	// The geometry of icons, for edge and origin.
 	"icon/viewbox": "icon",
 	// The terms of licences, which anybody can read without the rest.
 	"icon/license": "",
+	// Numbers, transforms and paths of SVG, for pixels and shapes of icons.
+	"icon/geometry": "",
 	// Pixels of icons, for cards.
-	"icon/raster": "icon",
-	"hostport":    "",              // the form of addresses
-	"admin":       "files problem", // the rules of admin listeners are the same for edge and origin
-	"problem":     "",
-	"trace":       "hostport go.opentelemetry.io",
-	"cachepolicy": "github.com/dunglas/httpsfv", // other projects can use it alone
-	"certs":       "files",                      // certificates of edge and origin
-	"files":       "",
-	"tier":        "files problem",                      // authenticates edges and origins
-	"objectstore": "files github.com/minio/minio-go/v7", // see restricted
+	"icon/raster":       "icon icon/geometry golang.org/x/image",
+	"internal/hostport": "", // the form of addresses
+	// The rules of admin listeners are the same for edge and origin.
+	"internal/admin":   "internal/files internal/problem",
+	"internal/problem": "",
+	"internal/trace":   "internal/hostport go.opentelemetry.io",
+	"cachepolicy":      "github.com/dunglas/httpsfv", // other projects can use it alone
+	"internal/certs":   "internal/files",             // certificates of edge and origin
+	"internal/files":   "",
+	// Authenticates edges and origins.
+	"internal/tier": "internal/files internal/problem",
+	"objectstore":   "internal/files github.com/minio/minio-go/v7", // see restricted
 	// Every store passes the tests of storetest.
 	"objectstore/storetest": "objectstore",
 	// Never origin: edge and origin meet only over HTTP.
-	"edge": "admin cachepolicy certs files hostport icon internal/units problem tier trace edge/access edge/bodies edge/cache edge/clock edge/request edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
-		"edge/fetch edge/forwarded edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated edge/routes edge/sites edge/tunnel edge/upstream edge/vhosts config config/flags",
+	"edge": "internal/admin cachepolicy internal/certs internal/files internal/hostport icon internal/units " +
+		"internal/problem internal/tier internal/trace edge/access edge/bodies " +
+		"edge/cache edge/clock edge/request edge/exchange edge/fleet edge/h1 edge/h2 edge/library " +
+		"edge/fetch edge/forwarded edge/listen edge/observe edge/proxy edge/purge edge/ratelimit edge/repeated " +
+		"edge/routes edge/tunnel edge/upstream edge/vhosts config config/flags",
+	// What a program of somebody else adds to an edge.
+	"edge/extend": "config config/flags config/rules edge edge/coding edge/upstream/balance",
 	// The pipeline: entry and end, and a room for each kind of answer.
-	"edge/proxy": "config/rules hostport problem trace edge/access edge/cache edge/clock edge/compress edge/exchange edge/fetch edge/forwarded edge/h2 edge/hit edge/iconset edge/library edge/objects edge/observe edge/own " +
-		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/routes edge/tunnel edge/vhosts github.com/fasthttp/router github.com/valyala/fasthttp",
-	"edge/own":     "cachepolicy icon problem edge/access edge/cache edge/clock edge/exchange edge/fetch edge/hit edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
-	"edge/iconset": "cachepolicy icon edge/cache edge/clock edge/compress edge/exchange edge/fetch edge/hit edge/icondata edge/library edge/own edge/pieces edge/pipeline edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
-	"edge/forwarded": "cachepolicy hostport internal/units problem edge/access edge/cache edge/clock edge/compress edge/exchange edge/fetch edge/library edge/objects edge/pipeline edge/ratelimit edge/repeated edge/routes edge/sites " +
+	"edge/proxy": "config/rules internal/hostport internal/problem internal/trace edge/access edge/cache edge/clock " +
+		"edge/compress edge/exchange " +
+		"edge/fetch edge/forwarded edge/h2 edge/hit edge/iconset edge/library edge/objects edge/observe edge/own " +
+		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/respond edge/routes edge/tunnel edge/vhosts " +
+		"github.com/fasthttp/router github.com/valyala/fasthttp",
+	"edge/own": "cachepolicy icon internal/problem edge/access edge/cache edge/clock edge/exchange edge/fetch edge/hit " +
+		"edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
+	"edge/iconset": "cachepolicy icon edge/cache edge/clock edge/coding edge/compress edge/exchange edge/fetch edge/hit " +
+		"edge/icondata edge/library edge/own edge/pieces edge/pipeline edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
+	"edge/forwarded": "cachepolicy internal/hostport internal/units internal/problem edge/access edge/cache edge/clock edge/compress " +
+		"edge/exchange edge/fetch edge/library edge/objects edge/pipeline edge/ratelimit edge/repeated edge/routes " +
 		"edge/slicing edge/tunnel edge/upstream edge/vhosts github.com/valyala/fasthttp",
 	// How the pipeline gets a response.
-	"edge/fetch": "cachepolicy icon problem trace edge/cache edge/clock edge/compress edge/exchange edge/library edge/objects edge/observe edge/pipeline edge/recent edge/respond edge/routes edge/sites edge/slicing edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	"edge/fetch": "cachepolicy icon internal/problem internal/trace edge/cache edge/clock edge/compress edge/exchange edge/library " +
+		"edge/objects edge/observe edge/pipeline edge/recent edge/respond edge/routes edge/slicing edge/upstream " +
+		"edge/vhosts github.com/valyala/fasthttp",
 	// The record of a request in the pipeline, and the writer of its response.
-	"edge/pipeline": "cachepolicy config config/rules hostport icon problem trace edge/access edge/bodies edge/cache edge/compress edge/exchange edge/objects edge/observe edge/represent edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	"edge/pipeline": "cachepolicy config config/rules internal/hostport icon internal/problem internal/trace " +
+		"edge/access edge/bodies edge/cache " +
+		"edge/compress edge/exchange edge/objects edge/observe edge/represent edge/respond edge/routes edge/upstream " +
+		"edge/vhosts github.com/valyala/fasthttp",
 	// Hits, on the event loops and for all sites.
-	"edge/hit": "cachepolicy config/rules hostport icon trace edge/access edge/cache edge/clock edge/compress edge/exchange edge/h2 edge/h3 edge/icondata edge/library edge/observe edge/pieces edge/recent edge/represent edge/request edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
+	"edge/hit": "cachepolicy config/rules internal/hostport icon internal/trace edge/access edge/cache edge/clock edge/compress " +
+		"edge/exchange edge/h2 edge/h3 edge/icondata edge/library edge/observe edge/pieces edge/ratelimit edge/recent " +
+		"edge/represent edge/request edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
 	// The form of a stored response, for hits and for the pipeline.
-	"edge/represent": "cachepolicy edge/cache edge/recent",
+	"edge/represent": "cachepolicy edge/cache edge/coding edge/recent",
 	// The head of a response, for hits and for the pipeline.
-	"edge/respond": "cachepolicy config icon edge/access edge/cache edge/exchange edge/h2 edge/h3 edge/ratelimit edge/recent github.com/valyala/fasthttp",
+	"edge/respond": "cachepolicy config config/rules icon internal/problem edge/access edge/cache edge/exchange edge/h2 " +
+		"edge/h3 edge/ratelimit edge/recent github.com/valyala/fasthttp",
 	// Content codings of stored responses of other applications.
-	"edge/compress":           "cachepolicy edge/cache",
-	"edge/cache":              "cachepolicy edge/clock github.com/dgraph-io/ristretto/v2",
-	"edge/cache/entry":        "cachepolicy edge/cache/hashes edge/cache/invalidation internal/inflate github.com/klauspost/compress github.com/molecule-man/go-brrr",
-	"edge/cache/memory":       "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/slabs",
-	"edge/cache/disk":         "cachepolicy files edge/cache/batches edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/clock",
+	"edge/compress": "cachepolicy edge/cache edge/coding",
+	// The table of content codings.
+	"edge/coding":       "cachepolicy github.com/klauspost/compress github.com/molecule-man/go-brrr",
+	"edge/cache":        "cachepolicy edge/clock github.com/dgraph-io/ristretto/v2",
+	"edge/cache/entry":  "cachepolicy edge/cache/hashes edge/cache/invalidation edge/coding internal/inflate",
+	"edge/cache/memory": "cachepolicy edge/cache/codec edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/slabs",
+	"edge/cache/disk": "cachepolicy internal/files edge/cache/batches edge/cache/codec edge/cache/entry " +
+		"edge/cache/hashes edge/cache/invalidation edge/clock edge/coding",
 	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/clock",
 	"edge/cache/invalidation": "edge/cache/batches edge/cache/hashes",
 	"edge/cache/codec":        "cachepolicy",
 	"edge/cache/hashes":       "",
 	"edge/cache/batches":      "",
-	"edge/cache/entrytest":    "cachepolicy edge/cache/entry",
+	"edge/fetch/fetchtest":    "edge/cache edge/compress edge/fetch edge/library edge/observe edge/pipeline edge/upstream",
+	"edge/own/owntest": "cachepolicy icon internal/problem edge/access edge/cache edge/coding edge/fetch edge/hit edge/iconset " +
+		"edge/own edge/pieces edge/pipeline edge/routes edge/vhosts github.com/fasthttp/router github.com/valyala/fasthttp",
+	"edge/pipeline/pipelinetest": "internal/hostport edge/access edge/exchange edge/pipeline edge/vhosts github.com/valyala/fasthttp",
+	"edge/request/requesttest":   "edge/request",
+	"edge/vhosts/vhoststest":     "config/flags edge/clock edge/vhosts",
+	"edge/cache/entrytest":       "cachepolicy edge/cache/entry icon",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
-	"edge/observe": "icon internal/guesses trace edge/cache edge/compress edge/request edge/exchange edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
+	"edge/observe": "icon internal/guesses internal/trace edge/cache edge/compress edge/request edge/exchange edge/fleet " +
+		"edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
-	"edge/observe/top":       "problem",
+	"edge/observe/top":       "internal/problem",
 	// The state that edges share.
-	"edge/fleet":  "edge/ratelimit files github.com/redis/go-redis",
+	"edge/fleet":  "edge/ratelimit internal/files github.com/redis/go-redis",
 	"edge/bodies": "",
 	// The event loop for connections: it knows no protocol, and origins could use it.
-	"netloop": "golang.org/x/sys",
+	"edge/netloop": "golang.org/x/sys",
 	// Who the client of a request is, and whether the request may proceed.
-	"edge/access": "certs files hostport icon internal/guesses problem tier edge/clock edge/request edge/exchange edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
+	"edge/access": "internal/certs internal/files internal/hostport icon internal/guesses internal/problem " +
+		"internal/tier edge/clock edge/request edge/exchange " +
+		"edge/ratelimit edge/recent edge/repeated edge/routes edge/upstream go4.org/netipx",
 	// Connections: limits, PROXY, TLS, QUIC, deadlines, drain; the adapters of all protocols.
-	"edge/listen": "certs files hostport internal/units edge/access edge/bodies edge/request edge/exchange edge/h1 edge/h2 edge/h3 edge/observe edge/ratelimit edge/repeated netloop " +
+	"edge/listen": "internal/certs internal/files internal/hostport internal/units edge/access edge/bodies " +
+		"edge/request edge/exchange edge/h1 " +
+		"edge/h2 edge/h3 edge/observe edge/ratelimit edge/repeated edge/netloop " +
 		"github.com/valyala/fasthttp github.com/pires/go-proxyproto github.com/quic-go/quic-go golang.org/x/crypto/acme golang.org/x/time",
 	"edge/repeated": "",
 	// The sites of an edge, of flags or of a file.
-	"edge/vhosts": "admin problem cachepolicy hostport config config/flags config/rules edge/access edge/clock edge/ratelimit edge/routes edge/sites edge/upstream golang.org/x/sync",
+	"edge/vhosts": "internal/admin internal/problem cachepolicy internal/hostport internal/glob config config/flags " +
+		"config/rules edge/access " +
+		"edge/clock edge/ratelimit edge/repeated edge/routes edge/upstream golang.org/x/sync",
 	// What an edge knows about an origin of our own: release, names, negative cache.
-	"edge/library": "cachepolicy icon problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
+	"edge/library": "cachepolicy icon internal/problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.
-	"edge/purge":  "admin problem hostport edge/cache edge/clock edge/fleet edge/library edge/routes",
+	"edge/purge": "internal/admin cachepolicy internal/problem internal/hostport edge/cache edge/clock edge/fleet " +
+		"edge/library edge/routes",
 	"edge/recent": "",
 	"edge/clock":  "",
-	// What an operator decides about the requests of a site.
-	"edge/sites": "cachepolicy edge/repeated edge/routes internal/glob",
 	// The table of endpoints, on fasthttp's router.
-	"edge/routes":   "icon problem github.com/valyala/fasthttp github.com/fasthttp/router",
+	"edge/routes":   "icon internal/problem github.com/valyala/fasthttp github.com/fasthttp/router",
 	"edge/exchange": "",                         // the request
 	"edge/h1":       "edge/bodies edge/request", // knows nothing of caches
 	// Knows nothing of caches either. x/net has the names of frames and HPACK's static table.
 	"edge/h2": "edge/bodies edge/request edge/h2/huffman golang.org/x/net/http2",
-	// Knows nothing of caches: hits on the raw streams of HTTP/3, QPACK.
-	"edge/h3":         "edge/request edge/h2 github.com/quic-go/quic-go github.com/quic-go/qpack golang.org/x/net/http2",
+	// Knows nothing of caches: hits on the raw streams of HTTP/3, frames, QPACK.
+	"edge/h3": "edge/request edge/h2 github.com/quic-go/quic-go github.com/quic-go/qpack " +
+		"golang.org/x/net/http2 golang.org/x/net/http/httpguts",
 	"edge/h2/huffman": "golang.org/x/net/http2",
 	"edge/request":    "",
 	"edge/ratelimit":  "edge/slabs",
@@ -130,67 +175,81 @@ var rooms = map[string]string{
 	// The form of pieces of icon data, which are joined without being parsed.
 	"edge/icondata": "icon github.com/klauspost/compress",
 	// Those that were used lately, and the responses that consist of them.
-	"edge/pieces":        "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
-	"edge/slicing":       "cachepolicy",
-	"edge/objects":       "edge/slicing", // knows nothing of HTTP
-	"edge/tunnel":        "",             // copies bytes, and knows nothing of HTTP
-	"edge/frameworks":    "",
-	"edge/upstream/wire": "golang.org/x/net/http/httpguts", // knows nothing of origins
-	"edge/upstream":      "problem tier edge/exchange edge/frameworks golang.org/x/net/http/httpguts golang.org/x/net/http2",
-	"origin":             "admin hostport icon problem certs files tier trace objectstore github.com/prometheus/client_golang",
-	"origin/api":         "cachepolicy icon problem origin/catalog origin/iconify origin/release origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"edge/pieces":           "github.com/cespare/xxhash cachepolicy icon edge/cache edge/icondata edge/routes",
+	"edge/slicing":          "cachepolicy",
+	"edge/objects":          "edge/slicing", // knows nothing of HTTP
+	"edge/tunnel":           "",             // copies bytes, and knows nothing of HTTP
+	"edge/frameworks":       "",
+	"edge/upstream/wire":    "golang.org/x/net/http/httpguts", // knows nothing of origins
+	"edge/upstream/balance": "",                               // policies, which files name
+	"edge/upstream": "internal/problem internal/tier edge/exchange edge/frameworks " +
+		"golang.org/x/net/http/httpguts golang.org/x/net/http2",
+	"origin": "internal/admin internal/hostport icon internal/problem internal/certs internal/files internal/tier " +
+		"internal/trace objectstore github.com/prometheus/client_golang",
+	"origin/api": "cachepolicy icon internal/problem origin/catalog origin/iconify origin/picture origin/release origin/search " +
+		"origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	// The files of chosen icons.
 	"origin/bag": "icon origin/svg",
 	// Images of icons and packs for previews of pages.
-	"origin/card": "icon golang.org/x/image",
+	"origin/card":    "icon golang.org/x/image",
+	"origin/picture": "icon github.com/klauspost/compress golang.org/x/sync",
+	// Compares drawn icons with the pictures of a browser and of a public test suite.
+	"origin/likeness": "icon origin/svg",
 	// The pages, and the small files beside them.
 	// Imports nothing of ours: its handler is the server's own.
 	"origin/fastpath": "golang.org/x/net/http/httpguts",
-	"origin/site":     "docs icon problem origin/bag origin/card origin/catalog origin/manual origin/release origin/search origin/svg",
+	"origin/site": "docs icon internal/problem origin/bag origin/card origin/catalog origin/manual origin/picture origin/release " +
+		"origin/search origin/svg",
 	// The documents of the repository, embedded.
 	"docs": "",
 	// Pages of the documentation, and the search in them.
 	"origin/manual":  "docs github.com/yuin/goldmark github.com/blevesearch/snowballstem golang.org/x/image",
-	"origin/catalog": "icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
+	"origin/catalog": "internal/files icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search origin/search/lexicon",
 	"origin/svg":                    "icon",
 	// The forms of Iconify's API, for clients of Iconify.
-	"origin/iconify": "icon problem origin/catalog origin/release origin/search origin/svg",
+	"origin/iconify": "icon internal/problem origin/catalog origin/release origin/search origin/svg",
 	"origin/release": "icon internal/inflate github.com/klauspost/compress",
 	// What icons look like, for the search; its input is the output of origin/svg.
-	"origin/shape":      "",
-	"origin/publish":    "icon internal/terminal objectstore origin/release origin/search origin/shape origin/svg golang.org/x/sync golang.org/x/sys",
+	"origin/shape": "icon/geometry",
+	"origin/publish": "icon internal/glob internal/terminal objectstore origin/release origin/search origin/shape origin/svg " +
+		"golang.org/x/sync golang.org/x/sys",
 	"origin/token":      "icon internal/guesses objectstore",
 	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.
 	"tools/promql": "github.com/prometheus/prometheus",
 	// A client of the public API: it imports nothing of edge or origin.
-	"mcp": "client hostport icon github.com/modelcontextprotocol/go-sdk golang.org/x/sync",
-	// The client of the API for programs on a user's machine.
-	"client":           "files hostport icon problem cachepolicy github.com/jellydator/ttlcache/v3 golang.org/x/sync",
-	"client/output":    "client client/react icon",
-	"client/pace":      "",
-	"client/react":     "", // other projects can use it alone
-	"client/reference": "icon",
-	"client/commands":  "client icon internal/cli",
-	"client/launcher":  "client icon github.com/godbus/dbus/v5",
-	"client/lsp":       "client icon",
-	"logtest":          "", // collects log messages for tests
+	"mcp": "clients/go internal/hostport icon github.com/modelcontextprotocol/go-sdk golang.org/x/sync",
+	// The client of the API, for programs on a user's machine.
+	"clients/go": "internal/files internal/hostport icon internal/problem cachepolicy " +
+		"github.com/jellydator/ttlcache/v3 golang.org/x/sync",
+	"clients/go/output":    "clients/go clients/go/react icon",
+	"clients/go/pace":      "",
+	"clients/go/react":     "", // other projects can use it alone
+	"clients/go/reference": "icon",
+	"clients/go/commands":  "clients/go icon internal/cli internal/terminal",
+	"clients/go/launcher":  "clients/go icon github.com/godbus/dbus/v5",
+	"clients/go/lsp":       "clients/go icon",
+	"internal/logtest":     "", // collects log messages for tests
 	// The tests of real processes import nothing of the program's inside.
 	"test": "test/golden test/harness edge/fleet/fleettest",
 	// The commands of the documents.
 	"test/documents": "test/harness github.com/yuin/goldmark",
 	"test/harness":   "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.
-	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
-		"github.com/andybalholm/brotli github.com/prometheus/common github.com/quic-go/quic-go golang.org/x/sys",
+	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go " +
+		"github.com/valyala/fasthttp " +
+		"github.com/andybalholm/brotli github.com/chromedp/chromedp github.com/prometheus/common " +
+		"github.com/quic-go/quic-go golang.org/x/sys",
 }
 
 // testPackages may be imported by the tests of any room.
-var testPackages = []string{"certs/certstest", "edge/cache/entrytest", "test/parallel", "test/sequential", "logtest", "objectstore/storetest", "test/golden"}
+var testPackages = []string{"internal/certs/certstest", "edge/cache/entrytest", "edge/fetch/fetchtest", "edge/own/owntest",
+	"edge/pipeline/pipelinetest", "edge/request/requesttest", "edge/vhosts/vhoststest", "test/parallel",
+	"test/sequential", "internal/logtest", "objectstore/storetest", "test/golden"}
 
 // restricted lists modules that only some files of a room may import: by path, or by a prefix that
 // ends in / or _.
@@ -200,7 +259,7 @@ var restricted = map[string]string{
 	"github.com/prometheus/client_model":  "edge/observe/",
 	"github.com/dgraph-io/ristretto/v2":   "edge/cache/cache.go",
 	"github.com/redis/go-redis":           "edge/fleet/",
-	"go.opentelemetry.io":                 "trace/",
+	"go.opentelemetry.io":                 "internal/trace/",
 	"github.com/valyala/fasthttp":         "edge/ loadtest/", // bare fasthttp is its upper bound
 	"github.com/blevesearch/vellum":       "origin/search/",
 	"github.com/RoaringBitmap/roaring/v2": "origin/search/",
@@ -209,7 +268,7 @@ var restricted = map[string]string{
 	"cel.dev/cel-go":                      "config/rules/",
 	"github.com/oschwald":                 "config/rules/geo.go",
 	"github.com/HdrHistogram":             "loadtest/", // a module of its own
-	"github.com/godbus/dbus/v5":           "client/launcher/",
+	"github.com/godbus/dbus/v5":           "clients/go/launcher/",
 	"github.com/yuin/goldmark":            "origin/manual/ test/documents/",
 }
 
@@ -259,7 +318,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// forbidden returns the reason reason the file at path must not import a package, or "". Tests may
+// forbidden returns the reason why the file at path must not import a package, or "". Tests may
 // import any other module, but only those packages of this module that their row allows.
 func forbidden(path, imported string) string {
 	dir := filepath.ToSlash(filepath.Dir(path))
@@ -331,10 +390,10 @@ func TestForbidden(t *testing.T) {
 		{"edge/proxy/serve.go", module + "edge/cache/memory", false},
 		{"edge/serve_test.go", module + "origin", false},
 		{"edge/serve_test.go", "github.com/cespare/webtest", true},
-		{"edge/h2/h2_test.go", module + "certs/certstest", true},
-		{"edge/h2/h2.go", module + "certs/certstest", false},
-		{"edge/serve_test.go", module + "logtest", true},
-		{"edge/proxy/serve.go", module + "logtest", false},
+		{"edge/h2/h2_test.go", module + "internal/certs/certstest", true},
+		{"edge/h2/h2.go", module + "internal/certs/certstest", false},
+		{"edge/serve_test.go", module + "internal/logtest", true},
+		{"edge/proxy/serve.go", module + "internal/logtest", false},
 		{"edge/ratelimit/window.go", "time", true},
 		{"objectstore/dir.go", "github.com/minio/minio-go/v7", false},
 		{"cmd/iconedge/main.go", module + "test/listening", false},

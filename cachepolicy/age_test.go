@@ -18,7 +18,8 @@ func TestLongestLifetime(t *testing.T) {
 		{"nothing said", fields("Date: @0s"), 0},
 		{"max-age", fields("Cache-Control: public, max-age=60"), time.Minute},
 		{"s-maxage counts for some, max-age for others", fields("Cache-Control: s-maxage=10, max-age=60"), time.Minute},
-		{"of two values the longer, because a cache may use either, section 4.2.1", fields("Cache-Control: max-age=60", "Cache-Control: MAX-AGE=90"), 90 * time.Second},
+		{"of two values the longer, because a cache may use either, section 4.2.1",
+			fields("Cache-Control: max-age=60", "Cache-Control: MAX-AGE=90"), 90 * time.Second},
 		{"as a string, section 5.2", fields(`Cache-Control: max-age="60"`), time.Minute},
 		{"one that is no number", fields("Cache-Control: max-age=x, max-age=60"), time.Minute},
 		{"overflow, section 1.2.2", fields("Cache-Control: max-age=99999999999"), MaxDelta},
@@ -26,15 +27,18 @@ func TestLongestLifetime(t *testing.T) {
 		{"a targeted field, RFC 9213", fields("CDN-Cache-Control: max-age=90", "Cache-Control: max-age=60"), 90 * time.Second},
 		{"a field targeted at other caches", fields("Other-CDN-Cache-Control: max-age=90", "Cache-Control: max-age=60"), 90 * time.Second},
 		{"browsers with a longer lifetime", fields("CDN-Cache-Control: max-age=60", "Cache-Control: max-age=90"), 90 * time.Second},
-		{"Surrogate-Control", fields(`Surrogate-Control: content="ESI/1.0", max-age=90+600;other`, "Cache-Control: max-age=60"), 90 * time.Second},
+		{"Surrogate-Control", fields(`Surrogate-Control: content="ESI/1.0", max-age=90+600;other`,
+			"Cache-Control: max-age=60"), 90 * time.Second},
 		{"Expires minus Date", fields("Date: @-1h", "Expires: @1h"), 2 * time.Hour},
 		{"Expires beside a shorter max-age", fields("Date: @0s", "Expires: @1h", "Cache-Control: max-age=60"), time.Hour},
 		{"two Expires", fields("Date: @0s", "Expires: @1h", "Expires: @2h"), 2 * time.Hour},
 		{"Expires in the past", fields("Date: @0s", "Expires: @-1h", "Cache-Control: max-age=60"), time.Minute},
 		{"a heuristic", fields("Date: @0s", "Last-Modified: @-10h"), 2 * time.Hour},
 		{"a heuristic has no upper bound", fields("Date: @0s", "Last-Modified: @-2400h"), 480 * time.Hour},
-		{"browsers use a heuristic beside s-maxage, section 5.2.2.10", fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: s-maxage=60"), 2 * time.Hour},
-		{"no heuristic beside an explicit lifetime", fields("Date: @0s", "Last-Modified: @-2400h", "Cache-Control: max-age=60"), time.Minute},
+		{"browsers use a heuristic beside s-maxage, section 5.2.2.10",
+			fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: s-maxage=60"), 2 * time.Hour},
+		{"no heuristic beside an explicit lifetime",
+			fields("Date: @0s", "Last-Modified: @-2400h", "Cache-Control: max-age=60"), time.Minute},
 	} {
 		if got := LongestLifetime(c.h, t0); got != c.want {
 			t.Errorf("%s: LongestLifetime(%v) = %v, want %v", c.name, c.h, got, c.want)
@@ -53,13 +57,18 @@ func TestAgeToSend(t *testing.T) {
 	}{
 		{"fresh", fields(cdn, "Age: 10"), never, 20 * time.Second, 30 * time.Second},
 		{"stale by its age: the true age", fields(cdn, "Age: 10"), never, 70 * time.Second, 80 * time.Second},
-		{"a shorter lifetime for the edge: browsers may use theirs", fields("CDN-Cache-Control: max-age=60", split), never, 70 * time.Second, 70 * time.Second},
+		{"a shorter lifetime for the edge: browsers may use theirs", fields("CDN-Cache-Control: max-age=60", split),
+			never, 70 * time.Second, 70 * time.Second},
 		{"purged: the end of its lifetime", fields(cdn, "Age: 10"), 20 * time.Second, 20 * time.Second, time.Minute},
 		{"purged: the age increases from there", fields(cdn, "Age: 10"), 20 * time.Second, 25 * time.Second, 65 * time.Second},
-		{"purged: stale for browsers too", fields("CDN-Cache-Control: max-age=60", split), 20 * time.Second, 25 * time.Second, day + 5*time.Second},
-		{"purged while stale: stale for browsers too", fields("CDN-Cache-Control: max-age=60", split), 70 * time.Second, 75 * time.Second, day + 15*time.Second},
+		{"purged: stale for browsers too", fields("CDN-Cache-Control: max-age=60", split), 20 * time.Second,
+			25 * time.Second, day + 5*time.Second},
+		{"purged while stale: stale for browsers too", fields("CDN-Cache-Control: max-age=60", split),
+			70 * time.Second, 75 * time.Second, day + 15*time.Second},
 		{"purged: its true age exceeds the lifetime", fields(cdn, "Age: 1000"), 20 * time.Second, 25 * time.Second, 1025 * time.Second},
-		{"purged: its true age, because caches downstream do not see its lifetime", fields("Iconedge-Cache-Control: max-age=60", "Cache-Control: max-age=10"), 50 * time.Second, 55 * time.Second, 55 * time.Second},
+		{"purged: its true age, because caches downstream do not see its lifetime",
+			fields("Iconedge-Cache-Control: max-age=60", "Cache-Control: max-age=10"), 50 * time.Second,
+			55 * time.Second, 55 * time.Second},
 		{"the greatest Age, section 1.2.2", fields("Cache-Control: max-age=2147483648"), time.Second, time.Hour, MaxDelta},
 	} {
 		e := NewEntry(200, c.h, t0, t0)
@@ -85,7 +94,8 @@ func FuzzAgeToSend(f *testing.F) {
 			return
 		}
 		h := fields("Date: @0s", "Last-Modified: @-1000h")
-		for name, value := range map[string]string{"Cache-Control": control, "Cdn-Cache-Control": cdn, "Surrogate-Control": surrogate, "Expires": expires} {
+		for name, value := range map[string]string{"Cache-Control": control, "Cdn-Cache-Control": cdn,
+			"Surrogate-Control": surrogate, "Expires": expires} {
 			if value != "" {
 				h.Set(name, value)
 			}

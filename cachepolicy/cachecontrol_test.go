@@ -18,7 +18,8 @@ func TestParseCacheControl(t *testing.T) {
 		want Directives
 	}{
 		{"an empty field", "", Directives{}},
-		{"every flag", "no-store, no-cache, private, public, must-revalidate, proxy-revalidate, must-understand, no-transform, immutable, only-if-cached",
+		{"every flag", "no-store, no-cache, private, public, must-revalidate, proxy-revalidate, must-understand, " +
+			"no-transform, immutable, only-if-cached",
 			Directives{NoStore: true, NoCache: true, Private: true, Public: true, MustRevalidate: true, ProxyRevalidate: true,
 				MustUnderstand: true, NoTransform: true, Immutable: true, OnlyIfCached: true}},
 		{"every number", "max-age=1, s-maxage=2, stale-while-revalidate=3, stale-if-error=4, max-stale=5, min-fresh=6",
@@ -57,10 +58,13 @@ func TestParseCacheControl(t *testing.T) {
 		{"junk after the fields", `no-cache="a"b, private= a`, Directives{NoCache: true, Private: true}},
 		{"an indispensable field", `no-cache="x, content-encoding"`, Directives{NoCache: true}},
 		{"a quote without an end may hide any directive", `private="x, max-age=1`, Directives{NoStore: true}},
-		{"a quote without an end, after a backslash", `max-age=1, x="\`, func() Directives { d := maxAge(1); d.NoStore = true; return d }()},
+		{"a quote without an end, after a backslash", `max-age=1, x="\`,
+			func() Directives { d := maxAge(1); d.NoStore = true; return d }()},
 		{"semicolons do not hide what restricts caches", "private; max-age=60", Directives{Private: true}},
-		{"each of them", "no-store; no-cache;Private ; must-revalidate", Directives{NoStore: true, NoCache: true, Private: true, MustRevalidate: true}},
-		{"a semicolon after a lifetime", "max-age=60; proxy-revalidate", func() Directives { d := maxAge(0); d.MustRevalidate = true; return d }()},
+		{"each of them", "no-store; no-cache;Private ; must-revalidate",
+			Directives{NoStore: true, NoCache: true, Private: true, MustRevalidate: true}},
+		{"a semicolon after a lifetime", "max-age=60; proxy-revalidate",
+			func() Directives { d := maxAge(0); d.MustRevalidate = true; return d }()},
 		{"a semicolon at the end", "no-store;", Directives{NoStore: true}},
 		{"a quoted semicolon", `x="a; private", max-age=1`, maxAge(1)},
 		{"semicolons give no permission", "public; max-age=60", Directives{}},
@@ -80,12 +84,14 @@ func TestParseCacheControl(t *testing.T) {
 // Text before or after a directive does not weaken it: no-store stays, and a freshness lifetime
 // does not grow. Each field name in the result is canonical.
 func FuzzParseCacheControl(f *testing.F) {
-	for _, s := range []string{"", "max-age=1", `x="a, b"`, `x="`, "max-age=99999999999", "no-cache=\"a\", ,", "a=b=c", `"`, "=", `max-age="\1"`} {
+	for _, s := range []string{"", "max-age=1", `x="a, b"`, `x="`, "max-age=99999999999", "no-cache=\"a\", ,",
+		"a=b=c", `"`, "=", `max-age="\1"`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		alone := ParseCacheControl(s)
-		for _, d := range []time.Duration{alone.MaxAge, alone.SMaxage, alone.StaleIfError, alone.StaleWhileRevalidate, alone.MaxStale, alone.MinFresh} {
+		for _, d := range []time.Duration{alone.MaxAge, alone.SMaxage, alone.StaleIfError, alone.StaleWhileRevalidate,
+			alone.MaxStale, alone.MinFresh} {
 			if d < 0 || d > MaxDelta {
 				t.Fatalf("ParseCacheControl(%q): %v is not a delta-seconds value", s, d)
 			}

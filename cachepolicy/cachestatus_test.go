@@ -18,7 +18,8 @@ func TestAppendCacheStatus(t *testing.T) {
 		{CacheStatus{Hit: true, HasTTL: true, TTL: -time.Millisecond}, "iconedge; hit; ttl=-1"},
 		{CacheStatus{Hit: true, HasTTL: true, TTL: 999 * time.Millisecond}, "iconedge; hit; ttl=0"},
 		{CacheStatus{Forward: ForwardURIMiss, Stored: true}, "iconedge; fwd=uri-miss; stored"},
-		{CacheStatus{Forward: ForwardURIMiss, FwdStatus: 404, Stored: true, HasTTL: true, TTL: 5 * time.Second}, "iconedge; fwd=uri-miss; fwd-status=404; stored; ttl=5"},
+		{CacheStatus{Forward: ForwardURIMiss, FwdStatus: 404, Stored: true, HasTTL: true, TTL: 5 * time.Second},
+			"iconedge; fwd=uri-miss; fwd-status=404; stored; ttl=5"},
 		{CacheStatus{Forward: ForwardURIMiss, Collapsed: true}, "iconedge; fwd=uri-miss; collapsed"},
 		{CacheStatus{Forward: ForwardStale, FwdStatus: 304}, "iconedge; fwd=stale; fwd-status=304"},
 		{CacheStatus{Hit: true, Forward: ForwardStale}, "iconedge; hit"}, // section 2.2: not both
@@ -49,7 +50,8 @@ func TestCacheStatusBefore(t *testing.T) {
 		{nil, ""},
 		{[]string{"iconedge; hit; ttl=30"}, "iconedge; hit; ttl=30"},
 		// The example of RFC 9211, section 3.
-		{[]string{`OriginCache;hit;ttl=1100,"CDN Company Here";   hit;ttl=-545`}, `OriginCache; hit; ttl=1100, "CDN Company Here"; hit; ttl=-545`},
+		{[]string{`OriginCache;hit;ttl=1100,"CDN Company Here";   hit;ttl=-545`},
+			`OriginCache; hit; ttl=1100, "CDN Company Here"; hit; ttl=-545`},
 		{[]string{"a; fwd=uri-miss", "b; hit"}, "a; fwd=uri-miss, b; hit"},
 		{[]string{`a; hit=?0; detail="say \"no\""; x=1.5`}, `a; hit=?0; detail="say \"no\""; x=1.5`},
 		{[]string{"a, b, c, d, e, f"}, "c, d, e, f"}, // the members nearest to this cache

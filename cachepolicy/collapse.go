@@ -21,7 +21,7 @@ type Sharing struct {
 
 // SharingOf returns the Sharing of the response to r that arrived at now.
 //
-// A response whose status is 500 to 599 is a Failure unless private, no-store or Set-Cookie limits
+// A response whose status is 500 or more is a Failure unless private, no-store or Set-Cookie limits
 // it to one client, or the request had credentials. Waiting requests may have a Failure although no
 // cache stores it, because an origin that fails should not receive each of them.
 func SharingOf(r Request, status int, h http.Header, now time.Time) Sharing {
@@ -37,7 +37,7 @@ func SharingOf(r Request, status int, h http.Header, now time.Time) Sharing {
 // sharedFailure reports whether a response is an error of the origin whose fields do not limit it
 // to one client.
 func sharedFailure(status int, h http.Header) bool {
-	if status < 500 || status > 599 || len(h["Set-Cookie"]) > 0 {
+	if status < 500 || len(h["Set-Cookie"]) > 0 {
 		return false
 	}
 	d, _ := ResponseDirectives(h)

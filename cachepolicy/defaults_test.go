@@ -73,7 +73,8 @@ func TestGrace(t *testing.T) {
 		{"a heuristic", []string{"Date: @0s", "Last-Modified: @-10m"}, time.Hour, time.Hour},
 		{"s-maxage", []string{"Cache-Control: s-maxage=60"}, time.Hour, time.Hour},
 		{"the response's own window", []string{"Cache-Control: max-age=60, stale-while-revalidate=5"}, 5 * time.Second, 0},
-		{"the response's own window beside s-maxage", []string{"Cache-Control: s-maxage=60, stale-while-revalidate=5"}, 5 * time.Second, 5 * time.Second},
+		{"the response's own window beside s-maxage",
+			[]string{"Cache-Control: s-maxage=60, stale-while-revalidate=5"}, 5 * time.Second, 5 * time.Second},
 		{"the response's own window of 0", []string{"Cache-Control: max-age=60, stale-while-revalidate=0"}, 0, 0},
 		{"stale-if-error", []string{"Cache-Control: max-age=60, stale-if-error=5"}, time.Hour, 5 * time.Second},
 		{"stale-if-error beside s-maxage", []string{"Cache-Control: s-maxage=60, stale-if-error=5"}, time.Hour, 5 * time.Second},
@@ -94,7 +95,8 @@ func TestGrace(t *testing.T) {
 			t.Errorf("%s: %v just before %v, %v then", c.name, Decide(e, r, at(c.want-1)), c.want, Decide(e, r, at(c.want)))
 		}
 		if c.failed > 0 && !MayServeStale(e, r, FailureStatus, at(c.failed-1)) || MayServeStale(e, r, FailureStatus, at(c.failed)) {
-			t.Errorf("%s: stale instead of a 500: %v just before %v, %v then", c.name, MayServeStale(e, r, FailureStatus, at(c.failed-1)), c.failed, MayServeStale(e, r, FailureStatus, at(c.failed)))
+			t.Errorf("%s: stale instead of a 500: %v just before %v, %v then", c.name,
+				MayServeStale(e, r, FailureStatus, at(c.failed-1)), c.failed, MayServeStale(e, r, FailureStatus, at(c.failed)))
 		}
 	}
 	// s-maxage still limits the use of a response whose origin can't be reached.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The content codings that the edge serves (RFC 9110, section 8.4.1; RFC 7932; RFC 9659).
+// Content codings (RFC 9110, section 8.4.1; RFC 7932; RFC 9659).
 const (
 	Brotli   = "br"
 	Gzip     = "gzip"
@@ -14,23 +14,21 @@ const (
 )
 
 // Encoding selects a content coding by Accept-Encoding (RFC 9110, section 12.5.3). Of identity and
-// the codings in have, it returns the one with the highest weight; on a tie the order is br, zstd,
-// gzip, identity. Without the field, or if no available coding is acceptable, it returns Identity.
-// A malformed weight counts as zero, and the lower of two weights for one coding applies.
+// the codings in have, it returns the one with the highest weight; on a tie the first in have, and
+// identity last. Without the field, or if no available coding is acceptable, it returns Identity. A
+// malformed weight counts as zero, and the lower of two weights for one coding applies. Of have, it
+// reads the first MaxCodings.
 func Encoding(acceptEncoding string, have ...string) string {
-	q := readWeights(acceptEncoding)
-	best, bestQ := Identity, q.of(q.identity)
-	if q.identity == unlisted && q.any == unlisted {
+	have = have[:min(len(have), MaxCodings)]
+	w := readWeights(acceptEncoding, have...)
+	best, bestQ := Identity, w.of(w.identity)
+	if w.identity == unlisted && w.any == unlisted {
 		bestQ = 0 // acceptable, but the client prefers each coding that it lists
 	}
-	if q := q.of(q.gzip); q > 0 && q >= bestQ && slices.Contains(have, Gzip) {
-		best, bestQ = Gzip, q
-	}
-	if q := q.of(q.zstd); q > 0 && q >= bestQ && slices.Contains(have, Zstd) {
-		best, bestQ = Zstd, q
-	}
-	if q := q.of(q.br); q > 0 && q >= bestQ && slices.Contains(have, Brotli) {
-		best = Brotli
+	for i, coding := range slices.Backward(have) {
+		if q := w.of(w.named[i]); q > 0 && q >= bestQ {
+			best, bestQ = coding, q
+		}
 	}
 	return best
 }
@@ -38,18 +36,11 @@ func Encoding(acceptEncoding string, have ...string) string {
 // Accepts reports whether Accept-Encoding permits a coding. It permits identity unless that has a
 // weight of zero, and any other coding only if it names it or "*".
 func Accepts(acceptEncoding, coding string) bool {
-	q := readWeights(acceptEncoding)
-	switch coding {
-	case Brotli:
-		return q.of(q.br) > 0
-	case Zstd:
-		return q.of(q.zstd) > 0
-	case Gzip:
-		return q.of(q.gzip) > 0
-	case Identity:
-		return q.identity > 0 || q.identity == unlisted && q.any != 0
+	w := readWeights(acceptEncoding, coding)
+	if coding == Identity {
+		return w.identity > 0 || w.identity == unlisted && w.any != 0
 	}
-	return false
+	return w.of(w.named[0]) > 0
 }
 
 // The content codings that use a dictionary (RFC 9842, section 4).
@@ -72,15 +63,15 @@ func NormalEncoding(lines []string, dictionary bool) string {
 		return ""
 	}
 	list := strings.Join(lines, ",")
-	w := readWeights(list)
+	w := readWeights(list, Gzip, Brotli, Zstd)
 	least := 1 // thousandths
 	if w.identity != unlisted || w.any != unlisted {
 		least = max(least, w.of(w.identity))
 	}
-	takes := func(q int) bool { return w.of(q) >= least }
-	br, zstd := takes(w.br), takes(w.zstd)
+	takes := func(i int) bool { return w.of(w.named[i]) >= least }
+	gzip, br, zstd := takes(0), takes(1), takes(2)
 	var forms []string
-	if takes(w.gzip) {
+	if gzip {
 		forms = append(forms, Gzip)
 	}
 	if br {
@@ -113,22 +104,32 @@ func lists(list, coding string) (found bool) {
 	return found
 }
 
-// weights are the weights of the codings in thousandths, or unlisted.
-type weights struct{ br, zstd, gzip, identity, any int }
+// MaxCodings is the number of codings, besides identity, among which Encoding chooses.
+const MaxCodings = 8
+
+// weights are the weights of identity, "*" and named codings in thousandths, or unlisted.
+type weights struct {
+	named         [MaxCodings]int
+	identity, any int
+}
 
 const unlisted = -1
 
 // of returns the weight of a coding. A coding that is not listed has the weight of "*"; without "*"
 // it is not acceptable.
-func (w weights) of(q int) int {
+func (w *weights) of(q int) int {
 	if q == unlisted {
 		q = w.any
 	}
 	return max(q, 0)
 }
 
-func readWeights(list string) weights {
-	w := weights{unlisted, unlisted, unlisted, unlisted, unlisted}
+// readWeights returns the weights of at most MaxCodings codings.
+func readWeights(list string, codings ...string) weights {
+	w := weights{identity: unlisted, any: unlisted}
+	for i := range codings {
+		w.named[i] = unlisted
+	}
 	for list != "" {
 		var item string
 		item, list, _ = strings.Cut(list, ",")
@@ -137,33 +138,39 @@ func readWeights(list string) weights {
 		if weighted {
 			q, _ = weight(trim(params))
 		}
-		var at *int
-		switch coding = trim(coding); {
-		case strings.EqualFold(coding, "br"):
-			at = &w.br
-		case strings.EqualFold(coding, "zstd"):
-			at = &w.zstd
-		// x-gzip is the same coding (section 8.4.1.3).
-		case strings.EqualFold(coding, "gzip"), strings.EqualFold(coding, "x-gzip"):
-			at = &w.gzip
-		case strings.EqualFold(coding, "identity"):
-			at = &w.identity
-		case coding == "*":
-			at = &w.any
-		default:
-			continue
-		}
-		if *at == unlisted || q < *at {
+		at := w.place(trim(coding), codings)
+		if at != nil && (*at == unlisted || q < *at) {
 			*at = q
 		}
 	}
 	return w
 }
 
+// place returns the place for the weight of a coding; nil: it has none.
+func (w *weights) place(coding string, codings []string) *int {
+	switch {
+	case coding == "*":
+		return &w.any
+	case strings.EqualFold(coding, Identity):
+		return &w.identity
+	case strings.EqualFold(coding, "x-gzip"): // the same coding (section 8.4.1.3)
+		coding = Gzip
+	}
+	for i, name := range codings {
+		if strings.EqualFold(coding, name) {
+			return &w.named[i]
+		}
+	}
+	return nil
+}
+
 // weight parses a weight such as "q=0.5" in thousandths (RFC 9110, section 12.4.2). A malformed
 // weight is zero, with ok false.
 func weight(s string) (q int, ok bool) {
-	if len(s) < 3 || len(s) > 7 || s[0]|0x20 != 'q' || s[1] != '=' || s[2] != '0' && s[2] != '1' {
+	if len(s) < 3 || len(s) > 7 {
+		return 0, false
+	}
+	if s[0]|0x20 != 'q' || s[1] != '=' || s[2] != '0' && s[2] != '1' {
 		return 0, false
 	}
 	q, unit := int(s[2]-'0')*1000, 100

@@ -7,7 +7,7 @@ import (
 )
 
 func TestEncoding(t *testing.T) {
-	both, three := []string{"br", "gzip"}, []string{"br", "gzip", "zstd"}
+	both, three := []string{"br", "gzip"}, []string{"br", "zstd", "gzip"}
 	for _, c := range []struct {
 		name   string
 		header string
@@ -49,6 +49,8 @@ func TestEncoding(t *testing.T) {
 		{"zstd before gzip on a tie", "gzip, zstd", three, Zstd},
 		{"zstd preferred", "gzip;q=0.9, br;q=0.9, ZSTD", three, Zstd},
 		{"zstd refused", "zstd;q=0, *", three, Brotli},
+		{"a tie in the order of have", "gzip, zstd, br", []string{"zstd", "br", "gzip"}, Zstd},
+		{"a coding that an application adds", "x-own, br", []string{"x-own", "br"}, "x-own"},
 		{"zstd is not available", "zstd, gzip;q=0.1", both, Gzip},
 	} {
 		if got := Encoding(c.header, c.have...); got != c.want {
@@ -68,15 +70,16 @@ func TestAccepts(t *testing.T) {
 		{"", []string{"identity"}},
 		{"gzip, br", []string{"br", "gzip", "identity"}},
 		{"zstd;q=0.1, x-gzip", []string{"zstd", "gzip", "identity"}},
-		{"*", []string{"br", "zstd", "gzip", "identity"}},
+		{"*", []string{"br", "zstd", "gzip", "identity", "compress"}},
 		{"*;q=0", nil},
 		{"*;q=0, identity", []string{"identity"}},
 		{"identity;q=0, br", []string{"br"}},
-		{"br;q=0, *", []string{"zstd", "gzip", "identity"}},
+		{"br;q=0, *", []string{"zstd", "gzip", "identity", "compress"}},
 		{"deflate", []string{"identity"}},
+		{"compress;q=0.1", []string{"identity", "compress"}}, // a coding that an application adds
 	} {
 		var got []string
-		for _, coding := range []string{"br", "zstd", "gzip", "identity", "deflate"} {
+		for _, coding := range []string{"br", "zstd", "gzip", "identity", "compress"} {
 			if Accepts(c.header, coding) {
 				got = append(got, coding)
 			}
@@ -126,11 +129,16 @@ func TestNormalEncoding(t *testing.T) {
 		lines string // with |: several
 		want  string
 	}{
-		{"", "identity"}, {"gzip", "gzip"}, {"GZIP", "gzip"}, {"x-gzip", "gzip"}, {" gzip ;q=1.0 ", "gzip"}, {"gzip, deflate, br, zstd", "gzip, br, zstd"}, {"zstd,br,gzip", "gzip, br, zstd"},
-		{"gzip|br", "gzip, br"}, {"br;q=0.1, gzip;q=0.9", "gzip, br"}, {"gzip;q=0, br", "br"}, {"gzip;q=0", "identity"}, {"deflate", "identity"}, {"identity", "identity"}, {"identity;q=0", "identity"},
-		{"gzip, identity;q=0", "gzip"}, {"*", "gzip, br, zstd"}, {"*;q=0", "identity"}, {"gzip, *;q=0", "gzip"}, {"*, br;q=0", "gzip, zstd"}, {"*;q=0.5, gzip;q=0", "br"}, {"identity;q=1, *;q=0", "identity"},
-		{"identity, gzip;q=0.5", "identity"}, {"identity;q=0.5, gzip;q=0.5", "gzip"}, {"gzip;q=0.5, *;q=1", "br"}, {"br, zstd", "br"}, {"zstd", "zstd"}, {"gzip, gzip;q=0", "identity"}, {"gzip;q=2", "identity"},
-		{"gzip;q=x", "identity"}, {"gzip, br;level=4", "gzip"}, {",,gzip,", "gzip"}, {"gzip, x-1", "gzip"}, {"dcb", "identity"}, {"gzip, br, zstd, dcb, dcz", "gzip, br, zstd"},
+		{"", "identity"}, {"gzip", "gzip"}, {"GZIP", "gzip"}, {"x-gzip", "gzip"}, {" gzip ;q=1.0 ", "gzip"},
+		{"gzip, deflate, br, zstd", "gzip, br, zstd"}, {"zstd,br,gzip", "gzip, br, zstd"},
+		{"gzip|br", "gzip, br"}, {"br;q=0.1, gzip;q=0.9", "gzip, br"}, {"gzip;q=0, br", "br"},
+		{"gzip;q=0", "identity"}, {"deflate", "identity"}, {"identity", "identity"}, {"identity;q=0", "identity"},
+		{"gzip, identity;q=0", "gzip"}, {"*", "gzip, br, zstd"}, {"*;q=0", "identity"}, {"gzip, *;q=0", "gzip"},
+		{"*, br;q=0", "gzip, zstd"}, {"*;q=0.5, gzip;q=0", "br"}, {"identity;q=1, *;q=0", "identity"},
+		{"identity, gzip;q=0.5", "identity"}, {"identity;q=0.5, gzip;q=0.5", "gzip"}, {"gzip;q=0.5, *;q=1", "br"},
+		{"br, zstd", "br"}, {"zstd", "zstd"}, {"gzip, gzip;q=0", "identity"}, {"gzip;q=2", "identity"},
+		{"gzip;q=x", "identity"}, {"gzip, br;level=4", "gzip"}, {",,gzip,", "gzip"}, {"gzip, x-1", "gzip"},
+		{"dcb", "identity"}, {"gzip, br, zstd, dcb, dcz", "gzip, br, zstd"},
 	} {
 		if got := NormalEncoding(strings.Split(row.lines, "|"), false); got != row.want {
 			t.Errorf("%q: %q, want %q", row.lines, got, row.want)
@@ -140,7 +148,8 @@ func TestNormalEncoding(t *testing.T) {
 		t.Errorf("no field: %q", got)
 	}
 	for list, want := range map[string]string{
-		"gzip, br, zstd, dcb, dcz": "gzip, br, zstd, dcb, dcz", "DCZ, dcb;q=0.5, *": "gzip, br, zstd, dcb, dcz", "gzip, br, zstd, dcb, dcz;q=0": "gzip, br, zstd", "dcb, dcz": "identity", "gzip, br, zstd": "gzip, br, zstd", "*": "gzip, br, zstd",
+		"gzip, br, zstd, dcb, dcz": "gzip, br, zstd, dcb, dcz", "DCZ, dcb;q=0.5, *": "gzip, br, zstd, dcb, dcz",
+		"gzip, br, zstd, dcb, dcz;q=0": "gzip, br, zstd", "dcb, dcz": "identity", "gzip, br, zstd": "gzip, br, zstd", "*": "gzip, br, zstd",
 	} {
 		if got := NormalEncoding([]string{list}, true); got != want {
 			t.Errorf("%q with a dictionary: %q, want %q", list, got, want)
@@ -152,11 +161,13 @@ func TestNormalEncoding(t *testing.T) {
 // names only codings that the client accepts, none of which it likes less than identity. Where the
 // client does not weigh codings against each other, each coding is chosen as without the form.
 func FuzzNormalEncoding(f *testing.F) {
-	for _, list := range []string{"", "gzip, deflate, br, zstd", "*;q=0, br", "identity;q=1, *;q=0", "br;q=0.1,gzip;q=0.9", "gzip, br, zstd, dcb, dcz", "x-gzip;q=0, *"} {
+	for _, list := range []string{"", "gzip, deflate, br, zstd", "*;q=0, br", "identity;q=1, *;q=0",
+		"br;q=0.1,gzip;q=0.9", "gzip, br, zstd, dcb, dcz", "x-gzip;q=0, *"} {
 		f.Add(list, false)
 		f.Add(list, true)
 	}
-	forms := map[string]bool{"identity": true, "gzip": true, "br": true, "zstd": true, "gzip, br": true, "gzip, zstd": true, "gzip, br, zstd": true, "gzip, br, zstd, dcb, dcz": true}
+	forms := map[string]bool{"identity": true, "gzip": true, "br": true, "zstd": true, "gzip, br": true,
+		"gzip, zstd": true, "gzip, br, zstd": true, "gzip, br, zstd, dcb, dcz": true}
 	f.Fuzz(func(t *testing.T, list string, dictionary bool) {
 		form := NormalEncoding([]string{list}, dictionary)
 		if !forms[form] || !dictionary && strings.Contains(form, "dc") {
@@ -172,20 +183,21 @@ func FuzzNormalEncoding(f *testing.F) {
 				}
 			}
 		}
-		w := readWeights(list)
-		codings := []string{Gzip, Brotli, Zstd}
+		codings := []string{Brotli, Zstd, Gzip}
+		w := readWeights(list, codings...)
 		for have := range 8 {
 			var made []string
 			unweighed := true
 			for i, coding := range codings {
 				if have&(1<<i) != 0 {
 					made = append(made, coding)
-					q := w.of([]int{w.gzip, w.br, w.zstd}[i])
+					q := w.of(w.named[i])
 					unweighed = unweighed && (q == 0 || q == 1000)
 				}
 			}
 			before, after := Encoding(list, made...), Encoding(form, made...)
-			if before != after && after != Identity && !Accepts(list, after) || unweighed && before != after && !(form == Brotli && before == Zstd) {
+			if before != after && after != Identity && !Accepts(list, after) ||
+				unweighed && before != after && !(form == Brotli && before == Zstd) {
 				t.Fatalf("%q with %q: %s, and in the form %q %s", list, made, before, form, after)
 			}
 		}

@@ -40,8 +40,10 @@ func TestInvalidated(t *testing.T) {
 		{"a scheme without a host", r("POST"), 201, fields("Location: http:/d", "Content-Location: http:d"), "/a/b?c"},
 		{"a user name in the URI", r("POST"), 201, fields("Location: http://a@example.org:8080/d"), "/a/b?c"},
 		{"invalid references", r("POST"), 201, fields("Location: http://[/d", "Content-Location: %zz"), "/a/b?c"},
-		{"the default port of the scheme", Request{Method: "POST", Target: "/a", Host: "h"}, 200, fields("Location: https://h:443/d", "Content-Location: http://h:443/e"), "/a /d"},
-		{"a request without a host", Request{Method: "POST", Target: "/a"}, 200, fields("Location: http://h/d", "Content-Location: /e"), "/a /e"},
+		{"the default port of the scheme", Request{Method: "POST", Target: "/a", Host: "h"}, 200,
+			fields("Location: https://h:443/d", "Content-Location: http://h:443/e"), "/a /d"},
+		{"a request without a host", Request{Method: "POST", Target: "/a"}, 200,
+			fields("Location: http://h/d", "Content-Location: /e"), "/a /e"},
 		{"a path that looks like a host", Request{Method: "POST", Target: "//h/a", Host: "x"}, 200, fields("Location: b"), "//h/a //h/b"},
 		{"an invalid target", Request{Method: "POST", Target: "/%zz", Host: "x"}, 200, fields("Location: /b"), "/%zz"},
 	} {

@@ -21,7 +21,7 @@ type Policy struct {
 	// lifetime counts like a heuristic one: the origin did not name it.
 	NegativeTTL map[int]time.Duration
 	// Grace is the stale-while-revalidate of responses that name none. With a Grace s-maxage no
-	// longer implies proxy-revalidate, so that both windows of RFC 5861 count beside it.
+	// longer implies proxy-revalidate, so that the Grace counts beside it.
 	Grace time.Duration
 	// Override replaces a part of what responses say; nil: nothing is replaced.
 	Override *Override
@@ -94,8 +94,11 @@ func (p Policy) directives(status int, h http.Header) (d Directives, targeted bo
 // selects it, or the operator says that they do not count.
 func (r Request) lasting(status int, h http.Header, now time.Time) Policy {
 	p, o := r.Policy, r.Policy.Override
-	if o == nil || o.TTL == nil || o.Force || !r.credentials() || Belongs(h.Get("Content-Type"), o.Path) ||
-		!r.Authorized && (o.AnyUser || r.CookieKeyed || variesByCookie(h)) || permits(status, h, now) {
+	if o == nil || o.TTL == nil || o.Force || !r.credentials() {
+		return p
+	}
+	cookiesCount := !o.AnyUser && !r.CookieKeyed && !variesByCookie(h)
+	if !r.Authorized && !cookiesCount || Belongs(h.Get("Content-Type"), o.Path) || permits(status, h, now) {
 		return p
 	}
 	limited := *o
@@ -157,9 +160,13 @@ func (p Policy) negativeTTL(d Directives, status int) (time.Duration, bool) {
 
 // neverStale reports whether the response forbids its use when stale. s-maxage implies
 // proxy-revalidate (RFC 9111, sections 5.2.2.2, 5.2.2.8 and 5.2.2.10), unless the policy has a
-// Grace.
+// Grace, or the response itself has a window of RFC 5861: frameworks that send both mean both.
 func (p Policy) neverStale(d Directives) bool {
-	return d.MustRevalidate || d.ProxyRevalidate || d.HasSMaxage && p.Grace == 0 && !p.staleByOverride()
+	if d.MustRevalidate || d.ProxyRevalidate {
+		return true
+	}
+	windows := d.HasStaleWhileRevalidate || d.HasStaleIfError
+	return d.HasSMaxage && !windows && p.Grace == 0 && !p.staleByOverride()
 }
 
 // stale sets how long the response may be served stale. The response's own windows take precedence
@@ -168,11 +175,12 @@ func (p Policy) neverStale(d Directives) bool {
 func (p Policy) stale(e *Entry, d Directives) {
 	e.MustRevalidate = p.neverStale(d)
 	e.StaleWhileRevalidate, e.StaleIfError, e.StaleWhenLost = d.StaleWhileRevalidate, d.StaleIfError, MaxStaleWhenLost
-	if p.Grace > 0 && !e.MustRevalidate && !d.NoCache && !d.Private && e.Lifetime > 0 && !d.HasStaleWhileRevalidate {
+	mayBeStale := e.Lifetime > 0 && !e.MustRevalidate && !d.NoCache && !d.Private
+	if p.Grace > 0 && mayBeStale && !d.HasStaleWhileRevalidate {
 		e.StaleWhileRevalidate = p.Grace
 		e.StaleIfError = p.Grace
 	}
-	if p.Grace > 0 && d.HasSMaxage && !p.staleByOverride() {
+	if d.HasSMaxage && !p.staleByOverride() {
 		// s-maxage forbids any other use of a stale response.
 		e.StaleIfError, e.StaleWhenLost = e.StaleWhileRevalidate, e.StaleWhileRevalidate
 	}

@@ -20,25 +20,42 @@ func TestSafeCookies(t *testing.T) {
 		// Whether a request without Cookie, and a request with Cookie, may use the stored response.
 		anonymous, personal bool
 	}{
-		{"max-age", anonymous, 200, fields("Cache-Control: max-age=60"), true, true, true, true},
-		{"max-age, to a request with Cookie", cookie, 200, fields("Cache-Control: max-age=60"), true, true, true, true},
-		{"s-maxage, to a request with Cookie", cookie, 200, fields("Cache-Control: s-maxage=60"), true, true, true, true},
-		{"Expires, to a request with Cookie", cookie, 200, fields("Expires: @1h"), true, true, true, true},
-		{"CDN-Cache-Control, to a request with Cookie", cookie, 200, fields("CDN-Cache-Control: max-age=60"), true, true, true, true},
-		{"Surrogate-Control, to a request with Cookie", cookie, 200, fields("Surrogate-Control: max-age=60"), true, true, true, true},
-		{"no-cache with a validator, to a request with Cookie", cookie, 200, fields("Cache-Control: no-cache", `ETag: "x"`), true, true, false, false},
-		{"Last-Modified alone", anonymous, 200, fields("Date: @0s", "Last-Modified: @-10h"), true, true, true, false},
-		{"Last-Modified alone, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h"), false, true, true, false},
-		{"public names no time, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: public"), false, true, true, false},
-		{"an overridden Expires, to a request with Cookie", cookie, 200, fields("Date: @0s", "Last-Modified: @-10h", "Expires: @1h", "CDN-Cache-Control: public"), false, true, true, false},
-		{"ETag alone, to a request with Cookie", cookie, 200, fields(`ETag: "x"`), false, true, false, false},
-		{"stale-while-revalidate names no lifetime", cookie, 200, fields(`ETag: "x"`, "Cache-Control: stale-while-revalidate=60"), false, true, false, false},
-		{"a 404 without a lifetime, to a request with Cookie", cookie, 404, fields("Date: @0s", "Last-Modified: @-10h"), false, true, true, false},
-		{"Set-Cookie and max-age", anonymous, 200, fields("Cache-Control: max-age=60", "Set-Cookie: a=b"), false, true, false, false},
-		{"Set-Cookie and s-maxage, public", anonymous, 200, fields("Cache-Control: public, s-maxage=60", "Set-Cookie: a=b"), false, true, false, false},
-		{"Set-Cookie that no-cache names", anonymous, 200, fields(`Cache-Control: max-age=60, no-cache="Set-Cookie"`, "Set-Cookie: a=b"), false, true, false, false},
+		{name: "max-age", r: anonymous, status: 200, h: fields("Cache-Control: max-age=60"), storable: true, byTheRFC: true,
+			anonymous: true, personal: true},
+		{name: "max-age, to a request with Cookie", r: cookie, status: 200, h: fields("Cache-Control: max-age=60"),
+			storable: true, byTheRFC: true, anonymous: true, personal: true},
+		{name: "s-maxage, to a request with Cookie", r: cookie, status: 200, h: fields("Cache-Control: s-maxage=60"),
+			storable: true, byTheRFC: true, anonymous: true, personal: true},
+		{name: "Expires, to a request with Cookie", r: cookie, status: 200, h: fields("Expires: @1h"), storable: true,
+			byTheRFC: true, anonymous: true, personal: true},
+		{name: "CDN-Cache-Control, to a request with Cookie", r: cookie, status: 200,
+			h: fields("CDN-Cache-Control: max-age=60"), storable: true, byTheRFC: true, anonymous: true, personal: true},
+		{name: "Surrogate-Control, to a request with Cookie", r: cookie, status: 200,
+			h: fields("Surrogate-Control: max-age=60"), storable: true, byTheRFC: true, anonymous: true, personal: true},
+		{name: "no-cache with a validator, to a request with Cookie", r: cookie, status: 200,
+			h: fields("Cache-Control: no-cache", `ETag: "x"`), storable: true, byTheRFC: true},
+		{name: "Last-Modified alone", r: anonymous, status: 200, h: fields("Date: @0s", "Last-Modified: @-10h"),
+			storable: true, byTheRFC: true, anonymous: true},
+		{name: "Last-Modified alone, to a request with Cookie", r: cookie, status: 200, h: fields("Date: @0s", "Last-Modified: @-10h"),
+			byTheRFC: true, anonymous: true},
+		{name: "public names no time, to a request with Cookie", r: cookie, status: 200,
+			h: fields("Date: @0s", "Last-Modified: @-10h", "Cache-Control: public"), byTheRFC: true, anonymous: true},
+		{name: "an overridden Expires, to a request with Cookie", r: cookie, status: 200,
+			h: fields("Date: @0s", "Last-Modified: @-10h", "Expires: @1h", "CDN-Cache-Control: public"), byTheRFC: true, anonymous: true},
+		{name: "ETag alone, to a request with Cookie", r: cookie, status: 200, h: fields(`ETag: "x"`), byTheRFC: true},
+		{name: "stale-while-revalidate names no lifetime", r: cookie, status: 200,
+			h: fields(`ETag: "x"`, "Cache-Control: stale-while-revalidate=60"), byTheRFC: true},
+		{name: "a 404 without a lifetime, to a request with Cookie", r: cookie, status: 404,
+			h: fields("Date: @0s", "Last-Modified: @-10h"), byTheRFC: true, anonymous: true},
+		{name: "Set-Cookie and max-age", r: anonymous, status: 200, h: fields("Cache-Control: max-age=60", "Set-Cookie: a=b"),
+			byTheRFC: true},
+		{name: "Set-Cookie and s-maxage, public", r: anonymous, status: 200,
+			h: fields("Cache-Control: public, s-maxage=60", "Set-Cookie: a=b"), byTheRFC: true},
+		{name: "Set-Cookie that no-cache names", r: anonymous, status: 200,
+			h: fields(`Cache-Control: max-age=60, no-cache="Set-Cookie"`, "Set-Cookie: a=b"), byTheRFC: true},
 		// Without an explicit lifetime it is never stored.
-		{"Set-Cookie and a validator", anonymous, 200, fields("Cache-Control: no-cache", `ETag: "x"`, "Set-Cookie: a=b"), false, false, false, false},
+		{name: "Set-Cookie and a validator", r: anonymous, status: 200,
+			h: fields("Cache-Control: no-cache", `ETag: "x"`, "Set-Cookie: a=b")},
 	} {
 		safe := c.r
 		safe.Policy.SafeCookies = true
@@ -135,14 +152,18 @@ func TestOverride(t *testing.T) {
 	}{
 		{name: "none", status: 200, control: "max-age=60", storable: true, fresh: minute},
 		{name: "longer", o: Override{TTL: of(hour)}, status: 200, control: "max-age=60", storable: true, fresh: hour},
-		{name: "no-cache", o: Override{TTL: of(hour)}, status: 200, control: "no-cache, must-revalidate, max-age=0", storable: true, fresh: hour},
+		{name: "no-cache", o: Override{TTL: of(hour)}, status: 200, control: "no-cache, must-revalidate, max-age=0",
+			storable: true, fresh: hour},
 		{name: "another status", o: Override{TTL: of(hour)}, status: 404, control: "max-age=60", storable: true, fresh: minute},
 		{name: "no-store", o: Override{TTL: of(hour)}, status: 200, control: "no-store", fresh: hour},
 		{name: "private", o: Override{TTL: of(hour)}, status: 200, control: "private", fresh: hour},
-		{name: "forced", o: Override{TTL: of(hour), Force: true}, status: 200, control: "private, no-store", request: Request{Authorized: true}, storable: true, fresh: hour},
+		{name: "forced", o: Override{TTL: of(hour), Force: true}, status: 200, control: "private, no-store",
+			request: Request{Authorized: true}, storable: true, fresh: hour},
 		{name: "zero", o: Override{TTL: of(0)}, status: 200, control: "max-age=60", storable: true, noCache: true},
-		{name: "grace", o: Override{TTL: of(hour), Grace: &minute}, status: 200, control: "s-maxage=1", storable: true, fresh: hour, grace: minute},
-		{name: "no grace", o: Override{Grace: new(time.Duration)}, status: 200, control: "max-age=60, stale-while-revalidate=60", storable: true, fresh: minute},
+		{name: "grace", o: Override{TTL: of(hour), Grace: &minute}, status: 200, control: "s-maxage=1",
+			storable: true, fresh: hour, grace: minute},
+		{name: "no grace", o: Override{Grace: new(time.Duration)}, status: 200,
+			control: "max-age=60, stale-while-revalidate=60", storable: true, fresh: minute},
 	} {
 		p := Policy{Override: &row.o}
 		h := http.Header{"Cache-Control": {row.control}, "Etag": {`"a"`}, "Age": {"100"}}
@@ -152,7 +173,8 @@ func TestOverride(t *testing.T) {
 		if row.o.TTL != nil && row.status == 200 {
 			lifetime -= 100 * time.Second // the lifetime counts from the arrival
 		}
-		if got := Storable(row.request, row.status, h, now); got != row.storable || lifetime != row.fresh || e.StaleWhileRevalidate != row.grace || e.NoCache != row.noCache {
+		if got := Storable(row.request, row.status, h, now); got != row.storable || lifetime != row.fresh ||
+			e.StaleWhileRevalidate != row.grace || e.NoCache != row.noCache {
 			t.Errorf("%s: storable %v, %+v", row.name, got, e)
 		}
 	}
@@ -190,10 +212,12 @@ func TestOverrideWithCookie(t *testing.T) {
 			if got := Storable(r, 200, fields(row.fields...), t0); got != row.want {
 				t.Errorf("%s: storable %v, want %v (SafeCookies %v)", row.name, got, row.want, safe)
 			}
-			if e := r.NewEntry(200, fields(row.fields...), t0, t0); (e.Lifetime == time.Hour) != row.want && row.name != "a page that varies on all" {
+			if e := r.NewEntry(200, fields(row.fields...), t0, t0); (e.Lifetime == time.Hour) != row.want &&
+				row.name != "a page that varies on all" {
 				t.Errorf("%s: lifetime %v", row.name, e.Lifetime)
 			}
-			if s := SharingOf(r, 200, fields(row.fields...), t0); row.cookie && !row.want && row.name != "a page that varies on all" && !s.Again {
+			if s := SharingOf(r, 200, fields(row.fields...), t0); row.cookie && !row.want &&
+				row.name != "a page that varies on all" && !s.Again {
 				t.Errorf("%s: requests without credentials do not collapse again", row.name)
 			}
 		}
@@ -205,13 +229,19 @@ func TestBelongs(t *testing.T) {
 		path, kind string
 		want       bool
 	}{
-		{"/a.css", "text/css", true}, {"/a.CSS", "Text/CSS ; charset=utf-8", true}, {"/a.css", "text/html", false}, {"/a.css", "", false}, {"/a.css", "text/csss", false}, {"/a.css", "text/css, text/html", false},
-		{"/a.png", "image/png", true}, {"/a.png", "image/avif", true}, {"/a.png", "image/", false}, {"/a.png", "imagex/png", false}, {"/a.svg", "image/svg+xml", true}, {"/a.svg", "text/xml", false},
-		{"/a.mjs", "text/javascript", true}, {"/a.js", "application/x-javascript", true}, {"/a.js", "application/json", false}, {"/a.js", "text/plain", false},
-		{"/a.woff2", "font/woff2", true}, {"/a.ttf", "application/x-font-ttf", true}, {"/a.eot", "application/vnd.ms-fontobject", true}, {"/a.woff", "application/octet-stream", false},
+		{"/a.css", "text/css", true}, {"/a.CSS", "Text/CSS ; charset=utf-8", true}, {"/a.css", "text/html", false},
+		{"/a.css", "", false}, {"/a.css", "text/csss", false}, {"/a.css", "text/css, text/html", false},
+		{"/a.png", "image/png", true}, {"/a.png", "image/avif", true}, {"/a.png", "image/", false},
+		{"/a.png", "imagex/png", false}, {"/a.svg", "image/svg+xml", true}, {"/a.svg", "text/xml", false},
+		{"/a.mjs", "text/javascript", true}, {"/a.js", "application/x-javascript", true},
+		{"/a.js", "application/json", false}, {"/a.js", "text/plain", false},
+		{"/a.woff2", "font/woff2", true}, {"/a.ttf", "application/x-font-ttf", true},
+		{"/a.eot", "application/vnd.ms-fontobject", true}, {"/a.woff", "application/octet-stream", false},
 		{"/a.mp4", "video/mp4", true}, {"/a.mp3", "audio/mpeg", true}, {"/a.wasm", "application/wasm", true},
-		{"/a.json", "application/json", false}, {"/a.html", "text/html", false}, {"/a.pdf", "application/pdf", false}, {"/a.txt", "text/plain", false},
-		{"/a", "text/css", false}, {"/a.css/", "text/css", false}, {"/a.css/b", "text/css", false}, {"/a.b/css", "text/css", false}, {"/.css", "text/css", true}, {"/a.css;b", "text/css", false}, {"", "text/css", false},
+		{"/a.json", "application/json", false}, {"/a.html", "text/html", false}, {"/a.pdf", "application/pdf", false},
+		{"/a.txt", "text/plain", false},
+		{"/a", "text/css", false}, {"/a.css/", "text/css", false}, {"/a.css/b", "text/css", false},
+		{"/a.b/css", "text/css", false}, {"/.css", "text/css", true}, {"/a.css;b", "text/css", false}, {"", "text/css", false},
 	} {
 		if got := Belongs(row.kind, row.path); got != row.want {
 			t.Errorf("Belongs(%q, %q) = %v", row.kind, row.path, got)
@@ -226,8 +256,11 @@ func TestScriptedFields(t *testing.T) {
 		vary     string
 		want     bool
 	}{
-		{nil, "", true}, {[]string{"Hx-Request"}, "", false}, {[]string{"Hx-Request"}, "HX-request", true}, {[]string{"Hx-Request"}, "HX-Target", false},
-		{[]string{"Hx-Request", "Hx-Target"}, "hx-target", false}, {[]string{"Hx-Request", "Hx-Target"}, "Accept, hx-target,HX-REQUEST", true}, {[]string{"Hx_request"}, "HX-Request", false}, {[]string{"Rsc"}, "*", false},
+		{nil, "", true}, {[]string{"Hx-Request"}, "", false}, {[]string{"Hx-Request"}, "HX-request", true},
+		{[]string{"Hx-Request"}, "HX-Target", false},
+		{[]string{"Hx-Request", "Hx-Target"}, "hx-target", false},
+		{[]string{"Hx-Request", "Hx-Target"}, "Accept, hx-target,HX-REQUEST", true},
+		{[]string{"Hx_request"}, "HX-Request", false}, {[]string{"Rsc"}, "*", false},
 	} {
 		h := fields("Cache-Control: public, max-age=60", "Vary: "+row.vary)
 		r := Request{Method: "GET", Scripted: row.scripted, Policy: Policy{Override: &Override{Force: true}}}

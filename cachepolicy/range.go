@@ -16,8 +16,8 @@ const (
 
 // ParseRange parses the Range of a GET for a representation of size bytes (RFC 9110, sections
 // 14.1.2 and 14.2). It honours a single range. A server may ignore other requests for ranges, so
-// the whole representation is sent for them. If the outcome is RangePart, off and n lie inside the
-// representation and n is at least 1.
+// the whole representation is sent for them. So is an empty one, as by nginx and Varnish.
+// If the outcome is RangePart, off and n lie inside the representation and n is at least 1.
 func ParseRange(header string, size int64) (off, n int64, outcome RangeOutcome) {
 	unit, spec, ok := strings.Cut(header, "=")
 	if !ok || lower(unit) != "bytes" {
@@ -35,7 +35,7 @@ func ParseRange(header string, size int64) (off, n int64, outcome RangeOutcome) 
 		to = position(last)
 	}
 	switch {
-	case to < from:
+	case to < from, size == 0:
 		return 0, size, RangeWhole // an invalid range is ignored (section 14.1.1)
 	case from >= size:
 		return 0, 0, RangeUnsatisfiable
@@ -47,10 +47,10 @@ func ParseRange(header string, size int64) (off, n int64, outcome RangeOutcome) 
 // part that Content-Range could express.
 func suffixRange(n, size int64) (int64, int64, RangeOutcome) {
 	switch {
-	case n == 0:
-		return 0, 0, RangeUnsatisfiable
 	case size == 0:
 		return 0, 0, RangeWhole
+	case n == 0:
+		return 0, 0, RangeUnsatisfiable
 	}
 	n = min(n, size)
 	return size - n, n, RangePart

@@ -28,7 +28,14 @@ func TestDecide(t *testing.T) {
 		{"must-revalidate while fresh", fields(cdn + ", must-revalidate"), "", 0, Fresh},
 		{"must-revalidate, section 4.2.4", fields(cdn + ", must-revalidate"), "", 60 * time.Second, Revalidate},
 		{"proxy-revalidate", fields(cdn + ", proxy-revalidate"), "", 60 * time.Second, Revalidate},
-		{"s-maxage, section 5.2.2.10", fields(cdn + ", s-maxage=10"), "", 10 * time.Second, Revalidate},
+		{"s-maxage, section 5.2.2.10", fields("Cache-Control: s-maxage=10, max-age=60"), "", 10 * time.Second, Revalidate},
+		{"s-maxage beside stale-while-revalidate", fields("Cache-Control: s-maxage=10, stale-while-revalidate=30"), "",
+			40*time.Second - 1, StaleWhileRevalidate},
+		{"s-maxage after stale-while-revalidate", fields("Cache-Control: s-maxage=10, stale-while-revalidate=30"), "",
+			40 * time.Second, Revalidate},
+		{"s-maxage and proxy-revalidate", fields("Cache-Control: s-maxage=10, proxy-revalidate, stale-while-revalidate=30"), "",
+			10 * time.Second, Revalidate},
+		{"s-maxage beside stale-if-error", fields("Cache-Control: s-maxage=10, stale-if-error=30"), "", 10 * time.Second, Revalidate},
 		{"no-cache, section 5.2.2.4", fields(cdn + ", no-cache"), "", 0, Revalidate},
 		{"no-cache of a field", fields(cdn + `, no-cache="a"`), "", 0, Fresh},
 		{"no freshness lifetime", fields(`ETag: "x"`), "", 0, Revalidate},
@@ -49,14 +56,15 @@ func TestDecide(t *testing.T) {
 		{"a max-stale that can't be read", fields(cdn), "max-stale=x", 61 * time.Second, Revalidate},
 		{"max-stale against must-revalidate", fields(cdn + ", must-revalidate"), "max-stale", 60 * time.Second, Revalidate},
 		{"max-stale against proxy-revalidate", fields(cdn + ", proxy-revalidate"), "max-stale", 60 * time.Second, Revalidate},
-		{"max-stale against s-maxage", fields(cdn + ", s-maxage=60"), "max-stale", 60 * time.Second, Revalidate},
+		{"max-stale against s-maxage", fields("Cache-Control: s-maxage=60"), "max-stale", 60 * time.Second, Revalidate},
 		{"max-stale against no-cache", fields(cdn + ", no-cache"), "max-stale", 0, Revalidate},
 		{"max-stale, max-age met", fields(cdn), "max-stale, max-age=100", 100 * time.Second, Fresh},
 		{"max-stale, max-age exceeded", fields(cdn), "max-stale, max-age=100", 101 * time.Second, Revalidate},
 		{"a shorter max-stale than the response allows", fields(cdn), "max-stale=10", 80 * time.Second, Revalidate},
 		{"max-age without max-stale accepts no stale response", fields(cdn), "max-age=1000", 61 * time.Second, Revalidate},
 		{"stale-if-error of the client does not apply before a failure", fields(cdn), "stale-if-error=1000", 100 * time.Second, Revalidate},
-		{"stale-while-revalidate is not a request directive", fields("Cache-Control: max-age=60"), "stale-while-revalidate=60", 61 * time.Second, Revalidate},
+		{"stale-while-revalidate is not a request directive", fields("Cache-Control: max-age=60"),
+			"stale-while-revalidate=60", 61 * time.Second, Revalidate},
 	} {
 		e := NewEntry(200, c.h, t0, t0)
 		if got := Decide(e, Request{Directives: ParseCacheControl(c.request)}, t0.Add(c.at)); got != c.want {
@@ -86,7 +94,14 @@ func TestMayServeStale(t *testing.T) {
 		{"stale on arrival", fields("Expires: @-1h", "Date: @0s"), "", FailureDisconnected, time.Second, true},
 		{"must-revalidate", fields(cdn + ", must-revalidate"), "", FailureDisconnected, 60 * time.Second, false},
 		{"proxy-revalidate", fields(cdn + ", proxy-revalidate"), "", FailureDisconnected, 60 * time.Second, false},
-		{"s-maxage", fields(cdn + ", s-maxage=2"), "", FailureDisconnected, 60 * time.Second, false},
+		{"s-maxage", fields(plain + ", s-maxage=2"), "", FailureDisconnected, 60 * time.Second, false},
+		{"s-maxage beside stale-if-error", fields(plain + ", s-maxage=2, stale-if-error=9"), "", FailureStatus, 11*time.Second - 1, true},
+		{"s-maxage after stale-if-error", fields(plain + ", s-maxage=2, stale-if-error=9"), "",
+			FailureDisconnected, 11 * time.Second, false},
+		{"s-maxage in stale-while-revalidate", fields(plain + ", s-maxage=2, stale-while-revalidate=9"), "",
+			FailureStatus, 11*time.Second - 1, true},
+		{"s-maxage after stale-while-revalidate", fields(plain + ", s-maxage=2, stale-while-revalidate=9"), "",
+			FailureDisconnected, 11 * time.Second, false},
 		{"no-cache", fields(cdn + ", no-cache"), "", FailureDisconnected, 0, false},
 		{"an Age that is no number", fields(plain, "Age: x"), "", FailureDisconnected, 0, false},
 		{"still fresh", fields(plain + ", must-revalidate"), "", FailureStatus, 0, true},
@@ -100,8 +115,10 @@ func TestMayServeStale(t *testing.T) {
 		{"max-stale exceeded", fields(cdn), "max-stale=5", FailureDisconnected, 66 * time.Second, false},
 		{"the client's stale-if-error", fields(plain), "stale-if-error=100", FailureStatus, 160*time.Second - 1, true},
 		{"the end of the client's stale-if-error", fields(plain), "stale-if-error=100", FailureStatus, 160 * time.Second, false},
-		{"the client's stale-if-error, longer than that of the response", fields(cdn), "stale-if-error=1000", FailureStatus, 1000 * time.Second, true},
-		{"the client's stale-if-error against must-revalidate", fields(plain + ", must-revalidate"), "stale-if-error=100", FailureStatus, 61 * time.Second, false},
+		{"the client's stale-if-error, longer than that of the response", fields(cdn), "stale-if-error=1000",
+			FailureStatus, 1000 * time.Second, true},
+		{"the client's stale-if-error against must-revalidate", fields(plain + ", must-revalidate"),
+			"stale-if-error=100", FailureStatus, 61 * time.Second, false},
 	} {
 		e := NewEntry(200, c.h, t0, t0)
 		if got := MayServeStale(e, Request{Directives: ParseCacheControl(c.request)}, c.f, t0.Add(c.at)); got != c.want {
@@ -166,7 +183,8 @@ func FuzzDecide(f *testing.F) {
 		if at < 0 || at > 1<<32 || purge < 0 || purge > at {
 			return
 		}
-		d, req, now := ParseCacheControl(answer), Request{Directives: ParseRequest([]string{request}, nil)}, t0.Add(time.Duration(at)*time.Second)
+		d, req, now := ParseCacheControl(answer), Request{Directives: ParseRequest([]string{request}, nil)},
+			t0.Add(time.Duration(at)*time.Second)
 		e := NewEntry(200, http.Header{"Cache-Control": {answer}}, t0, t0)
 		with, without := Decide(e, req, now), Decide(e, Request{}, now)
 		if with > without && (req.Policy.neverStale(d) || d.NoCache || !req.Directives.HasMaxStale || with == StaleWhileRevalidate) {
@@ -179,7 +197,8 @@ func FuzzDecide(f *testing.F) {
 			t.Fatalf("%q is served stale to %q", answer, request)
 		}
 		if purged := e.Expired(t0.Add(time.Duration(purge) * time.Second)); Decide(purged, req, now) > with {
-			t.Fatalf("%q after %d s, purged after %d s, for %q: %v instead of %v", answer, at, purge, request, Decide(purged, req, now), with)
+			t.Fatalf("%q after %d s, purged after %d s, for %q: %v instead of %v", answer, at, purge, request,
+				Decide(purged, req, now), with)
 		}
 	})
 }

@@ -13,7 +13,8 @@ var static = map[string][]string{}
 
 func init() {
 	script := []string{"text/javascript", "application/javascript", "application/x-javascript", "application/ecmascript", "text/ecmascript"}
-	font := []string{"font/*", "application/font-woff", "application/font-woff2", "application/x-font-woff", "application/x-font-ttf", "application/x-font-truetype",
+	font := []string{"font/*", "application/font-woff", "application/font-woff2", "application/x-font-woff",
+		"application/x-font-ttf", "application/x-font-truetype",
 		"application/x-font-otf", "application/x-font-opentype", "application/font-sfnt", "application/vnd.ms-fontobject"}
 	for ends, types := range map[string][]string{
 		"css":    {"text/css"},

@@ -14,8 +14,9 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 	d, targeted := r.Policy.directives(status, h)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
-	case status < 200 || status == http.StatusPartialContent || status == http.StatusNotModified || status == http.StatusRequestedRangeNotSatisfiable:
-		return false // not final, not complete, or about the range alone
+	case status < 200 || status > 599 || status == http.StatusPartialContent || status == http.StatusNotModified ||
+		status == http.StatusRequestedRangeNotSatisfiable:
+		return false // not final, of no class, not complete, or about the range alone
 	case r.Method != http.MethodGet && !(explicit && representsTarget(r, status, h)):
 		return false // a HEAD has no content to reuse, and a cache answers no other method
 	case r.Directives.NoStore, forbidsStoring(d, status), d.Private:
@@ -44,7 +45,8 @@ func Supersedes(r Request, status int, h http.Header, now time.Time) bool {
 	switch {
 	case status == http.StatusPartialContent || setsCookie(h) || r.credentials() || !r.VariesBy(h):
 		return false
-	case status >= http.StatusBadRequest && status != http.StatusNotFound && status != http.StatusGone && status != http.StatusUnavailableForLegalReasons:
+	case status >= http.StatusBadRequest && status != http.StatusNotFound && status != http.StatusGone &&
+		status != http.StatusUnavailableForLegalReasons:
 		return false
 	}
 	r.Directives = Directives{} // no-store of the client says nothing about the resource

@@ -20,10 +20,13 @@ func TestResponseDirectives(t *testing.T) {
 		{"no field", fields(), Directives{}, false},
 		{"Cache-Control", fields(general), maxAge(10 * time.Second), false},
 		{"CDN-Cache-Control", fields(general, "CDN-Cache-Control: max-age=60"), maxAge(time.Minute), true},
-		{"our own field wins, RFC 9213 section 2.2", fields("CDN-Cache-Control: max-age=60", "Iconedge-Cache-Control: max-age=5"), maxAge(5 * time.Second), true},
-		{"a targeted field overrides no-store of Cache-Control", fields("Cache-Control: no-store", "CDN-Cache-Control: max-age=60"), maxAge(time.Minute), true},
+		{"our own field wins, RFC 9213 section 2.2",
+			fields("CDN-Cache-Control: max-age=60", "Iconedge-Cache-Control: max-age=5"), maxAge(5 * time.Second), true},
+		{"a targeted field overrides no-store of Cache-Control",
+			fields("Cache-Control: no-store", "CDN-Cache-Control: max-age=60"), maxAge(time.Minute), true},
 		{"every kind of member", fields(`CDN-Cache-Control: no-store, public, s-maxage=3, stale-if-error=4, no-cache="a, b", private=c`),
-			Directives{NoStore: true, Public: true, HasSMaxage: true, SMaxage: 3 * time.Second, HasStaleIfError: true, StaleIfError: 4 * time.Second,
+			Directives{NoStore: true, Public: true, HasSMaxage: true, SMaxage: 3 * time.Second, HasStaleIfError: true,
+				StaleIfError:  4 * time.Second,
 				NoCacheFields: []string{"A", "B"}, PrivateFields: []string{"C"}}, true},
 		{"two lines are one field", fields("CDN-Cache-Control: max-age=60", "CDN-Cache-Control: must-revalidate"),
 			Directives{HasMaxAge: true, MaxAge: time.Minute, MustRevalidate: true}, true},
@@ -38,17 +41,22 @@ func TestResponseDirectives(t *testing.T) {
 		{"an inner list in place of fields", fields(`CDN-Cache-Control: no-cache=("a" "b")`), Directives{NoCache: true}, true},
 		{"only unknown members", fields(general, "CDN-Cache-Control: x"), Directives{}, true},
 		{"an empty field is ignored, section 2.1", fields(general, "CDN-Cache-Control: "), maxAge(10 * time.Second), false},
-		{"a malformed field is ignored entirely, section 2.1", fields(general, "CDN-Cache-Control: no-store, max-age=60,"), maxAge(10 * time.Second), false},
+		{"a malformed field is ignored entirely, section 2.1",
+			fields(general, "CDN-Cache-Control: no-store, max-age=60,"), maxAge(10 * time.Second), false},
 		{"names are case-sensitive", fields(general, "CDN-Cache-Control: Max-Age=60"), maxAge(10 * time.Second), false},
-		{"the next field after a malformed one", fields("Iconedge-Cache-Control: (", "CDN-Cache-Control: max-age=60"), maxAge(time.Minute), true},
+		{"the next field after a malformed one", fields("Iconedge-Cache-Control: (", "CDN-Cache-Control: max-age=60"),
+			maxAge(time.Minute), true},
 
 		{"Surrogate-Control", fields(general, "Surrogate-Control: max-age=60"), maxAge(time.Minute), true},
-		{"Surrogate-Control after the targeted fields", fields("Surrogate-Control: max-age=60", "CDN-Cache-Control: max-age=5"), maxAge(5 * time.Second), true},
+		{"Surrogate-Control after the targeted fields",
+			fields("Surrogate-Control: max-age=60", "CDN-Cache-Control: max-age=5"), maxAge(5 * time.Second), true},
 		{"no-store in Surrogate-Control", fields(general, "Surrogate-Control: no-store"), Directives{NoStore: true}, true},
 		{"targeted at us by name", fields("Cache-Control: no-store", "Surrogate-Control: max-age=60;iconedge"), maxAge(time.Minute), true},
-		{"for us and for all caches", fields("Surrogate-Control: max-age=5;iconedge, max-age=60, max-age=70;x"), maxAge(5 * time.Second), true},
+		{"for us and for all caches", fields("Surrogate-Control: max-age=5;iconedge, max-age=60, max-age=70;x"),
+			maxAge(5 * time.Second), true},
 		{"for other caches", fields(general, "Surrogate-Control: max-age=60;x, no-store; y"), maxAge(10 * time.Second), false},
-		{"another use of Surrogate-Control", fields(general, `Surrogate-Control: content="ESI/1.0, max-age=60"`), maxAge(10 * time.Second), false},
+		{"another use of Surrogate-Control", fields(general, `Surrogate-Control: content="ESI/1.0, max-age=60"`),
+			maxAge(10 * time.Second), false},
 		{"another use beside max-age", fields(`Surrogate-Control: content="ESI/1.0", foobar, MaX-aGe=60`), maxAge(time.Minute), true},
 		{"the time to serve stale is ignored", fields("Surrogate-Control: max-age=60+600;iconedge"), maxAge(time.Minute), true},
 		{"the shorter of two", fields("Surrogate-Control: max-age=60", "Surrogate-Control: max-age=5"), maxAge(5 * time.Second), true},
@@ -70,12 +78,14 @@ func TestResponseDirectives(t *testing.T) {
 // A valid targeted field applies alone, an invalid one changes nothing, and every duration is a
 // valid delta-seconds value.
 func FuzzResponseDirectives(f *testing.F) {
-	for _, s := range []string{"max-age=60", `no-cache="a"`, "max-age=60;iconedge", "x=?0", "a=(1 2);b", "max-age=1+2;x", `="`, "no-store,"} {
+	for _, s := range []string{"max-age=60", `no-cache="a"`, "max-age=60;iconedge", "x=?0", "a=(1 2);b",
+		"max-age=1+2;x", `="`, "no-store,"} {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, cdn, surrogate string) {
 		with := func(cacheControl string) (Directives, bool) {
-			return ResponseDirectives(http.Header{"Cdn-Cache-Control": {cdn}, "Surrogate-Control": {surrogate}, "Cache-Control": {cacheControl}})
+			return ResponseDirectives(http.Header{"Cdn-Cache-Control": {cdn}, "Surrogate-Control": {surrogate},
+				"Cache-Control": {cacheControl}})
 		}
 		d, targeted := with("max-age=5")
 		for _, n := range []time.Duration{d.MaxAge, d.SMaxage, d.StaleIfError, d.StaleWhileRevalidate} {

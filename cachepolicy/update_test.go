@@ -21,7 +21,8 @@ func TestFreshened(t *testing.T) {
 			fields("Content-Length: 5", "Content-Encoding: br", "Content-Range: a", "Content-MD5: a", `ETag: "a"`),
 			fields("Content-Length: 0", "Content-Encoding: gzip", "Content-Range: b", "Content-MD5: b", `ETag: "b"`),
 			fields("Content-Length: 5", "Content-Encoding: br", "Content-Range: a", "Content-MD5: a", `ETag: "a"`)},
-		{"not the fields of the connection, section 3.1", fields("A: 1"), fields("Connection: a, x", "A: 2", "X: 1", "Keep-Alive: 1", "Proxy-Authenticate: 1"), fields("A: 1")},
+		{"not the fields of the connection, section 3.1", fields("A: 1"),
+			fields("Connection: a, x", "A: 2", "X: 1", "Keep-Alive: 1", "Proxy-Authenticate: 1"), fields("A: 1")},
 		{"stored Age and Date are dropped", fields("Age: 50", "Date: @-1h", "A: 1"), fields("B: 1"), fields("A: 1", "B: 1")},
 		{"Age and Date of the update", fields("Age: 50", "Date: @-1h"), fields("Age: 5", "Date: @0s"), fields("Age: 5", "Date: @0s")},
 		{"nothing stored", nil, fields("A: 1"), fields("A: 1")},
@@ -81,7 +82,8 @@ func TestHeadUpdate(t *testing.T) {
 		{"a stored error", 404, fields(both...), 200, fields(`ETag: "b"`), Nothing},
 	} {
 		if got := HeadUpdate(c.storedStatus, c.stored, 10, c.headStatus, c.head); got != c.want {
-			t.Errorf("%s: HeadUpdate(%d, %v, 10, %d, %v) = %v, want %v", c.name, c.storedStatus, c.stored, c.headStatus, c.head, got, c.want)
+			t.Errorf("%s: HeadUpdate(%d, %v, 10, %d, %v) = %v, want %v", c.name, c.storedStatus, c.stored,
+				c.headStatus, c.head, got, c.want)
 		}
 	}
 }

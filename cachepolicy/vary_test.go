@@ -63,12 +63,15 @@ func TestVaryKey(t *testing.T) {
 		{"whitespace in a cookie", "Cookie", fields("Cookie: a=1,b=2"), fields("Cookie: a=1, b=2"), false},
 		{"languages in another order", "Accept-Language", fields("Accept-Language: en, de"), fields("Accept-Language: de, en"), true},
 		{"languages in another case", "Accept-Language", fields("Accept-Language: en, de"), fields("Accept-Language: eN, De"), true},
-		{"languages with other whitespace", "Accept-Language", fields("Accept-Language: en, de;q=0.5"), fields("Accept-Language: en ,   de ; q=0.5"), true},
-		{"equal weights, RFC 9110 section 12.4.2", "Accept-Language", fields("Accept-Language: en, de;q=0.5"), fields("Accept-Language: de;Q=0.500, en;q=1.0"), true},
+		{"languages with other whitespace", "Accept-Language", fields("Accept-Language: en, de;q=0.5"),
+			fields("Accept-Language: en ,   de ; q=0.5"), true},
+		{"equal weights, RFC 9110 section 12.4.2", "Accept-Language", fields("Accept-Language: en, de;q=0.5"),
+			fields("Accept-Language: de;Q=0.500, en;q=1.0"), true},
 		{"other weights", "Accept-Language", fields("Accept-Language: en, de;q=0.5"), fields("Accept-Language: en;q=0.5, de"), false},
 		{"a refused language", "Accept-Language", fields("Accept-Language: en;q=0"), fields("Accept-Language: en"), false},
 		{"empty elements", "Accept-Language", fields("Accept-Language: en,,de,"), fields("Accept-Language: en,de"), true},
-		{"a weight that can't be read", "Accept-Language", fields("Accept-Language: en;q=.5, de"), fields("Accept-Language: de, en;q=.5"), false},
+		{"a weight that can't be read", "Accept-Language", fields("Accept-Language: en;q=.5, de"),
+			fields("Accept-Language: de, en;q=.5"), false},
 		{"two weights", "Accept-Language", fields("Accept-Language: en;q=1;q=0, de"), fields("Accept-Language: de, en;q=0"), false},
 		{"codings", "Accept-Encoding", fields("Accept-Encoding: gzip, br"), fields("Accept-Encoding: BR, gzip"), true},
 		{"media ranges", "Accept", fields("Accept: text/html;level=1;q=0.5, */*"), fields("Accept: */*, TEXT/html;q=0.50;level=1"), true},
@@ -143,7 +146,8 @@ func FuzzVaryKey(f *testing.F) {
 	names := []string{"Accept", "Foo"}
 	f.Fuzz(func(t *testing.T, a1, b1, a2, b2 string) {
 		key := func(a, b string) string { return VaryKey(names, lines(http.Header{"Accept": {a}, "Foo": {b}})) }
-		same := normalised("Accept", []string{a1}) == normalised("Accept", []string{a2}) && normalised("Foo", []string{b1}) == normalised("Foo", []string{b2})
+		same := normalised("Accept", []string{a1}) == normalised("Accept", []string{a2}) &&
+			normalised("Foo", []string{b1}) == normalised("Foo", []string{b2})
 		if (key(a1, b1) == key(a2, b2)) != same {
 			t.Fatalf("%q and %q have the key %q, %q and %q have %q", a1, b1, key(a1, b1), a2, b2, key(a2, b2))
 		}

@@ -1,4 +1,4 @@
-// Builds the plugins in TypeScript into build folders, from which tools/plugins makes the packages. VERSION: v1.2.3.
+// Builds the plugins in TypeScript into build folders, from which tools/plugins makes the packages. VERSION: 1.2.3.
 // ICONEDGE_API, ICONEDGE_CDN: the addresses of the service for which the plugins of Figma and Penpot are built.
 import { execFileSync } from 'node:child_process';
 import { build } from 'esbuild';
@@ -8,7 +8,9 @@ import { design } from './design/build.mjs';
 
 const here = (path) => new URL(path, import.meta.url).pathname;
 // Browsers take only numbers.
-const version = /\d+\.\d+\.\d+/.exec(process.env.VERSION ?? '')?.[0] ?? '0.0.0';
+const version = /\d+\.\d+\.\d+/.exec(
+  process.env.VERSION || (await readFile(here('../internal/cli/version.txt'), 'utf8')),
+)[0];
 
 const firefox = {
   // Firefox's default for extensions also sends requests for plain HTTP to HTTPS, which a service in one's own network may

@@ -1,5 +1,5 @@
 // Measures the packages of make plugins: their sizes, and how long each plugin takes to start. It writes the table of
-// docs/plugins.md. ICONEDGE is the program, which serves a small library during the measurement.
+// docs/reference/plugins.md. ICONEDGE is the program, which serves a small library during the measurement.
 import { Buffer } from 'node:buffer';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
@@ -143,7 +143,7 @@ try {
     '|---|---|',
     ...starts.map((row) => `| ${row.join(' | ')} |`),
   ].join('\n');
-  const path = here('../docs/plugins.md');
+  const path = here('../docs/reference/plugins.md');
   const text = readFileSync(path, 'utf8');
   const marks = /(<!-- measured -->\n)[^]*?(\n<!-- end of measured -->)/;
   if (!marks.test(text)) throw new Error(path + ' has no place for the table');

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/edge/upstream/balance"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // check reports values that have the right form and are wrong all the same.
@@ -19,7 +20,8 @@ func (d *decoder) check() {
 	if f.Version != 1 {
 		d.wrong("version", fmt.Sprintf("%d is unknown; must be 1", f.Version))
 	}
-	for path, address := range map[string]string{"listen.http": f.Listen.HTTP, "listen.https": f.Listen.HTTPS, "listen.admin": f.Listen.Admin} {
+	for path, address := range map[string]string{"listen.http": f.Listen.HTTP, "listen.https": f.Listen.HTTPS,
+		"listen.admin": f.Listen.Admin} {
 		if address != "" && !hostport.Valid(address) {
 			d.wrong(path, fmt.Sprintf("%q is no address; must be HOST:PORT, such as :8080", clip(address)))
 		}
@@ -36,7 +38,8 @@ func (d *decoder) check() {
 		case s.Name == "":
 			d.wrong(s.At+".name", "missing; must be a name such as shop")
 		case !isLabel(s.Name):
-			d.wrong(s.At+".name", fmt.Sprintf("%q is no name; must be at most 64 letters, digits, hyphens, dots and underscores", clip(s.Name)))
+			d.wrong(s.At+".name",
+				fmt.Sprintf("%q is no name; must be at most 64 letters, digits, hyphens, dots and underscores", clip(s.Name)))
 		case names[s.Name]:
 			d.wrong(s.At+".name", fmt.Sprintf("another site has the name %s; must be unique", s.Name))
 		}
@@ -85,7 +88,8 @@ func (d *decoder) hosts(s *Site, known map[string]string) {
 		given[whole] = true
 		switch name, wildcard := strings.CutPrefix(host, "*."); {
 		case port != "" && (host == "*" || !hostport.ValidHost("a:"+port)):
-			d.wrong(at, fmt.Sprintf("%q has no port; must be NAME:PORT, such as shop.example.org:8443; the host * takes any port", clip(whole)))
+			d.wrong(at, fmt.Sprintf("%q has no port; must be NAME:PORT, such as shop.example.org:8443; the host * takes any port",
+				clip(whole)))
 		case taken && host == "*":
 			d.wrong(at, fmt.Sprintf("the site %s is the last resort already; only one site may have the host *", other))
 		case taken:
@@ -142,12 +146,10 @@ func (d *decoder) site(s *Site) {
 	}
 }
 
-// policies are the ways to choose among the URLs of an origin.
-var policies = []string{"hash", "least_conn", "random"}
-
 func (d *decoder) origin(path, name string, o Origin) {
 	if name == "sticky" || !isLabel(name) {
-		d.wrong(path, fmt.Sprintf("%q is no name of an origin; must be letters, digits, hyphens, dots and underscores, and not sticky", clip(name)))
+		d.wrong(path, fmt.Sprintf("%q is no name of an origin; must be letters, digits, hyphens, dots and underscores, and not sticky",
+			clip(name)))
 	}
 	if len(o.URLs) == 0 {
 		d.wrong(path+".urls", "missing; must have a URL, such as http://10.0.0.5:3000")
@@ -164,8 +166,8 @@ func (d *decoder) origin(path, name string, o Origin) {
 			}
 		}
 	}
-	if o.Policy != "" && !slices.Contains(policies, o.Policy) {
-		d.wrong(path+".policy", fmt.Sprintf("%q is unknown%s", clip(o.Policy), nearest(o.Policy, policies)))
+	if _, known := balance.Find(o.Policy); !known {
+		d.wrong(path+".policy", fmt.Sprintf("%q is unknown%s", clip(o.Policy), nearest(o.Policy, balance.Names())))
 	}
 	if o.Weight != nil && len(o.Weight) != len(o.URLs) {
 		d.wrong(path+".weight", fmt.Sprintf("%d weights for %d URLs; must be one for each URL", len(o.Weight), len(o.URLs)))
@@ -227,7 +229,8 @@ func ParseOrigin(s string) (*url.URL, error) {
 	}
 	u, err := hostport.ParseURL(s)
 	if err != nil || strings.Trim(u.Path, "/") != "" {
-		return nil, errors.New("must be http://HOST[:PORT], https://HOST[:PORT], unix:/PATH or, for HTTP/2, h2c://HOST[:PORT] or h2://HOST[:PORT]")
+		return nil, errors.New("must be http://HOST[:PORT], https://HOST[:PORT], unix:/PATH or, for HTTP/2, " +
+			"h2c://HOST[:PORT] or h2://HOST[:PORT]")
 	}
 	if http2 {
 		u.Scheme = scheme
@@ -238,7 +241,8 @@ func ParseOrigin(s string) (*url.URL, error) {
 func (d *decoder) split(s *Site, path string, split *Split) {
 	for _, name := range split.Names() {
 		if _, ok := s.Origins[name]; !ok {
-			d.wrong(path, fmt.Sprintf("%q is no origin of the site %s%s", clip(name), clip(s.Name), nearest(name, slices.Collect(maps.Keys(s.Origins)))))
+			d.wrong(path, fmt.Sprintf("%q is no origin of the site %s%s", clip(name), clip(s.Name),
+				nearest(name, slices.Collect(maps.Keys(s.Origins)))))
 		}
 	}
 }
@@ -259,7 +263,8 @@ func (d *decoder) networks(path string, all Strings) {
 func (d *decoder) settings(path string, s *Settings) {
 	for status, ttl := range s.NegativeTTL {
 		if !isStatus(status) || status[0] < '4' || status[1] == 'x' || ttl == 0 {
-			d.wrong(path+".negative_ttl."+status, "no time for a status of an error; must be a status from 400 to 599 and a time above 0, as in {\"404\": 1m}")
+			d.wrong(path+".negative_ttl."+status, "no time for a status of an error; must be a status from 400 to 599 "+
+				"and a time above 0, as in {\"404\": 1m}")
 		}
 	}
 	if s.HealthPath != "" && (!isPath(s.HealthPath) || strings.Contains(s.HealthPath, "?")) {
@@ -272,7 +277,8 @@ func (d *decoder) settings(path string, s *Settings) {
 	d.patterns(path+".bypass_cookie", s.BypassCookie)
 	for i, name := range s.PassField {
 		if !IsToken(name) {
-			d.wrong(fmt.Sprintf("%s.pass_field[%d]", path, i), fmt.Sprintf("%q is no name of a field; must be one, such as CF-Connecting-IP", clip(name)))
+			d.wrong(fmt.Sprintf("%s.pass_field[%d]", path, i),
+				fmt.Sprintf("%q is no name of a field; must be one, such as CF-Connecting-IP", clip(name)))
 		}
 	}
 	for class := range s.Limits {
@@ -292,14 +298,16 @@ func (d *decoder) settings(path string, s *Settings) {
 var encodings = []string{"normal", "as-sent"}
 
 // classes are the classes of requests that limits can name.
-var classes = []string{"client", "search", "suggest", "icon", "packs", "verify", "cdn", "pages", "forwarded"}
+var classes = []string{"client", "search", "suggest", "icon", "packs", "verify", "cdn", "pages", "raster", "forwarded"}
 
 // patterns checks names that may end in an asterisk.
 func (d *decoder) patterns(path string, all Strings) {
 	for i, name := range all {
 		stem := strings.TrimSuffix(name, "*")
-		if stem == "" || strings.ContainsAny(stem, "*=&;?#,") || strings.ContainsFunc(stem, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-			d.wrong(fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%q is no name; must be one, which may end in *, such as utm_*", clip(name)))
+		if stem == "" || strings.ContainsAny(stem, "*=&;?#,") ||
+			strings.ContainsFunc(stem, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			d.wrong(fmt.Sprintf("%s[%d]", path, i),
+				fmt.Sprintf("%q is no name; must be one, which may end in *, such as utm_*", clip(name)))
 		}
 	}
 }
@@ -320,12 +328,14 @@ func (d *decoder) changes(path string, c *Changes) {
 	}
 	for i, value := range c.EarlyHints {
 		if !clean(value) || !strings.HasPrefix(value, "<") {
-			d.wrong(fmt.Sprintf("%s.early_hints[%d]", path, i), fmt.Sprintf(`%q is no link; must be the value of a Link field, such as "</app.css>; rel=preload; as=style"`, clip(value)))
+			d.wrong(fmt.Sprintf("%s.early_hints[%d]", path, i),
+				fmt.Sprintf(`%q is no link; must be the value of a Link field, such as "</app.css>; rel=preload; as=style"`, clip(value)))
 		}
 	}
 	for i, tag := range c.Tags {
 		if !IsToken(tag) && (tag == "" || strings.ContainsFunc(tag, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ',' })) {
-			d.wrong(fmt.Sprintf("%s.tags[%d]", path, i), fmt.Sprintf("%q is no tag; must be visible ASCII without spaces and commas", clip(tag)))
+			d.wrong(fmt.Sprintf("%s.tags[%d]", path, i),
+				fmt.Sprintf("%q is no tag; must be visible ASCII without spaces and commas", clip(tag)))
 		}
 	}
 	if c.Timeout != nil && *c.Timeout == 0 {
@@ -343,7 +353,8 @@ func (d *decoder) tokens(path string, names Strings) {
 
 // framing are fields that describe the connection or the length of a message. The edge writes them
 // itself.
-var framing = []string{"Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer", "Keep-Alive", "Proxy-Connection", "Host"}
+var framing = []string{"Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer", "Keep-Alive",
+	"Proxy-Connection", "Host"}
 
 func (d *decoder) edits(path string, e *Edits) {
 	if e == nil {

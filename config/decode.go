@@ -161,6 +161,7 @@ func (d *decoder) structure(path string, n *yaml.Node, v reflect.Value) {
 			}
 		}
 	}
+	more, extends := v.Addr().Interface().(extendable)
 	d.mapping(path, n, "a map of fields", func(name, at string, key, n *yaml.Node) {
 		f, known := fields[name]
 		switch {
@@ -169,10 +170,16 @@ func (d *decoder) structure(path string, n *yaml.Node, v reflect.Value) {
 		case known:
 			d.into(at, n, f)
 		case path == "" && d.flag(name, at, n):
+		case extends && more.terms().decode(d, name, at, n):
 		default:
 			names := make([]string, 0, len(fields))
 			for known := range fields {
 				names = append(names, known)
+			}
+			if extends {
+				for _, term := range more.terms().of(&d.options) {
+					names = append(names, term.Name)
+				}
 			}
 			if path == "" {
 				for flag := range d.options.Flags {

@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // A File is a configuration file. Fields that are not in the file are zero; a nil
@@ -125,7 +125,7 @@ type Origin struct {
 	URLs Strings `json:"urls"`
 	// Backups are URLs by commas: each is a group that is used when those before have failed.
 	Backups        Strings   `json:"backups,omitempty"`
-	Policy         string    `json:"policy,omitempty"` // hash, least_conn or random
+	Policy         string    `json:"policy,omitempty"` // a row of balance; empty: hash
 	Weight         []int     `json:"weight,omitempty"` // one for each URL
 	Health         string    `json:"health,omitempty"` // a path
 	Host           string    `json:"host,omitempty"`   // client, origin or a name
@@ -151,6 +151,7 @@ type Rule struct {
 	Signed   *Signed       `json:"signed,omitempty"`
 	Cookies  string        `json:"cookies,omitempty"` // respect or ignore
 	Changes
+	More map[string]any `json:"-"` // other actions, of Options.Actions
 
 	Line int    `json:"-"`
 	At   string `json:"-"` // its path in the file

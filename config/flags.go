@@ -62,7 +62,8 @@ func (f Flag) value(text string) (string, error) {
 		v, err := ParseSize(text)
 		return strconv.FormatInt(int64(v), 10), err
 	case Boolean, Switch:
-		on, known := map[string]bool{"true": true, "on": true, "false": false, "off": false}[text], text == "true" || text == "on" || text == "false" || text == "off"
+		on, known := map[string]bool{"true": true, "on": true, "false": false, "off": false}[text], text == "true" ||
+			text == "on" || text == "false" || text == "off"
 		if !known {
 			return "", fmt.Errorf("%q is unknown; must be true or false", clip(text))
 		}

@@ -23,6 +23,8 @@ type Options struct {
 	// Flags are the flags that have no place of their own in a file, by name. Each is a key of its
 	// name in snake case.
 	Flags map[string]Flag
+	// Matches and Actions are the terms of rules, besides the fields of Entries and Rule.
+	Matches, Actions []Term
 	// Class returns an error for the name of a class, or PLAN:CLASS, that limits can't have; nil:
 	// every plan and its classes are right.
 	Class func(name string) error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -72,17 +73,20 @@ func isHeader(key string) bool { return key == "set" || key == "add" || key == "
 // carriesSecret reports whether the value of a header field may be a secret.
 func carriesSecret(field string) bool {
 	field = strings.ToLower(field)
-	return strings.Contains(field, "auth") || strings.Contains(field, "cookie") || strings.Contains(field, "signature") || strings.Contains(field, "credential")
+	return strings.Contains(field, "auth") || strings.Contains(field, "cookie") ||
+		strings.Contains(field, "signature") || strings.Contains(field, "credential")
 }
 
 // isSecret reports whether the values of a field are secrets, such as signed.secret, or a header
 // field that carries credentials.
 func isSecret(key string) bool {
 	key = strings.ToLower(key)
-	for _, word := range []string{"secret", "password", "token", "authorization", "cookie", "api-key", "apikey"} {
-		if strings.Contains(key, word) && !strings.HasSuffix(key, "_file") && !strings.HasSuffix(key, "_cookies") && !strings.HasSuffix(key, "_cookie") && key != "cookie" && key != "cookies" {
-			return true
-		}
+	if strings.HasSuffix(key, "_file") || namesCookies.MatchString(key) {
+		return false
 	}
-	return false
+	contained := func(word string) bool { return strings.Contains(key, word) }
+	return slices.ContainsFunc([]string{"secret", "password", "token", "authorization", "cookie", "api-key", "apikey"}, contained)
 }
+
+// namesCookies matches fields whose values are names of cookies, such as bypass_cookies.
+var namesCookies = regexp.MustCompile(`^(.*_)?cookies?$`)

@@ -2,19 +2,23 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/iconedge/iconedge/edge/upstream/balance"
 )
 
 type schema = jsonschema.Schema
 
-// Schema returns the JSON Schema (draft 2020-12) of a file, made from the Go types.
-func Schema(flags map[string]Flag) ([]byte, error) {
-	forms := forms()
+// Schema returns the JSON Schema (draft 2020-12) of a file that is read with these options, made
+// from the Go types.
+func Schema(o Options) ([]byte, error) {
+	forms, flags := forms(), o.Flags
 	s, err := jsonschema.For[File](&jsonschema.ForOptions{TypeSchemas: forms})
 	if err != nil {
 		return nil, err
@@ -27,6 +31,11 @@ func Schema(flags map[string]Flag) ([]byte, error) {
 		return nil, err
 	}
 	match.Properties["not"] = reference()
+	limitValues(s.Properties["sites"].Items, s.Properties["defaults"])
+	rule := s.Properties["sites"].Items.Properties["rules"].Items
+	if err := errors.Join(addTerms(match, o.Matches), addTerms(rule, o.Actions)); err != nil {
+		return nil, err
+	}
 	s.Defs = map[string]*schema{"match": {AnyOf: []*schema{
 		{Type: "string", Description: "an expression of CEL over request"},
 		{Type: "array", Items: reference(), MinItems: jsonschema.Ptr(1)},
@@ -36,15 +45,31 @@ func Schema(flags map[string]Flag) ([]byte, error) {
 		s.Properties[snake(name)] = flags[name].schema()
 	}
 	withoutNull(s)
-	limitValues(s.Properties["sites"].Items, s.Properties["defaults"])
 	return json.MarshalIndent(s, "", "  ")
+}
+
+// addTerms gives a schema the terms that it lacks, and all terms their descriptions.
+func addTerms(s *schema, terms []Term) error {
+	for _, term := range terms {
+		if s.Properties[term.Name] == nil {
+			of, err := jsonschema.ForType(term.Type, &jsonschema.ForOptions{TypeSchemas: forms()})
+			if err != nil {
+				return err
+			}
+			s.Properties[term.Name] = of
+		}
+		if of := s.Properties[term.Name]; of.Ref == "" {
+			of.Description = term.Help
+		}
+	}
+	return nil
 }
 
 // limitValues limits the values of the fields of sites and defaults that have a type of Go with
 // more of them.
 func limitValues(site, defaults *schema) {
 	origin, rule := site.Properties["origins"].AdditionalProperties, site.Properties["rules"].Items
-	origin.Properties["policy"] = text(strings.Join(policies, "|"), "")
+	origin.Properties["policy"] = text(strings.Join(balance.Names(), "|"), policyHelp())
 	for _, of := range []*schema{site, defaults} {
 		of.Properties["client_encoding"] = text(strings.Join(encodings, "|"), "")
 	}
@@ -59,6 +84,15 @@ func limitValues(site, defaults *schema) {
 	atLeast(200, rule.Properties["respond"].Properties["status"])
 	atLeast(0, origin.Properties["max_connections"])
 	atLeast(0, origin.Properties["weight"].Items)
+}
+
+// policyHelp describes the policies.
+func policyHelp() string {
+	lines := []string{}
+	for _, r := range balance.Rows() {
+		lines = append(lines, r.Name+": "+r.Help)
+	}
+	return strings.Join(lines, "; ")
 }
 
 // withoutNull removes null from the types of a schema, which the generator adds for pointers: an
@@ -98,10 +132,13 @@ func text(pattern, description string) *schema {
 func forms() map[reflect.Type]*schema {
 	words := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "array", Items: &schema{Type: "string"}}}}
 	zero := &schema{Const: jsonschema.Ptr(any(0))}
-	duration := &schema{AnyOf: []*schema{text(`(\d+d)?((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*`, "a time, such as 30d, 1h30m or 10s"), zero}}
+	duration := &schema{AnyOf: []*schema{text(`(\d+d)?((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*`,
+		"a time, such as 30d, 1h30m or 10s"), zero}}
 	size := &schema{AnyOf: []*schema{text(`\d+(\.\d+)? ?([kKMGT]B|[KMGT]iB|B)`, "a size, such as 512MB (10^6) or 512MiB (2^20)"), zero}}
 	limit := text(`off|0*[1-9]\d{0,6}/[0-9a-zµ.]+`, "requests and a window, such as 600/1m, or off")
-	split := &schema{AnyOf: []*schema{{Type: "string"}, {Type: "object", Properties: map[string]*schema{"sticky": text(`client|cookie .+`, "")}, AdditionalProperties: &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}}}}
+	split := &schema{AnyOf: []*schema{{Type: "string"},
+		{Type: "object", Properties: map[string]*schema{"sticky": text(`client|cookie .+`, "")},
+			AdditionalProperties: &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}}}}
 	lists := map[string]*schema{"include": words, "exclude": words}
 	return map[reflect.Type]*schema{
 		reflect.TypeFor[Strings]():  words,
@@ -109,10 +146,12 @@ func forms() map[reflect.Type]*schema {
 		reflect.TypeFor[Size]():     size,
 		reflect.TypeFor[Limit]():    limit,
 		reflect.TypeFor[Split]():    split,
-		reflect.TypeFor[TTL]():      {AnyOf: []*schema{duration, {Type: "object", PropertyNames: &schema{Pattern: `^[1-5](xx|\d\d)$`}, AdditionalProperties: duration}}},
-		reflect.TypeFor[Cookies]():  {AnyOf: []*schema{{Type: "boolean"}, words}},
+		reflect.TypeFor[TTL](): {AnyOf: []*schema{duration,
+			{Type: "object", PropertyNames: &schema{Pattern: `^[1-5](xx|\d\d)$`}, AdditionalProperties: duration}}},
+		reflect.TypeFor[Cookies](): {AnyOf: []*schema{{Type: "boolean"}, words}},
 		reflect.TypeFor[Query](): {AnyOf: []*schema{{Enum: []any{"all", "none"}},
-			{Type: "object", Properties: lists, AdditionalProperties: &schema{Not: &schema{}}, MinProperties: jsonschema.Ptr(1), MaxProperties: jsonschema.Ptr(1)}}},
+			{Type: "object", Properties: lists, AdditionalProperties: &schema{Not: &schema{}},
+				MinProperties: jsonschema.Ptr(1), MaxProperties: jsonschema.Ptr(1)}}},
 		reflect.TypeFor[Conditions](): {AnyOf: []*schema{{Type: "string"}, {Type: "object", AdditionalProperties: words}}},
 		reflect.TypeFor[Match]():      reference(),
 	}
@@ -121,7 +160,8 @@ func forms() map[reflect.Type]*schema {
 // schema returns the schema of a flag's key.
 func (f Flag) schema() *schema {
 	one := map[Form]*schema{
-		Text: {Types: []string{"string", "number", "boolean"}}, Time: forms()[reflect.TypeFor[Duration]()], Bytes: forms()[reflect.TypeFor[Size]()],
+		Text: {Types: []string{"string", "number", "boolean"}}, Time: forms()[reflect.TypeFor[Duration]()],
+		Bytes:   forms()[reflect.TypeFor[Size]()],
 		Boolean: {Type: "boolean"}, Switch: {AnyOf: []*schema{{Type: "boolean"}, {Enum: []any{"on", "off"}}}}, Whole: {Type: "integer"},
 		Table: {Type: "object"},
 	}[f.Form]

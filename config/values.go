@@ -75,12 +75,16 @@ func (s *Split) Names() []string {
 	if s == nil {
 		return nil
 	}
-	names := make([]string, 0, len(s.Weights))
+	return s.AppendNames(make([]string, 0, len(s.Weights)))
+}
+
+// AppendNames appends the names in order to dst, which is empty.
+func (s *Split) AppendNames(dst []string) []string {
 	for name := range s.Weights {
-		names = append(names, name)
+		dst = append(dst, name)
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(dst)
+	return dst
 }
 
 // A Match decides about requests: by an expression, by entries that must all hold, or by elements
@@ -90,7 +94,8 @@ type Match struct {
 	Any        []*Match
 	Not        *Match
 	Entries    Entries
-	At         string // its path in the file
+	More       map[string]any `json:",omitempty"` // other entries, of Options.Matches
+	At         string         // its path in the file
 }
 
 // Entries are the entries of a match, which must all hold.
@@ -317,12 +322,9 @@ func (m *Match) decode(d *decoder, path string, n *yaml.Node) {
 			d.find(path, n, "an empty list matches nothing; must have an element")
 		}
 	default:
-		var with struct {
-			Entries
-			Not *Match `json:"not,omitempty"`
-		}
+		var with entriesOfFile
 		d.value(path, n, &with)
-		m.Entries, m.Not = with.Entries, with.Not
+		m.Entries, m.Not, m.More = with.Entries, with.Not, with.more
 	}
 }
 

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
 # Builds the files of a release into dist/: archives for Linux and macOS, packages for Debian and Red Hat,
-# a bill of materials, and checksums. The same commit and version give the same bytes.
+# a bill of materials, and checksums, which it signs if KEY names an SSH key (deploy/sign.sh). The same
+# commit and version give the same bytes. VERSION is 1.2.3 or v1.2.3; without it, deploy/version.sh has it.
+# TARGETS=linux/amd64 builds less, to try the script.
 #
-#     VERSION=v1.2.3 deploy/dist.sh
+#     KEY=~/.ssh/release deploy/dist.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-: "${VERSION:=$(git describe --tags --always --dirty)}"
+: "${VERSION:=$(deploy/version.sh)}"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 
-export VERSION SOURCE_DATE_EPOCH CGO_ENABLED=0 GOFLAGS=-trimpath
 number=${VERSION#v}
-# Versions of packages begin with a number.
-export PACKAGE_VERSION=$number
-[[ $number =~ ^[0-9] ]] || PACKAGE_VERSION=0.0.0~git.$number
+if [[ ! $number =~ ^[0-9]+\.[0-9]+\.[0-9]+ ]]; then
+  echo "VERSION must be like 1.2.3, not $VERSION" >&2 # dpkg and rpm take no other
+  exit 2
+fi
+export VERSION=$number PACKAGE_VERSION=$number SOURCE_DATE_EPOCH CGO_ENABLED=0 GOFLAGS=-trimpath
 
 rm -rf dist && mkdir -p dist
 work=$(mktemp -d)
@@ -27,7 +30,7 @@ mkdir -p "$work/words"
 for shell in bash zsh fish; do "$work/native" completion $shell >"$work/words/iconedge.$shell"; done
 "$work/native" man >"$work/words/iconedge.1"
 
-for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do
+for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
   os=${target%/*} arch=${target#*/}
   echo "building for $target"
   folder="iconedge_${number}_${os}_${arch}"
@@ -58,3 +61,4 @@ cp "$work/sbom.json" "dist/iconedge_${number}_sbom.cdx.json"
 
 (cd dist && sha256sum -- * >"$work/SHA256SUMS" && cp "$work/SHA256SUMS" .)
 cat dist/SHA256SUMS
+[ -z "${KEY:-}" ] || deploy/sign.sh "$KEY"

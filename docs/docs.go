@@ -6,7 +6,7 @@ import "embed"
 
 // Files has the documents in Markdown, and their images, by their paths in this folder.
 //
-//go:embed README.md */*.md how-to/runbooks/*.md reference/*/*.svg
+//go:embed README.md */*.md how-to/runbooks/*.md reference/performance/lab-book.md reference/*/*.svg
 //go:embed how-to/images/*.png how-to/images/home-1440-*.webp how-to/images/icon-1440-*.webp how-to/images/pack-768-*.webp
 //go:embed how-to/images/results-1440-dark.webp how-to/images/results-320-light.webp how-to/images/icon-320-dark.webp
 var Files embed.FS

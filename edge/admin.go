@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/hostport"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/admin"
+	"github.com/iconedge/iconedge/internal/hostport"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // newAdmin returns the server of the admin listener: health, readiness, metrics and purges. Only
@@ -91,7 +91,8 @@ func (l *adminListener) announce(log *slog.Logger) {
 	address := l.Addr().String()
 	log.Info("listening", "address", address, "for", "admin")
 	if !l.access.Asks() && !onLoopback(l.Addr()) {
-		log.Warn("admin listener, with purge, reachable from other machines without a token; keep it private, or set --admin-token-file", "address", address)
+		log.Warn("admin listener, with purge, reachable from other machines without a token; keep it private, or set --admin-token-file",
+			"address", address)
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/internal/admin"
+	"github.com/iconedge/iconedge/internal/logtest"
 )
 
 // tokenFile writes a file with an admin token.
@@ -37,7 +38,7 @@ func accessBy(t testing.TB, token string) *admin.Access {
 // its signals and its log.
 func adminEdge(t *testing.T, change func(*Config)) (address string, signals chan<- os.Signal, log *logtest.Log) {
 	t.Helper()
-	origin := httptest.NewServer(newOurOrigin())
+	origin := httptest.NewServer(owntest.NewOrigin())
 	t.Cleanup(origin.Close)
 	var cfg Config
 	cfg.Flags(flag.NewFlagSet("", flag.PanicOnError))
@@ -120,7 +121,8 @@ func TestAdminGuard(t *testing.T) {
 		c.Admin = admin.Config{TokenFile: tokenFile(t, "secret"), Hosts: admin.Hosts{"edge.example.org"}, ProtectMetrics: true}
 	})
 	const bearer = "Bearer secret"
-	for _, call := range []struct{ method, path string }{{"GET", "/healthz"}, {"GET", "/readyz"}, {"GET", "/metrics"}, {"GET", "/nothing"}, {"POST", "/purge"}} {
+	for _, call := range []struct{ method, path string }{{"GET", "/healthz"}, {"GET", "/readyz"}, {"GET", "/metrics"},
+		{"GET", "/nothing"}, {"POST", "/purge"}} {
 		for _, row := range []struct {
 			host   string
 			fields []string
@@ -145,7 +147,8 @@ func TestAdminGuard(t *testing.T) {
 			t.Errorf("%s without the token: %d %s, want %d", path, code, body, want)
 		}
 	}
-	if code, body := adminCall(t, address, "GET", "/metrics", address, "Authorization", bearer); code != 200 || !strings.Contains(body, "\niconedge_edge_admin_token_last_reload_successful 1\n") {
+	if code, body := adminCall(t, address, "GET", "/metrics", address, "Authorization", bearer); code != 200 ||
+		!strings.Contains(body, "\niconedge_edge_admin_token_last_reload_successful 1\n") {
 		t.Errorf("/metrics with the token: %d %.200s", code, body)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/quic-go/quic-go/http3"
 
 	"github.com/iconedge/iconedge/edge/listen"
-	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/edge/own/owntest"
+	"github.com/iconedge/iconedge/edge/vhosts"
 )
 
 // An announcing is an edge whose responses over TLS may announce HTTP/3.
@@ -97,7 +98,8 @@ func (n *neighbour) told(t testing.TB, want ...string) {
 		} {
 			a := e.get(t, row.target)
 			if a.StatusCode != row.code || !strings.HasPrefix(a.Header.Get("Cache-Status"), row.status) {
-				t.Fatalf("%s, %s: %d, Cache-Status %q, want %d, %q", protocol, row.target, a.StatusCode, a.Header.Get("Cache-Status"), row.code, row.status)
+				t.Fatalf("%s, %s: %d, Cache-Status %q, want %d, %q", protocol, row.target, a.StatusCode,
+					a.Header.Get("Cache-Status"), row.code, row.status)
 			}
 			if got := a.Header["Alt-Svc"]; !slices.Equal(got, want) {
 				t.Errorf("%s gets %q over %s in %s, want %q", n.address, got, protocol, row.target, want)
@@ -129,7 +131,7 @@ func newAnnouncing(t *testing.T, change ...func(*Config)) *announcing {
 		names = append(names, fmt.Sprintf("new-%d", round))
 	}
 	slices.Sort(names)
-	icons := newDrawer(names...)
+	icons := owntest.NewDrawer(names...)
 	pages := newSite(map[string]http.HandlerFunc{"/pages/tagged": pagesOfApplication()["/tagged"]})
 	s := newSecured(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/pages/") {
@@ -141,7 +143,7 @@ func newAnnouncing(t *testing.T, change ...func(*Config)) *announcing {
 		}
 		icons.ServeHTTP(w, r)
 	}), append([]func(*Config){func(c *Config) {
-		c.ProxyAll, c.Icons, c.Pages = true, sites.On, sites.Off
+		c.ProxyAll, c.Icons, c.Pages = true, vhosts.On, vhosts.Off
 		// Four connections of one client are more than three quarters, and seven of all.
 		c.MaxConnections, c.MaxConnectionsPerClient = 8, 4
 	}}, change...)...)
@@ -247,7 +249,7 @@ func TestHTTP3OffWithSocket(t *testing.T) {
 	for _, mode := range []listen.HTTP3{listen.HTTP3Off, listen.HTTP3Auto} {
 		given, err := net.ListenPacket("udp", "127.0.0.1:0")
 		must(t, err)
-		s := newSecured(t, newOurOrigin(), func(c *Config) { c.TLSListener, c.QUICSocket, c.HTTP3 = listenTest(t), given, mode })
+		s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.TLSListener, c.QUICSocket, c.HTTP3 = listenTest(t), given, mode })
 		_, err = given.WriteTo([]byte{0}, given.LocalAddr())
 		off := mode == listen.HTTP3Off
 		if (err != nil) != off || (s.sockets.QUIC == nil) != off || (s.sockets.Offer.AltSvc(netip.Addr{}) == "") != off {

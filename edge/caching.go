@@ -32,7 +32,8 @@ type Caching struct {
 
 func (c *Caching) Flags(fs *flag.FlagSet) {
 	c.CacheDiskBytes = defaultDiskBytes
-	fs.Var((*units.Size)(&c.CacheBytes), "cache-bytes", "size of the cache in `bytes`, such as 256MB or 1g (default 256MiB, at most a quarter of GOMEMLIMIT, of the control group's memory or of the machine's)")
+	fs.Var((*units.Size)(&c.CacheBytes), "cache-bytes", "size of the cache in `bytes`, such as 256MB or 1g (default "+
+		"256MiB, at most a quarter of GOMEMLIMIT, of the control group's memory or of the machine's)")
 	fs.StringVar(&c.CacheDir, "cache-dir", "", "`folder` for entries evicted from memory; it survives a restart (default none)")
 	fs.Var((*units.Size)(&c.CacheDiskBytes), "cache-disk-bytes", "size of that folder in `bytes`")
 }
@@ -61,7 +62,8 @@ func (c Caching) filled() Caching {
 
 // open opens the cache. Entries that an earlier process left on disk are in it.
 func (c *Caching) open(log *slog.Logger) (*cache.Cache, error) {
-	opened, err := cache.New(cache.Options{MaxBytes: c.CacheBytes, Dir: c.CacheDir, DiskBytes: c.CacheDiskBytes, Log: log.Warn, Restored: fetch.Restored, Clock: c.Clock})
+	opened, err := cache.New(cache.Options{MaxBytes: c.CacheBytes, Dir: c.CacheDir, DiskBytes: c.CacheDiskBytes,
+		Log: log.Warn, Restored: fetch.Restored, Clock: c.Clock})
 	if err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)
 	}

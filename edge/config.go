@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/edge/access"
@@ -19,7 +18,8 @@ import (
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/repeated"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/admin"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // Config holds everything that an operator can set on an edge; Flags sets the defaults. Each
@@ -69,13 +69,19 @@ func (c *Config) Flags(fs *flag.FlagSet) { c.GroupedFlags(fs, func(string) {}) }
 func (c *Config) GroupedFlags(fs *flag.FlagSet, begin func(title string)) {
 	begin("Addresses and hosts")
 	c.Addresses.Flags(fs)
-	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME[:PORT]` of a host that the edge answers for; it refuses others, and ports other than those of its listeners, 80, 443 and PORT; may be repeated (default any host and port)")
+	fs.Var(repeated.Flag(&c.Hosts, repeated.InLowerCase), "host", "`NAME[:PORT]` of a host that the edge answers for; "+
+		"it refuses others, and ports other than those of its listeners, 80, 443 and PORT; may be repeated (default any host and port)")
 	begin("TLS and certificates")
 	c.Secure.Flags(fs)
 	begin("Origins")
-	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them, each http://HOST[:PORT], https://HOST[:PORT], h2://HOST[:PORT] or h2c://HOST[:PORT] for HTTP/2 with and without TLS, or unix:/PATH; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
-	fs.DurationVar(&c.OriginTimeout, "origin-timeout", 0, "`time` that an origin has to begin a response, and on the edge's own paths for each further part of it; --idle is for those of forwarded paths (default 10s, and 1m0s for forwarded paths)")
-	fs.IntVar(&c.OriginConns, "origin-connections", defaultOriginConns, "`number` of requests that the edge sends to one origin at a time; more wait. Forwarded ones that last more than a second, such as uploads and streams of events, do not count, up to 16 times as many")
+	fs.Var(&c.Origins, "origin", "`URL[,URL...]` of origins that share the paths between them, each "+
+		"http://HOST[:PORT], https://HOST[:PORT], h2://HOST[:PORT] or h2c://HOST[:PORT] for HTTP/2 with and without "+
+		"TLS, or unix:/PATH; may be repeated: the edge uses the first group that is healthy (default "+defaultOrigin+")")
+	fs.DurationVar(&c.OriginTimeout, "origin-timeout", 0, "`time` that an origin has to begin a response, and on the "+
+		"edge's own paths for each further part of it; --idle is for those of forwarded paths (default 10s, and 1m0s for forwarded paths)")
+	fs.IntVar(&c.OriginConns, "origin-connections", defaultOriginConns, "`number` of requests that the edge sends to "+
+		"one origin at a time; more wait. Forwarded ones that last more than a second, such as uploads and streams of "+
+		"events, do not count, up to 16 times as many")
 	c.Tiers.Flags(fs)
 	begin("Forwarding and icons")
 	c.Forwarding.Flags(fs)
@@ -101,8 +107,10 @@ func (c *Config) Validate() error {
 	if c.OriginTimeout < 0 || c.OriginConns < 0 {
 		errs = append(errs, errors.New("--origin-timeout and --origin-connections must not be negative"))
 	}
-	errs = append(errs, c.Ending.validate(), c.Caching.Validate(), c.Forwarding.Validate(), c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(now),
-		c.Tiers.Validate(now, c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(), c.Admin.Validate(), c.Rules.Validate())
+	errs = append(errs, c.Ending.validate(), c.Caching.Validate(), c.Forwarding.Validate(),
+		c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(now),
+		c.Tiers.Validate(now, c.Enabled(), slices.Concat(c.Origins...)), c.Sharing.Validate(), c.Reporting.Validate(),
+		c.Admin.Validate(), c.Rules.Validate())
 	for _, name := range c.Hosts {
 		if !hostport.ValidHost(name) {
 			errs = append(errs, fmt.Errorf("--host %q must be a name, or NAME:PORT for a port that is none of the edge's listeners", name))

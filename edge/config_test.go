@@ -11,7 +11,7 @@ import (
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 func parseFlags(args ...string) (Config, error) {
@@ -30,10 +30,12 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != ":8080" || c.AdminListen != "127.0.0.1:8082" || len(c.Origins) != 0 || len(c.filled().Origins) != 1 || c.filled().CacheBytes != 256<<20 {
+	if c.Listen != ":8080" || c.AdminListen != "127.0.0.1:8082" || len(c.Origins) != 0 ||
+		len(c.filled().Origins) != 1 || c.filled().CacheBytes != 256<<20 {
 		t.Errorf("%+v", c)
 	}
-	want := map[routes.Class]string{routes.ClassSearch: "60/1m0s", routes.ClassIcon: "120/1m0s", routes.ClassPacks: "60/1m0s", routes.ClassVerify: "30/1m0s", routes.ClassCDN: "off"}
+	want := map[routes.Class]string{routes.ClassSearch: "60/1m0s", routes.ClassIcon: "120/1m0s",
+		routes.ClassPacks: "60/1m0s", routes.ClassVerify: "30/1m0s", routes.ClassCDN: "off"}
 	for class, limit := range want {
 		if got := c.Limits.Of(class).String(); got != limit {
 			t.Errorf("the limit of %s is %s, want %s", class, got, limit)
@@ -42,7 +44,8 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestLimitFlag(t *testing.T) {
-	c, err := parseFlags("--limit", "search=5/10s", "--limit", "icon=off", "--limit", "cdn=1000/1s", "--limit", "team-2:icon=off", "--limit", "lifetime:search=600/1m")
+	c, err := parseFlags("--limit", "search=5/10s", "--limit", "icon=off", "--limit", "cdn=1000/1s", "--limit",
+		"team-2:icon=off", "--limit", "lifetime:search=600/1m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +57,8 @@ func TestLimitFlag(t *testing.T) {
 			t.Errorf("the limit of %s is %s, want %s", class, got, want)
 		}
 	}
-	const all = "search=5/10s suggest=300/1m0s icon=off packs=60/1m0s verify=30/1m0s cdn=1000/1s forwarded=off pages=300/1m0s lifetime:search=600/1m0s team-2:icon=off"
+	const all = "search=5/10s suggest=300/1m0s icon=off packs=60/1m0s verify=30/1m0s cdn=1000/1s forwarded=off " +
+		"pages=300/1m0s raster=300/1m0s lifetime:search=600/1m0s team-2:icon=off"
 	if got := c.Limits.String(); got != all {
 		t.Errorf("the limits are %s, want %s", got, all)
 	}
@@ -100,7 +104,8 @@ func TestAllThatIsWrongAtOnce(t *testing.T) {
 }
 
 func TestProxiesAndHosts(t *testing.T) {
-	c, err := parseFlags("--trusted-proxies", "10.1.2.3/8", "--trusted-proxies", "192.0.2.1", "--trusted-proxies", "2001:db8::/32", "--host", "Icons.Test")
+	c, err := parseFlags("--trusted-proxies", "10.1.2.3/8", "--trusted-proxies", "192.0.2.1", "--trusted-proxies",
+		"2001:db8::/32", "--host", "Icons.Test")
 	if err != nil {
 		t.Fatal(err)
 	}

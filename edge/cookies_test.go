@@ -60,7 +60,8 @@ func TestCookiesByEveryProtocol(t *testing.T) {
 					t.Errorf("%s: %s without Cookie: %.300q", name, target, a)
 				}
 				for range 3 { // the fast path knows the host and the address now
-					if a := s.call(t, http.MethodGet, target, "", nil); cookies && stored(a) || target == "/modified" && !strings.Contains(a, "; hit") {
+					if a := s.call(t, http.MethodGet, target, "", nil); cookies && stored(a) ||
+						target == "/modified" && !strings.Contains(a, "; hit") {
 						t.Errorf("%s: %s without Cookie again: %.300q", name, target, a)
 					}
 					a := s.call(t, http.MethodGet, target, "Cookie: u=bob\r\n", nil)
@@ -72,7 +73,8 @@ func TestCookiesByEveryProtocol(t *testing.T) {
 					}
 				}
 				for _, method := range []string{http.MethodHead, http.MethodGet} {
-					for _, line := range []string{"Range: bytes=0-3\r\n", "If-None-Match: \"other\"\r\n", "Cache-Control: max-stale, only-if-cached\r\n"} {
+					for _, line := range []string{"Range: bytes=0-3\r\n", "If-None-Match: \"other\"\r\n",
+						"Cache-Control: max-stale, only-if-cached\r\n"} {
 						if a := s.call(t, method, target, "Cookie: u=carol\r\n"+line, nil); stored(a) {
 							t.Errorf("%s: %s %s with Cookie and %s: %.300q", name, method, target, line, a)
 						}
@@ -264,7 +266,8 @@ func TestCookiesOverARestart(t *testing.T) {
 // The edge's own routes drop cookies, and so these decide nothing there.
 func TestCookiesOnIconRoutes(t *testing.T) {
 	for _, proxyAll := range []bool{true, false} {
-		e := newEdgeTest(t, says("<svg/>", "Set-Cookie", "a=b", "Cache-Control", "max-age=600", "Content-Type", "image/svg+xml"), func(c *Config) { c.ProxyAll = proxyAll })
+		e := newEdgeTest(t, says("<svg/>", "Set-Cookie", "a=b", "Cache-Control", "max-age=600", "Content-Type",
+			"image/svg+xml"), func(c *Config) { c.ProxyAll = proxyAll })
 		e.get(t, "/mdi/home.svg", "Cookie", "u=alice")
 		a := e.get(t, "/mdi/home.svg", "Cookie", "u=bob")
 		if !strings.Contains(a.Header.Get("Cache-Status"), "; hit") || a.Header.Get("Set-Cookie") != "" {

@@ -163,7 +163,8 @@ func TestDeceptionHits(t *testing.T) {
 		{"GET http://shop.test/keyed/x", []string{"Cookie", "user=alice"}, 200, `hit|of "user=alice"`},
 		// So does a Vary that names Cookie.
 		{"GET http://shop.test/vary.css", []string{"Cookie", "user=alice", "X-Type", html, "X-Say", "Vary: Cookie"}, 200, "stored"},
-		{"GET http://shop.test/vary.css", []string{"Cookie", "user=bob", "X-Type", html, "X-Say", "Vary: Cookie"}, 200, `!hit|of "user=bob"`},
+		{"GET http://shop.test/vary.css", []string{"Cookie", "user=bob", "X-Type", html, "X-Say", "Vary: Cookie"},
+			200, `!hit|of "user=bob"`},
 		{"GET http://shop.test/vary.css", []string{"Cookie", "user=alice"}, 200, `hit|of "user=alice"`},
 		{"GET http://shop.test/vary.css", []string{"X-Type", html, "X-Say", "Vary: Cookie"}, 200, `!hit|of ""`},
 	})

@@ -10,14 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/edge/own/owntest"
+	"github.com/iconedge/iconedge/edge/vhosts"
 )
 
 // After a restart an edge finds its entries on disk, except those that a new release has changed
 // meanwhile.
 func TestRestartIsWarm(t *testing.T) {
 	t.Parallel()
-	l := newOurOrigin()
+	l := owntest.NewOrigin()
 	origin := httptest.NewServer(l)
 	defer origin.Close()
 	dir := t.TempDir()
@@ -27,13 +28,14 @@ func TestRestartIsWarm(t *testing.T) {
 		patient(&cfg)
 		must(t, cfg.Origins.Set(origin.URL))
 		cfg.Log, cfg.CacheDir, cfg.ProxyAll = slog.New(slog.DiscardHandler), dir, true
-		cfg.Icons = sites.On
+		cfg.Icons = vhosts.On
 		public, admin := listenTest(t), listenTest(t)
 		cfg.Listener, cfg.AdminListener = public, admin
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- Run(ctx, cfg) }()
-		settled(t, "it has made room for that release", func() bool { return strings.Contains(metricsOf(t, admin.Addr().String()), release) })
+		settled(t, "it has made room for that release",
+			func() bool { return strings.Contains(metricsOf(t, admin.Addr().String()), release) })
 		use(func(target string) string {
 			resp, err := http.Get("http://" + public.Addr().String() + target)
 			must(t, err)
@@ -50,13 +52,13 @@ func TestRestartIsWarm(t *testing.T) {
 		must(t, <-done)
 	}
 	all := []string{"/mdi/home.svg", "/mdi/account.svg", "/api/v1/search?q=home"}
-	life(releaseA, func(get func(string) string) {
+	life(owntest.ReleaseA, func(get func(string) string) {
 		for _, target := range all {
 			get(target)
 		}
 	})
-	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
-	life(releaseB, func(get func(string) string) {
+	l.Set(func() { l.Release, l.Changed = owntest.ReleaseB, []string{"icon/mdi/home"} })
+	life(owntest.ReleaseB, func(get func(string) string) {
 		for i, target := range all {
 			if hit := strings.Contains(get(target), "; hit;"); hit != (i == 1) {
 				t.Errorf("%s is found on disk: %v", target, hit)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // clients returns a client for each protocol of one server of the edge.
@@ -37,7 +38,7 @@ func TestDrainsEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for name, reference := range map[string]bool{"our own": false, "reference": true} {
 		t.Run(name, func(t *testing.T) {
-			l := newOurOrigin()
+			l := owntest.NewOrigin()
 			s := newSecured(t, l, func(c *Config) { c.HTTP2Reference = reference })
 			for range 2 {
 				for name, e := range s.clients(t, reference) { // these connections stay idle
@@ -47,7 +48,7 @@ func TestDrainsEveryProtocol(t *testing.T) {
 				}
 			}
 			asked, open := make(chan struct{}, 1), make(chan struct{})
-			l.set(func() { l.hold = func(string) { asked <- struct{}{}; <-open } })
+			l.Set(func() { l.Hold = func(string) { asked <- struct{}{}; <-open } })
 			var all sync.WaitGroup
 			busy := s.clients(t, reference)
 			for name, e := range busy {
@@ -100,7 +101,7 @@ func TestDrainGreets(t *testing.T) {
 	for name, next := range map[string]string{"h1": "http/1.1", "h2": "h2"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSecured(t, newOurOrigin())
+			s := newSecured(t, owntest.NewOrigin())
 			raw, err := net.Dial("tcp", s.tls)
 			must(t, err)
 			defer raw.Close()
@@ -123,7 +124,8 @@ func TestDrainGreets(t *testing.T) {
 			s.later(-time.Hour) // gives the client time to send its request on a slow machine
 			conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, ServerName: "edge.test", NextProtos: []string{next}})
 			must(t, conn.HandshakeContext(t.Context()))
-			via := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
+			via := &http.Transport{ForceAttemptHTTP2: true,
+				DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://edge.test/mdi/home.svg", nil)
 			must(t, err)
 			resp, err := via.RoundTrip(req)
@@ -139,7 +141,7 @@ func TestDrainGreets(t *testing.T) {
 
 // The last response on a connection says so, also if the connection has had nothing but hits.
 func TestLastHit(t *testing.T) {
-	s := newSecured(t, newOurOrigin())
+	s := newSecured(t, owntest.NewOrigin())
 	conn, err := net.Dial("tcp", s.plain)
 	must(t, err)
 	defer conn.Close()
@@ -163,7 +165,7 @@ func TestLastHit(t *testing.T) {
 func TestIdleEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name := range wayOf {
-		s := newSecured(t, newOurOrigin(), wayOf[name].changes()...)
+		s := newSecured(t, owntest.NewOrigin(), wayOf[name].changes()...)
 		e := s.by(t, name)
 		for range 3 { // the last takes the fast path, and may be the connection's only request
 			e.get(t, "/mdi/home.svg")
@@ -182,7 +184,7 @@ func TestIdleEndsAtOnce(t *testing.T) {
 func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {
-		s := newSecured(t, newOurOrigin(), append(of.changes(), func(c *Config) { c.IdleTimeout = 100 * time.Millisecond })...)
+		s := newSecured(t, owntest.NewOrigin(), append(of.changes(), func(c *Config) { c.IdleTimeout = 100 * time.Millisecond })...)
 		e := s.by(t, name)
 		// On a slow machine the connection may have ended.
 		settled(t, name+": it is asked", func() bool {

@@ -15,8 +15,8 @@ import (
 	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/files"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/files"
 )
 
 // A Server is an edge. Its components are listed in the order of their construction, and each is
@@ -69,7 +69,8 @@ func (s *Server) build() (err error) {
 	}
 	own, forwarded := cfg.originTimeouts()
 	set, err := s.makeSites(upstream.Config{
-		Origins: cfg.Origins, Connect: cfg.ConnectTimeout, FirstByte: own, MaxConns: cfg.OriginConns, TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
+		Origins: cfg.Origins, Connect: cfg.ConnectTimeout, FirstByte: own, MaxConns: cfg.OriginConns,
+		TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
 		Host: cfg.HostName(), SNI: cfg.OriginSNI, Ours: icon.FieldRelease,
 	}, windows(shared))
 	if err != nil {
@@ -84,7 +85,8 @@ func (s *Server) build() (err error) {
 
 	s.state = &library.OriginState{}
 	s.origin = fetch.NewFetcher(fetch.FetcherOptions{
-		Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: s.metrics, Tracer: s.reports.Tracer, State: s.state, Clock: cfg.Clock,
+		Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: s.metrics, Tracer: s.reports.Tracer,
+		State: s.state, Clock: cfg.Clock,
 	})
 	s.library = library.New(library.Options{
 		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: set.Icons == nil, Connect: s.connect(),
@@ -96,12 +98,15 @@ func (s *Server) build() (err error) {
 	rules := cfg.Rules
 	rules.Limits = set.Limits // without those of flags that each site of a file counts by itself
 	s.admission = access.NewAdmission(access.Options{
-		Rules: rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait, Observer: s.metrics, Clock: cfg.Clock,
+		Rules: rules, Lists: lists, Share: windows(shared), CheckToken: s.checkToken, TokenTimeout: wait,
+		Observer: s.metrics, Clock: cfg.Clock,
 	})
 	s.proxy = proxy.New(proxy.Options{
 		Sites: set, Ports: s.sockets.Ports(), Purge: s.purgeMethod(),
-		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded), Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.Offer.AltSvc,
-		Clock: cfg.Clock, Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, Library: s.library, Origin: s.origin,
+		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded),
+		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.Offer.AltSvc,
+		Clock: cfg.Clock, Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache,
+		Library: s.library, Origin: s.origin,
 		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,
 	})
 	s.memory = cfg.Memory()

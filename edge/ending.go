@@ -15,7 +15,8 @@ type Ending struct {
 const defaultDrain = 15 * time.Second
 
 func (e *Ending) flags(fs *flag.FlagSet) {
-	fs.DurationVar(&e.ShutdownDelay, "shutdown-delay", 0, "`time` for which the edge continues after the signal to stop, while /readyz answers 503, so that load balancers stop sending requests before it drains")
+	fs.DurationVar(&e.ShutdownDelay, "shutdown-delay", 0, "`time` for which the edge continues after the signal to "+
+		"stop, while /readyz answers 503, so that load balancers stop sending requests before it drains")
 	fs.DurationVar(&e.Drain, "drain", defaultDrain, "`time` that requests in flight have to finish when the edge stops")
 }
 

@@ -20,7 +20,8 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/iconedge/iconedge/edge/listen"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/edge/own/owntest"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // from opens a connection to an edge from a given loopback address.
@@ -260,7 +261,7 @@ func TestHalfOfAllPlaces(t *testing.T) {
 // An edge behind this one forwards for many clients. Its connections count against no client,
 // whether it authenticates by the secret or by a certificate.
 func TestTiersAreExempt(t *testing.T) {
-	s, cert := newShield(t, newOurOrigin(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
+	s, cert := newShield(t, owntest.NewOrigin(), func(c *Config) { c.MaxConnectionsPerClient = 2 })
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.2")}}
 	config := trusting.Clone()
 	config.Certificates = []tls.Certificate{cert}
@@ -378,7 +379,8 @@ func TestDrips(t *testing.T) {
 func largeResponse(t *testing.T, each time.Duration, change ...func(*Config)) (*rawEdge, int) {
 	w := newRawEdge(t, true, append(change, func(c *Config) { c.AnswerTimeout, c.CacheBytes = each, defaultCacheBytes })...)
 	body := strings.Repeat("0123456789abcdef", 512<<10) // 8 MiB
-	w.origin.lies["/large"] = corpusCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}
+	w.origin.lies["/large"] = corpusCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: "+
+		"max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}
 	return w, len(body)
 }
 
@@ -389,12 +391,14 @@ func TestSlowReaders(t *testing.T) {
 	t.Parallel() // it waits for deadlines
 	w, length := largeResponse(t, 40*time.Millisecond, func(c *Config) { c.IdleTimeout = 3 * time.Second })
 	short := strings.Repeat("a", 110_000) // the system's buffers take all of it
-	w.origin.lies["/short"] = corpusCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(short), short)}
+	w.origin.lies["/short"] = corpusCase{origin: fmt.Sprintf("HTTP/1.1 200 OK\r\nCache-Control: "+
+		"max-age=600\r\nContent-Length: %d\r\n\r\n%s", len(short), short)}
 	rows := []struct {
 		target, fields string
 		half           bool
 	}{
-		{"/large", "", false}, {"/large", "Connection: close\r\n", false}, {"/large", "", true}, {"/large", "Range: bytes=100-7000000\r\n", false},
+		{"/large", "", false}, {"/large", "Connection: close\r\n", false}, {"/large", "", true},
+		{"/large", "Range: bytes=100-7000000\r\n", false},
 		{"/short", "", false}, {"/short", "Connection: close\r\n", false}, {"/short", "", true},
 	}
 	var all []*net.TCPConn
@@ -457,7 +461,8 @@ func TestPipelineFlood(t *testing.T) {
 func TestManyFields(t *testing.T) {
 	w := newRawEdge(t, false)
 	for lines, want := range map[int]int{99: 200, 100: 431, 1000: 431} { // besides Host
-		if m := w.tell(t, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n"+strings.Repeat("X: y\r\n", lines-1)+"Connection: close\r\n\r\n"); m.status() != want {
+		if m := w.tell(t, "GET /mdi/hot.svg HTTP/1.1\r\nHost: edge.test\r\n"+strings.Repeat("X: y\r\n", lines-1)+
+			"Connection: close\r\n\r\n"); m.status() != want {
 			t.Errorf("%d fields and Host: %d, want %d", lines, m.status(), want)
 		}
 		c := w.from(t, "127.0.0.2")
@@ -495,7 +500,8 @@ func TestStuckOrigin(t *testing.T) {
 	})
 	t.Cleanup(func() { w.origin.ln.Close() }) // first, so that cut requests are not retried
 	refused := w.ask(t, "/mdi/stuck-5.svg")
-	if refused.status() != 503 || strings.Join(refused.fields["retry-after"], "") != "1" || strings.Join(refused.fields["cache-control"], "") != "no-store" {
+	if refused.status() != 503 || strings.Join(refused.fields["retry-after"], "") != "1" ||
+		strings.Join(refused.fields["cache-control"], "") != "no-store" {
 		t.Errorf("beyond the slots: %s %v", refused.line, refused.fields)
 	}
 	for name, request := range map[string]string{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/icon"
@@ -24,7 +25,7 @@ import (
 // pack have no gzip, those of another have no licence.
 func manyOrigin(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set(icon.FieldRelease, releaseA)
+	h.Set(icon.FieldRelease, owntest.ReleaseA)
 	pack, name, ok := strings.Cut(strings.TrimSuffix(r.URL.Path[1:], ".svg"), "/")
 	switch {
 	case !ok || !strings.HasSuffix(r.URL.Path, ".svg"):
@@ -40,13 +41,13 @@ func manyOrigin(w http.ResponseWriter, r *http.Request) {
 	case name == "private":
 		h.Set("Cache-Control", "no-store")
 	default:
-		h.Set("Cache-Control", iconLife)
+		h.Set("Cache-Control", owntest.IconLife)
 	}
 	body := []byte("<svg>" + strings.Repeat(name, 60) + "</svg>")
 	etag := fmt.Sprintf("%x", sha256.Sum256(body))
 	h.Set("Content-Type", "image/svg+xml")
 	h.Set("Last-Modified", "Wed, 21 Oct 2026 07:28:00 GMT")
-	h.Set("Surrogate-Key", "icon/"+pack+"/"+name+" pack/"+pack+" release/"+releaseA)
+	h.Set("Surrogate-Key", "icon/"+pack+"/"+name+" pack/"+pack+" release/"+owntest.ReleaseA)
 	h.Set(icon.FieldMonochrome, "?1")
 	h.Set("Vary", "Accept-Encoding")
 	if pack != "free" {
@@ -68,9 +69,9 @@ func manyOrigin(w http.ResponseWriter, r *http.Request) {
 }
 
 // manyNames lists the icons of manyOrigin that the tests request.
-var manyNames = func() *listing {
+var manyNames = func() *owntest.Listing {
 	names := " broken damaged first icon-0 icon-1 icon-2 icon-3 icon-4 icon-9 private second"
-	return newListing("free"+names, "mdi"+names, "small"+names)
+	return owntest.NewListing("free"+names, "mdi"+names, "small"+names)
 }()
 
 // A fetching counts the requests whose response is fetched on an event loop.
@@ -139,7 +140,8 @@ func TestFastMissEqualsPipeline(t *testing.T) {
 			for n < min(len(got[0]), len(got[1])) && got[0][n] == got[1][n] {
 				n++
 			}
-			t.Errorf("%q: %d and %d bytes differ after %q: %.300q and %.300q", fields, len(got[0]), len(got[1]), got[0][max(0, n-700):n], got[0][n:], got[1][n:])
+			t.Errorf("%q: %d and %d bytes differ after %q: %.300q and %.300q", fields, len(got[0]), len(got[1]),
+				got[0][max(0, n-700):n], got[0][n:], got[1][n:])
 		}
 		if strings.Count(got[0], "fwd=uri-miss; stored") < len(names)-5 {
 			t.Errorf("not every icon was missed: %s", got[0])
@@ -223,7 +225,8 @@ func TestFastMissExpires(t *testing.T) {
 	for range clients {
 		all.Go(func() {
 			got := ask(t, ln.Addr().String(), fmt.Sprintf(request, "/mdi/first.svg"))
-			if !strings.HasPrefix(got, "HTTP/1.1 504 ") || !strings.Contains(got, "Retry-After: ") || !strings.Contains(got, `"status":504`) {
+			if !strings.HasPrefix(got, "HTTP/1.1 504 ") || !strings.Contains(got, "Retry-After: ") ||
+				!strings.Contains(got, `"status":504`) {
 				t.Errorf("after the time is over: %.300q", got)
 			}
 		})

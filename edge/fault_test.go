@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -22,9 +23,9 @@ func TestNotFoundBySameSoftware(t *testing.T) {
 		before, after string // release that the origin names
 		gone          bool
 	}{
-		{"our origin, same release", releaseA, releaseA, true},
-		{"our origin, another release", releaseA, releaseB, true},
-		{"other software in its place", releaseA, "", false},
+		{"our origin, same release", owntest.ReleaseA, owntest.ReleaseA, true},
+		{"our origin, another release", owntest.ReleaseA, owntest.ReleaseB, true},
+		{"other software in its place", owntest.ReleaseA, "", false},
 		{"an origin without releases", "", "", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestNotFoundBySameSoftware(t *testing.T) {
 				if requests.Add(1) > 1 {
 					status, release = http.StatusNotFound, row.after
 				}
-				w.Header().Set("Cache-Control", iconLife)
+				w.Header().Set("Cache-Control", owntest.IconLife)
 				if release != "" {
 					w.Header().Set(icon.FieldRelease, release)
 				}
@@ -50,7 +51,8 @@ func TestNotFoundBySameSoftware(t *testing.T) {
 				}
 				return
 			}
-			settled(t, "the 404 takes the place of the icon", func() bool { e := e.cache.Get(key); return e != nil && e.Status == http.StatusNotFound })
+			settled(t, "the 404 takes the place of the icon",
+				func() bool { e := e.cache.Get(key); return e != nil && e.Status == http.StatusNotFound })
 		})
 	}
 }
@@ -78,7 +80,8 @@ func TestStaleWhileTheOriginHangs(t *testing.T) {
 		for range 3 {
 			e.ages.move(time.Second)
 			a := e.get(t, key)
-			if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || a.body != "drawing" || !strings.HasPrefix(got, "iconedge; hit; ttl=-4") {
+			if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || a.body != "drawing" ||
+				!strings.HasPrefix(got, "iconedge; hit; ttl=-4") {
 				t.Errorf("%s: %d %q, Cache-Status: %s", key, a.StatusCode, a.body, got)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/internal/logtest"
 )
 
 // The first byte of a response reaches the client before the origin sends the second, whether the
@@ -65,7 +65,8 @@ func TestFirstByteIsNotHeld(t *testing.T) {
 				}
 			}
 			broken := strings.Count(log.String(), "broken off")
-			if counted := s.upstream.Stats().Broken; counted != 8 || broken != 8 || !strings.Contains(log.String(), "path=/known bytes=1 ") {
+			if counted := s.upstream.Stats().Broken; counted != 8 || broken != 8 ||
+				!strings.Contains(log.String(), "path=/known bytes=1 ") {
 				t.Errorf("%d broken responses were counted, and %d logged; want 8:\n%s", counted, broken, &log)
 			}
 			for _, path := range []string{"/known", "/unknown"} {

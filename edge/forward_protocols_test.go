@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // A forwarded request reaches the origin in the same form over every protocol; only Forwarded tells
@@ -35,7 +36,7 @@ func TestForwardedByEveryProtocol(t *testing.T) {
 			w.Write(b)
 		},
 	})
-	origin.pages["/long"] = says("", "Content-Length", "12345", "Cache-Control", "no-store")
+	origin.Add("/long", says("", "Content-Length", "12345", "Cache-Control", "no-store"))
 	body := random(3 << 20)
 	answers := map[string]string{}
 	for name, of := range wayOf {
@@ -43,7 +44,8 @@ func TestForwardedByEveryProtocol(t *testing.T) {
 		mu.Lock()
 		now = name
 		mu.Unlock()
-		answer := s.call(t, http.MethodPost, "/echo", "User-Agent: x\r\nX-A: b\r\nCookie: a=b; c=d\r\nTE: trailers\r\nExpect: 100-continue\r\nContent-Type: text/x\r\n", bytes.NewReader(body))
+		answer := s.call(t, http.MethodPost, "/echo", "User-Agent: x\r\nX-A: b\r\nCookie: a=b; c=d\r\nTE: "+
+			"trailers\r\nExpect: 100-continue\r\nContent-Type: text/x\r\n", bytes.NewReader(body))
 		// If the exchange took a second, the response has an Age, and call leaves its Date.
 		answers[name] = dates.ReplaceAllString(strings.Replace(answer, "Age: \r\n", "", 1), "Date: \r\n")
 		if a := s.do(t, http.MethodHead, "/long"); a.Header.Get("Content-Length") != "12345" {
@@ -71,7 +73,7 @@ var dates = regexp.MustCompile(`Date: [^\r]*\r\n`)
 func TestRefusedByEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {
-		s := newSecured(t, newOurOrigin(), of.changes()...).by(t, name)
+		s := newSecured(t, owntest.NewOrigin(), of.changes()...).by(t, name)
 		for _, row := range []struct {
 			method, target, lines, body string
 			status                      int

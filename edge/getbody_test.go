@@ -42,7 +42,8 @@ func TestGetWithABody(t *testing.T) {
 			{"GET", "", "", `found ""`, "GET 0 0 false <nil>"}, // stored
 			{"GET", "", "b", `found "b"`, "GET 1 1 true <nil>"},
 			{"GET", "", "", `found ""`, ""},
-			{"GET", "Content-Type: application/json\r\nIf-None-Match: *\r\nRange: bytes=0-1\r\n", `{"query":{}}`, `found "{\"query\":{}}"`, "GET 12 12 true <nil>"},
+			{"GET", "Content-Type: application/json\r\nIf-None-Match: *\r\nRange: bytes=0-1\r\n", `{"query":{}}`,
+				`found "{\"query\":{}}"`, "GET 12 12 true <nil>"},
 			{"GET", "", long, fmt.Sprintf("found %.20q", long), "GET 3145728 3145728 true <nil>"},
 			{"HEAD", "", "c", "", "HEAD 1 1 true <nil>"},
 			{"HEAD", "", "", "", ""},
@@ -62,10 +63,13 @@ func TestGetWithABody(t *testing.T) {
 			}
 			got := s.call(t, row.method, "/find", row.lines, body)
 			mu.Lock()
-			if status := strings.Contains(got, "HTTP/1.1 200"); status == strings.Contains(row.lines, "only-if") || status && !strings.HasSuffix(strings.TrimSpace(got), row.want) || strings.Join(seen, "; ") != row.sees {
-				t.Errorf("%s: request %d, %s %q: %.300q; the origin saw %q, want %q, %q", name, i, row.method, row.lines, got, seen, row.want, row.sees)
+			if status := strings.Contains(got, "HTTP/1.1 200"); status == strings.Contains(row.lines, "only-if") ||
+				status && !strings.HasSuffix(strings.TrimSpace(got), row.want) || strings.Join(seen, "; ") != row.sees {
+				t.Errorf("%s: request %d, %s %q: %.300q; the origin saw %q, want %q, %q", name, i, row.method,
+					row.lines, got, seen, row.want, row.sees)
 			}
-			if row.body != "" && (strings.Contains(got, "; hit") || strings.Contains(got, "; stored") || strings.Contains(got, "collapsed")) {
+			if row.body != "" && (strings.Contains(got, "; hit") || strings.Contains(got, "; stored") ||
+				strings.Contains(got, "collapsed")) {
 				t.Errorf("%s: request %d: %.300q", name, i, got)
 			}
 			mu.Unlock()

@@ -46,7 +46,8 @@ func TestIdleStreams(t *testing.T) {
 	block := func(path string, more ...hpack.HeaderField) []byte {
 		var to bytes.Buffer
 		e := hpack.NewEncoder(&to)
-		for _, f := range append([]hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"}, {Name: ":authority", Value: "edge.test"}, {Name: ":path", Value: path}}, more...) {
+		for _, f := range append([]hpack.HeaderField{{Name: ":method", Value: "GET"},
+			{Name: ":scheme", Value: "http"}, {Name: ":authority", Value: "edge.test"}, {Name: ":path", Value: path}}, more...) {
 			e.WriteField(f)
 		}
 		return to.Bytes()
@@ -56,7 +57,8 @@ func TestIdleStreams(t *testing.T) {
 		small = append(small, hpack.HeaderField{Name: string([]byte{'x', byte('a' + i%26), byte('a' + i/26)}), Value: "1"})
 	}
 	for i := range 44 {
-		short = append(short, hpack.HeaderField{Name: string([]byte{'x', byte('a' + i%26), byte('a' + i/26)}), Value: strings.Repeat("v", 58)})
+		short = append(short, hpack.HeaderField{Name: string([]byte{'x', byte('a' + i%26), byte('a' + i/26)}),
+			Value: strings.Repeat("v", 58)})
 	}
 	long := hpack.HeaderField{Name: "x", Value: strings.Repeat("a", 3900)}
 	get := func(b []byte) []byte {
@@ -65,21 +67,25 @@ func TestIdleStreams(t *testing.T) {
 	var many128, posts []byte
 	for i := range 128 {
 		id := uint32(2*i + 1)
-		many128 = append(many128, frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, id, block("/mdi/hot.svg?x="+strings.Repeat("a", i)))...)
+		many128 = append(many128, frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream,
+			id, block("/mdi/hot.svg?x="+strings.Repeat("a", i)))...)
 		if i < 16 {
-			posts = append(posts, frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, id, append([]byte{0x83}, block("/mdi/hot.svg")[1:]...))...)
+			posts = append(posts, frameOf(http2.FrameHeaders, http2.FlagHeadersEndHeaders, id,
+				append([]byte{0x83}, block("/mdi/hot.svg")[1:]...))...)
 			posts = append(posts, frameOf(http2.FrameData, 0, id, make([]byte, 16000))...)
 			posts = append(posts, frameOf(http2.FrameRSTStream, 0, id, []byte{0, 0, 0, 8})...)
 		}
 	}
 	for name, sent := range map[string][]byte{
-		"nothing":                      nil,
-		"a hit":                        get(block("/mdi/hot.svg")),
-		"many small fields":            get(block("/mdi/hot.svg", small...)),
-		"fields of all of a table":     get(block("/mdi/hot.svg", short...)),
-		"one long field":               get(block("/mdi/hot.svg", long)),
-		"a list that is too long":      get(append(block("/mdi/hot.svg", long), 0xbe, 0xbe, 0xbe, 0xbe, 0xbe, 0xbe)),
-		"a block in two frames":        append(frameOf(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, block("/mdi/hot.svg", long)[:1000]), frameOf(http2.FrameContinuation, http2.FlagContinuationEndHeaders, 1, block("/mdi/hot.svg", long)[1000:])...),
+		"nothing":                  nil,
+		"a hit":                    get(block("/mdi/hot.svg")),
+		"many small fields":        get(block("/mdi/hot.svg", small...)),
+		"fields of all of a table": get(block("/mdi/hot.svg", short...)),
+		"one long field":           get(block("/mdi/hot.svg", long)),
+		"a list that is too long":  get(append(block("/mdi/hot.svg", long), 0xbe, 0xbe, 0xbe, 0xbe, 0xbe, 0xbe)),
+		"a block in two frames": append(frameOf(http2.FrameHeaders, http2.FlagHeadersEndStream, 1,
+			block("/mdi/hot.svg", long)[:1000]), frameOf(http2.FrameContinuation, http2.FlagContinuationEndHeaders, 1,
+			block("/mdi/hot.svg", long)[1000:])...),
 		"128 streams at once":          many128,
 		"half bodies, then taken back": posts,
 	} {

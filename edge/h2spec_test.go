@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // h2spec has 145 tests. Without TLS one fails: it begins a connection with an invalid preface, and
@@ -22,7 +24,8 @@ const h2specException = "Sends invalid connection preface"
 // all that a test sends. Of the others, http2/8.1 has malformed ends of requests, and the last of
 // http2/6.9.1 a window that is too large, on a stream that the edge resets 100 ms after its
 // response (RFC 9113, section 8.1). TestFramesAfterTheResponse in edge/h2 tests those.
-var h2specBeforeBodies = []string{"generic", "hpack", "http2/3", "http2/4", "http2/5", "http2/6.1", "http2/6.2", "http2/6.3", "http2/6.4", "http2/6.5",
+var h2specBeforeBodies = []string{"generic", "hpack", "http2/3", "http2/4", "http2/5", "http2/6.1", "http2/6.2",
+	"http2/6.3", "http2/6.4", "http2/6.5",
 	"http2/6.7", "http2/6.8", "http2/6.9/1", "http2/6.9/2", "http2/6.9/3", "http2/6.9.1/1", "http2/6.9.1/2", "http2/6.9.2", "http2/6.10",
 	"http2/7", "http2/8.1.2.2", "http2/8.1.2.3", "http2/8.2"}
 
@@ -39,7 +42,7 @@ func TestH2Spec(t *testing.T) {
 	}
 	program := strings.TrimSpace(string(path))
 	s := newSecured(t, newSite(map[string]http.HandlerFunc{
-		"/mdi/home.svg": says(drawn(releaseA), "Cache-Control", "max-age=600", "Content-Type", "image/svg+xml"),
+		"/mdi/home.svg": says(owntest.SVG(owntest.ReleaseA), "Cache-Control", "max-age=600", "Content-Type", "image/svg+xml"),
 		"/fresh": func(w http.ResponseWriter, r *http.Request) {
 			// The response does not begin before the end of the request.
 			io.Copy(io.Discard, r.Body)
@@ -59,13 +62,15 @@ func TestH2Spec(t *testing.T) {
 				if parts != nil {
 					least = 120
 				}
-				out, err := exec.Command(program, slices.Concat(parts, args, []string{"--path", target, "--timeout", "60"})...).CombinedOutput()
+				out, err := exec.Command(program, slices.Concat(parts, args,
+					[]string{"--path", target, "--timeout", "60"})...).CombinedOutput()
 				m := h2specResult.FindStringSubmatch(string(out))
 				if m == nil {
 					t.Fatalf("it ended without a result: %v\n%s", err, out)
 				}
 				_, failures, _ := strings.Cut(string(out), "Failures:")
-				if n, _ := strconv.Atoi(m[1]); n < least || m[2] != "0" || m[3] != failed || !secure && !strings.Contains(failures, h2specException) {
+				if n, _ := strconv.Atoi(m[1]); n < least || m[2] != "0" || m[3] != failed ||
+					!secure && !strings.Contains(failures, h2specException) {
 					t.Errorf("%s; want at least %d tests and %s failures:\n%s", m[0], least, failed, failures)
 				}
 			})

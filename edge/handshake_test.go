@@ -10,14 +10,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
+	"github.com/iconedge/iconedge/internal/logtest"
 )
 
 // shake makes a TLS handshake with an edge and returns the state of the connection.
@@ -44,7 +44,7 @@ func (s *securedTest) subject(t testing.TB, name string) string {
 
 func pairIn(t testing.TB, dir, file, subject string, names ...string) (cert, key string) {
 	t.Helper()
-	return certstest.Pair(t, dir, file, subject, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), names...)
+	return certstest.Pair(t, dir, file, subject, names...)
 }
 
 // value returns the value of a metric without labels.
@@ -62,11 +62,12 @@ func TestCertificates(t *testing.T) {
 	dir, signals, log := t.TempDir(), make(chan os.Signal, 1), &logtest.Log{}
 	certA, keyA := pairIn(t, dir, "a", "first", "a.test")
 	certB, keyB := pairIn(t, dir, "b", "second", "b.test", "*.b.test")
-	s := newSecured(t, newOurOrigin(), func(c *Config) {
+	s := newSecured(t, owntest.NewOrigin(), func(c *Config) {
 		c.TLSCerts, c.TLSKeys, c.Reload = []string{certA, certB}, []string{keyA, keyB}, signals
 		c.Log = log.Logger()
 	})
-	for name, want := range map[string]string{"a.test": "first", "b.test": "second", "B.TEST": "second", "x.b.test": "second", "x.y.b.test": "first", "other.test": "first", "": "first"} {
+	for name, want := range map[string]string{"a.test": "first", "b.test": "second", "B.TEST": "second",
+		"x.b.test": "second", "x.y.b.test": "first", "other.test": "first", "": "first"} {
 		if got := s.subject(t, name); got != want {
 			t.Errorf("for %q the edge presents the certificate of %q, want %q", name, got, want)
 		}
@@ -85,12 +86,13 @@ func TestCertificates(t *testing.T) {
 	}
 	pairIn(t, dir, "b", "fourth", "b.test")
 	signals <- syscall.SIGHUP
-	settled(t, "the edge presents the corrected pair", func() bool { return s.subject(t, "b.test") == "fourth" && value(t, s.metrics.CertsRead) == 1 })
+	settled(t, "the edge presents the corrected pair",
+		func() bool { return s.subject(t, "b.test") == "fourth" && value(t, s.metrics.CertsRead) == 1 })
 }
 
 // The edge speaks TLS 1.2 and 1.3, no older versions, and lets clients resume sessions.
 func TestVersionsOfTLS(t *testing.T) {
-	s := newSecured(t, newOurOrigin())
+	s := newSecured(t, owntest.NewOrigin())
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
 		config := trusting.Clone()
 		config.MinVersion, config.MaxVersion, config.ClientSessionCache = version, version, tls.NewLRUClientSessionCache(4)
@@ -107,11 +109,13 @@ func TestVersionsOfTLS(t *testing.T) {
 		}
 	}
 	weak := trusting.Clone()
-	weak.MaxVersion, weak.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_128_GCM_SHA256}
+	weak.MaxVersion, weak.CipherSuites = tls.VersionTLS12,
+		[]uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_128_GCM_SHA256}
 	if _, err := s.shake(weak); err == nil {
 		t.Error("a weak cipher was accepted")
 	}
-	for _, row := range []struct{ offered, chosen string }{{"h2 http/1.1", "h2"}, {"http/1.1 h2", "h2"}, {"http/1.1", "http/1.1"}, {"", ""}} {
+	for _, row := range []struct{ offered, chosen string }{{"h2 http/1.1", "h2"}, {"http/1.1 h2", "h2"},
+		{"http/1.1", "http/1.1"}, {"", ""}} {
 		config := trusting.Clone()
 		config.NextProtos = strings.Fields(row.offered)
 		c, err := tls.Dial("tcp", s.tls, config)
@@ -130,7 +134,7 @@ func TestVersionsOfTLS(t *testing.T) {
 
 // Clients that do not complete their handshake do not affect others.
 func TestNoHandshakeBesideOthers(t *testing.T) {
-	s, hello := newSecured(t, newOurOrigin()), helloOf(t)
+	s, hello := newSecured(t, owntest.NewOrigin()), helloOf(t)
 	silent := []string{"", hello[:1], hello[:len(hello)/2], hello}
 	for _, what := range silent {
 		c, err := net.Dial("tcp", s.tls)
@@ -165,13 +169,14 @@ func helloOf(t testing.TB) string {
 // A request without TLS is redirected to TLS, keeping its method; health checks are not.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
-	s := newSecured(t, newOurOrigin(), func(c *Config) { c.TLSRedirect, c.Hosts = true, []string{"edge.test"} })
+	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.TLSRedirect, c.Hosts = true, []string{"edge.test"} })
 	for _, way := range []string{"h1", "h2c"} {
 		e := s.by(t, way)
 		for range 2 { // the second might take the fast path
 			for _, method := range []string{"GET", "HEAD", "POST"} {
 				a := e.do(t, method, "/mdi/home.svg?color=%23f00&x")
-				if want := "https://edge.test" + s.tls[strings.LastIndexByte(s.tls, ':'):] + "/mdi/home.svg?color=%23f00&x"; a.StatusCode != 308 || a.Header.Get("Location") != want || a.body != "" {
+				if want := "https://edge.test" + s.tls[strings.LastIndexByte(s.tls, ':'):] +
+					"/mdi/home.svg?color=%23f00&x"; a.StatusCode != 308 || a.Header.Get("Location") != want || a.body != "" {
 					t.Errorf("%s %s: %d to %q, want %q", way, method, a.StatusCode, a.Header.Get("Location"), want)
 				}
 			}
@@ -179,8 +184,10 @@ func TestRedirect(t *testing.T) {
 				t.Errorf("%s: health: %d", way, a.StatusCode)
 			}
 			for _, path := range []string{"/mdi/home.svg", "/api/v1/search", "/nothing"} {
-				a := e.do(t, "OPTIONS", path, "Origin", "http://page.test", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "authorization")
-				if a.StatusCode != 204 || a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("Access-Control-Max-Age") != "86400" || a.Header.Get("Location") != "" {
+				a := e.do(t, "OPTIONS", path, "Origin", "http://page.test", "Access-Control-Request-Method", "GET",
+					"Access-Control-Request-Headers", "authorization")
+				if a.StatusCode != 204 || a.Header.Get("Access-Control-Allow-Origin") != "*" ||
+					a.Header.Get("Access-Control-Max-Age") != "86400" || a.Header.Get("Location") != "" {
 					t.Errorf("%s: preflight for %s: %d %v; a browser follows none elsewhere", way, path, a.StatusCode, a.Header)
 				}
 			}
@@ -193,7 +200,8 @@ func TestRedirect(t *testing.T) {
 		}
 		for name := range map[string]bool{"h1 over TLS": true, "h2": true, "h3": true} {
 			s.by(t, name).get(t, "/mdi/home.svg?color=%23f00&x") // from here on it is cached
-			if a := s.by(t, name).get(t, "/mdi/home.svg?color=%23f00&x"); a.StatusCode != 200 || !strings.HasPrefix(a.Header.Get("Alt-Svc"), `h3=":`) {
+			if a := s.by(t, name).get(t, "/mdi/home.svg?color=%23f00&x"); a.StatusCode != 200 ||
+				!strings.HasPrefix(a.Header.Get("Alt-Svc"), `h3=":`) {
 				t.Errorf("%s: %d, Alt-Svc %q", name, a.StatusCode, a.Header.Get("Alt-Svc"))
 			}
 		}

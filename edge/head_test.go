@@ -12,12 +12,13 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // Over HTTP/2 the fast path and the pipeline send the same fields in the same order. Content-Length
 // is the exception: the pipeline's server adds it at the end.
 func TestFieldsOverHTTP2(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1h") })
+	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1h") })
 	must(t, e.library.Poll())
 	for _, target := range hotTargets[:5] {
 		e.get(t, target)

@@ -33,7 +33,9 @@ func TestHitsWhileAllChanges(t *testing.T) {
 	}))
 	t.Cleanup(origin.Close)
 	file := func(state int) string {
-		return fmt.Sprintf("version: 1\nsites:\n  - name: a\n    hosts: [a.test]\n    origins: {app: {urls: [%q]}}\n    rules:\n      - {match: {path: \"/page/*\"}, response_headers: {set: {X-State: \"%d\", X-Also: \"%d\"}}}\n", origin.URL, state, state)
+		return fmt.Sprintf("version: 1\nsites:\n  - name: a\n    hosts: [a.test]\n    origins: {app: {urls: [%q]}}\n"+
+			"    rules:\n      - {match: {path: \"/page/*\"}, response_headers: {set: {X-State: \"%d\", X-Also: \"%d\"}}}\n", origin.URL,
+			state, state)
 	}
 	e := newFileEdge(t, file(0))
 	ended, wait := make(chan struct{}), sync.WaitGroup{}
@@ -53,7 +55,8 @@ func TestHitsWhileAllChanges(t *testing.T) {
 	forever(func(random *rand.Rand) {
 		path := random.IntN(10) // those that are requested most
 		version := versions[path].Add(1)
-		resp, err := http.Post(e.admin+"/purge", "application/json", strings.NewReader(fmt.Sprintf(`{"urls":["http://a.test/page/%d"]}`, path)))
+		resp, err := http.Post(e.admin+"/purge", "application/json",
+			strings.NewReader(fmt.Sprintf(`{"urls":["http://a.test/page/%d"]}`, path)))
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Errorf("purge: %v, %v", resp, err)
 			return

@@ -11,7 +11,8 @@ import (
 // neither the edge nor another cache stores it. A body that declares its end is stored.
 func TestHostileEndless(t *testing.T) {
 	w := newRawEdge(t, true)
-	const head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nCDN-Cache-Control: max-age=900\r\nExpires: Fri, 01 Jan 2100 00:00:00 GMT\r\n"
+	const head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nCDN-Cache-Control: max-age=900\r\nExpires: Fri, 01 " +
+		"Jan 2100 00:00:00 GMT\r\n"
 	for target, row := range map[string]struct {
 		origin, cacheControl string
 		stored               bool
@@ -49,7 +50,8 @@ func TestHostileRevalidationByAnother(t *testing.T) {
 				w.warm(t, target)
 				w.age(t, target, 700*time.Second)
 				w.origin.take()
-				w.origin.lies[target] = corpusCase{origin: "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\nETag: " + tag + "\r\n\r\n"}
+				w.origin.lies[target] = corpusCase{origin: "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\nETag: " + tag +
+					"\r\n\r\n"}
 				if tag == "" {
 					w.origin.lies[target] = corpusCase{origin: "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\n\r\n"}
 				}
@@ -74,10 +76,12 @@ func TestHostileNoCookies(t *testing.T) {
 	w := newRawEdge(t, false)
 	for i, status := range []string{"200 OK", "404 Not Found", "301 Moved", "403 No", "410 Gone"} {
 		target := fmt.Sprintf("/mdi/cookie-%d.svg", i)
-		w.origin.lies[target] = corpusCase{origin: "HTTP/1.1 " + status + "\r\nCache-Control: max-age=600\r\nSet-Cookie: a=b\r\nSet-Cookie2: c=d\r\nVary: Cookie\r\nContent-Length: 4\r\n\r\nfine"}
+		w.origin.lies[target] = corpusCase{origin: "HTTP/1.1 " + status +
+			"\r\nCache-Control: max-age=600\r\nSet-Cookie: a=b\r\nSet-Cookie2: c=d\r\nVary: Cookie\r\nContent-Length: 4\r\n\r\nfine"}
 		for range 2 {
 			m := w.ask(t, target, "Cookie: session=secret\r\n")
-			if m.fields["set-cookie"] != nil || m.fields["set-cookie2"] != nil || strings.Contains(strings.Join(m.fields["vary"], ","), "Cookie") {
+			if m.fields["set-cookie"] != nil || m.fields["set-cookie2"] != nil ||
+				strings.Contains(strings.Join(m.fields["vary"], ","), "Cookie") {
 				t.Errorf("%s: %q", m.line, m.fields)
 			}
 		}

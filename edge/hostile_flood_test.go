@@ -136,7 +136,7 @@ func (w *rawEdge) flooder(t *testing.T) func(target string) {
 		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: edge.test\r\n\r\n", target); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := readMessage(r, false, false); err != nil || m.status() != 200 && m.status() != 404 {
+		if m, err := readMessage(r, !aRequest, !ofHead); err != nil || m.status() != 200 && m.status() != 404 {
 			t.Fatalf("%s: %s, %v", target, m.line, err)
 		}
 	}

@@ -27,7 +27,8 @@ func TestHostileOldClients(t *testing.T) {
 	} {
 		w.origin.lies[target] = corpusCase{origin: row.origin, then: "close"}
 		m := w.tell(t, "GET "+target+" HTTP/1.0\r\nHost: edge.test\r\n\r\n")
-		if m.status() != row.status || row.status == 200 && m.body != large || len(m.fields["transfer-encoding"]) > 0 || len(m.fields["content-length"]) != 1 {
+		if m.status() != row.status || row.status == 200 && m.body != large ||
+			len(m.fields["transfer-encoding"]) > 0 || len(m.fields["content-length"]) != 1 {
 			t.Errorf("%s: %s, %d bytes, %q, want %d", target, m.line, len(m.body), m.fields, row.status)
 		}
 	}
@@ -38,12 +39,14 @@ func TestHostileOldClients(t *testing.T) {
 func TestHostileTrailers(t *testing.T) {
 	w := newRawEdge(t, true, func(c *Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	const chunks = "Transfer-Encoding: chunked\r\n\r\n0\r\n"
-	w.tell(t, "POST /page HTTP/1.1\r\nHost: edge.test\r\nForwarded: for=198.51.100.7\r\n"+chunks+"Forwarded: for=203.0.113.9\r\nX-Trailer: y\r\n\r\n")
+	w.tell(t, "POST /page HTTP/1.1\r\nHost: edge.test\r\nForwarded: for=198.51.100.7\r\n"+chunks+
+		"Forwarded: for=203.0.113.9\r\nX-Trailer: y\r\n\r\n")
 	seen, wrong := w.origin.take()
 	if len(seen) != 1 || len(wrong) > 0 {
 		t.Fatalf("the origin saw %v, %v", seen, wrong)
 	}
-	if got := seen[0].fields["forwarded"]; len(got) != 1 || got[0] != "for=198.51.100.7, for=127.0.0.1;host=edge.test;proto=http" || seen[0].fields["x-trailer"] != nil {
+	if got := seen[0].fields["forwarded"]; len(got) != 1 ||
+		got[0] != "for=198.51.100.7, for=127.0.0.1;host=edge.test;proto=http" || seen[0].fields["x-trailer"] != nil {
 		t.Errorf("the origin received %q", seen[0].fields)
 	}
 	m := w.tell(t, "GET /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\n"+chunks+"If-None-Match: \"e\"\r\n\r\n")
@@ -58,7 +61,8 @@ func TestHostileBodyOverTheLimit(t *testing.T) {
 	conn := w.call(t)
 	defer conn.Close()
 	for i, want := range []int{200, 429, 429} {
-		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: edge.test\r\nContent-Length: %d\r\n\r\n%s", routes.VerifyPath, len(hiddenRequest), hiddenRequest)
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: edge.test\r\nContent-Length: %d\r\n\r\n%s", routes.VerifyPath,
+			len(hiddenRequest), hiddenRequest)
 		if m, err := conn.answer("POST", false); err != nil || m.status() != want {
 			t.Fatalf("call %d: %s, %v, want %d", i+1, m.line, err, want)
 		}

@@ -15,18 +15,35 @@ import (
 // poison are fields with which clients have made caches store a response for everyone that was made
 // for one client.
 var poison = []string{
-	"X-Forwarded-Host: evil.test", "X-Forwarded-Scheme: evil", "X-Forwarded-Proto: evil", "X-Forwarded-Port: 31337", "X-Forwarded-Prefix: /evil", "X-Forwarded-Server: evil.test",
-	"X-Forwarded-Path: /evil", "X-Forwarded-For: 203.0.113.66", "Forwarded: for=203.0.113.66;host=evil.test", "X-Real-IP: 203.0.113.66", "X-Original-URL: /evil", "X-Rewrite-URL: /evil",
-	"X-Original-Host: evil.test", "X-Original-URI: /evil", "X-Override-URL: /evil", "X-Host: evil.test", "X-Host-Override: evil.test", "X-HTTP-Host-Override: evil.test",
-	"X-HTTP-Method-Override: DELETE", "X-HTTP-Method: DELETE", "X-Method-Override: DELETE", "X_Forwarded_Host: evil.test", "X_Original_URL: /evil", "X_HTTP_Method_Override: DELETE",
-	"Proxy: http://evil.test", "X-Scheme: evil", "X-URL-Scheme: evil", "Front-End-Https: evil", "x-forwarded-HOST: evil.test", "TRANSFER_ENCODING: chunked", "Content_Length: 666",
-	"True-Client-IP: 203.0.113.66", "CF-Connecting-IP: 203.0.113.66", "CF-Connecting-IPv6: evil", "CF-Pseudo-IPv4: 203.0.113.66", "X-Client-IP: 203.0.113.66", "X-Cluster-Client-IP: 203.0.113.66",
-	"Fastly-Client-IP: 203.0.113.66", "Fly-Client-IP: 203.0.113.66", "Client-IP: 203.0.113.66", "Forwarded-For: 203.0.113.66", "X-Forwarded: for=203.0.113.66", "X-Original-Forwarded-For: 203.0.113.66", "X-Originating-IP: 203.0.113.66",
-	"X-Remote-IP: 203.0.113.66", "X-Remote-Addr: 203.0.113.66", "X-ProxyUser-IP: 203.0.113.66", "WL-Proxy-Client-IP: 203.0.113.66", "Proxy-Client-IP: 203.0.113.66", "X-Azure-ClientIP: 203.0.113.66", "X-Azure-SocketIP: 203.0.113.66",
-	"X-AppEngine-User-IP: 203.0.113.66", "X-Envoy-External-Address: 203.0.113.66", "X-Envoy-Original-Path: /evil", "X-Envoy-Original-Host: evil.test", "X-Real-Client-IP: 203.0.113.66", "X-Custom-IP-Authorization: 203.0.113.66", "CloudFront-Viewer-Address: 203.0.113.66:1",
-	"X-HTTP-Host: evil.test", "X-Forwarded-Host-Override: evil.test", "X-Original-Host-Override: evil.test", "X-HTTP-Path-Override: /evil", "X-Original-Path: /evil", "X-Rewrite-URI: /evil", "X-Original-Proto: evil", "X-Original-Scheme: evil", "CloudFront-Forwarded-Proto: evil",
-	"X-Request-URI: /evil", "X-Request-URL: /evil", "X-Script-Name: /evil", "X-HTTP-DestinationURL: /evil", "X-WAWS-Unencoded-URL: /evil", "X-Client-Proto: evil", "X-Proto: evil", "X-ARR-SSL: evil", "X-Original-Method: DELETE", "X-HTTP-Method-Overrides: DELETE",
-	"x-http-HOST: evil.test", "True_Client_IP: 203.0.113.66", "CF_CONNECTING_IP: 203.0.113.66", "X_HTTP_PATH_OVERRIDE: /evil", "X.Original.URL: /evil", "X~Forwarded~Host: evil.test", "X-Real_IP: 203.0.113.66", "X*Rewrite*URL: /evil",
+	"X-Forwarded-Host: evil.test", "X-Forwarded-Scheme: evil", "X-Forwarded-Proto: evil", "X-Forwarded-Port: 31337",
+	"X-Forwarded-Prefix: /evil", "X-Forwarded-Server: evil.test",
+	"X-Forwarded-Path: /evil", "X-Forwarded-For: 203.0.113.66", "Forwarded: for=203.0.113.66;host=evil.test",
+	"X-Real-IP: 203.0.113.66", "X-Original-URL: /evil", "X-Rewrite-URL: /evil",
+	"X-Original-Host: evil.test", "X-Original-URI: /evil", "X-Override-URL: /evil", "X-Host: evil.test",
+	"X-Host-Override: evil.test", "X-HTTP-Host-Override: evil.test",
+	"X-HTTP-Method-Override: DELETE", "X-HTTP-Method: DELETE", "X-Method-Override: DELETE",
+	"X_Forwarded_Host: evil.test", "X_Original_URL: /evil", "X_HTTP_Method_Override: DELETE",
+	"Proxy: http://evil.test", "X-Scheme: evil", "X-URL-Scheme: evil", "Front-End-Https: evil",
+	"x-forwarded-HOST: evil.test", "TRANSFER_ENCODING: chunked", "Content_Length: 666",
+	"True-Client-IP: 203.0.113.66", "CF-Connecting-IP: 203.0.113.66", "CF-Connecting-IPv6: evil",
+	"CF-Pseudo-IPv4: 203.0.113.66", "X-Client-IP: 203.0.113.66", "X-Cluster-Client-IP: 203.0.113.66",
+	"Fastly-Client-IP: 203.0.113.66", "Fly-Client-IP: 203.0.113.66", "Client-IP: 203.0.113.66",
+	"Forwarded-For: 203.0.113.66", "X-Forwarded: for=203.0.113.66", "X-Original-Forwarded-For: 203.0.113.66",
+	"X-Originating-IP: 203.0.113.66",
+	"X-Remote-IP: 203.0.113.66", "X-Remote-Addr: 203.0.113.66", "X-ProxyUser-IP: 203.0.113.66",
+	"WL-Proxy-Client-IP: 203.0.113.66", "Proxy-Client-IP: 203.0.113.66", "X-Azure-ClientIP: 203.0.113.66", "X-Azure-SocketIP: 203.0.113.66",
+	"X-AppEngine-User-IP: 203.0.113.66", "X-Envoy-External-Address: 203.0.113.66", "X-Envoy-Original-Path: /evil",
+	"X-Envoy-Original-Host: evil.test", "X-Real-Client-IP: 203.0.113.66", "X-Custom-IP-Authorization: 203.0.113.66",
+	"CloudFront-Viewer-Address: 203.0.113.66:1",
+	"X-HTTP-Host: evil.test", "X-Forwarded-Host-Override: evil.test", "X-Original-Host-Override: evil.test",
+	"X-HTTP-Path-Override: /evil", "X-Original-Path: /evil", "X-Rewrite-URI: /evil", "X-Original-Proto: evil",
+	"X-Original-Scheme: evil", "CloudFront-Forwarded-Proto: evil",
+	"X-Request-URI: /evil", "X-Request-URL: /evil", "X-Script-Name: /evil", "X-HTTP-DestinationURL: /evil",
+	"X-WAWS-Unencoded-URL: /evil", "X-Client-Proto: evil", "X-Proto: evil", "X-ARR-SSL: evil",
+	"X-Original-Method: DELETE", "X-HTTP-Method-Overrides: DELETE",
+	"x-http-HOST: evil.test", "True_Client_IP: 203.0.113.66", "CF_CONNECTING_IP: 203.0.113.66",
+	"X_HTTP_PATH_OVERRIDE: /evil", "X.Original.URL: /evil", "X~Forwarded~Host: evil.test", "X-Real_IP: 203.0.113.66",
+	"X*Rewrite*URL: /evil",
 	"X_Middleware_Subrequest: evil", "X.Invoke.Path: /evil", "x-NOW-route-MATCHES: evil", "X_Sendfile_Type: evil",
 	"Upgrade: evil", "TE: evil", "Trailer: Evil", "Keep-Alive: evil", "Proxy-Authorization: evil", "Proxy-Connection: evil",
 }
@@ -58,7 +75,9 @@ func TestHostileUnkeyedFields(t *testing.T) {
 				}
 				// The edge's random id may contain any of the digits below.
 				delete(seen[0].fields, "cdn-loop")
-				if got := strings.ToLower(fmt.Sprint(seen[0].fields)); strings.Contains(got, "evil") || strings.Contains(got, "203.0.113.66") || strings.Contains(got, "31337") || strings.Contains(got, "666") || strings.Contains(got, "delete") {
+				if got := strings.ToLower(fmt.Sprint(seen[0].fields)); strings.Contains(got, "evil") ||
+					strings.Contains(got, "203.0.113.66") || strings.Contains(got, "31337") ||
+					strings.Contains(got, "666") || strings.Contains(got, "delete") {
 					t.Errorf("%s with %s: the origin saw %s", target, line, got)
 				}
 				if second := w.ask(t, target); second.body != m.body || !strings.Contains(second.fields["cache-status"][0], "; hit;") {
@@ -76,8 +95,11 @@ func TestHostileHosts(t *testing.T) {
 	w := newRawEdge(t, true)
 	for _, target := range []string{"/page", "/mdi/home.svg"} {
 		for _, request := range []string{
-			"GET %s HTTP/1.1\r\nHost: edge.test\r\n", "GET %s HTTP/1.1\r\nHost: evil.test\r\n", "GET %s HTTP/1.1\r\nHost: EDGE.test:8080\r\n", "GET %s HTTP/1.1\r\nHost: edge.test.\r\n",
-			"GET %s HTTP/1.1\r\nHost: edge.test:80\r\n", "GET %s HTTP/1.1\r\nHost: edge.test:00080\r\n", "GET %s HTTP/1.1\r\nHost: Edge.test.:\r\n", "GET %s HTTP/1.1\r\nHost: edge.test.:08080\r\n", "GET http://edge.test:080%s HTTP/1.1\r\nHost: edge.test:080\r\n",
+			"GET %s HTTP/1.1\r\nHost: edge.test\r\n", "GET %s HTTP/1.1\r\nHost: evil.test\r\n",
+			"GET %s HTTP/1.1\r\nHost: EDGE.test:8080\r\n", "GET %s HTTP/1.1\r\nHost: edge.test.\r\n",
+			"GET %s HTTP/1.1\r\nHost: edge.test:80\r\n", "GET %s HTTP/1.1\r\nHost: edge.test:00080\r\n",
+			"GET %s HTTP/1.1\r\nHost: Edge.test.:\r\n", "GET %s HTTP/1.1\r\nHost: edge.test.:08080\r\n",
+			"GET http://edge.test:080%s HTTP/1.1\r\nHost: edge.test:080\r\n",
 			"GET http://evil.test%s HTTP/1.1\r\nHost: evil.test\r\n", "GET %s HTTP/1.0\r\n",
 		} {
 			if m := w.tell(t, fmt.Sprintf(request, target)+"Connection: close\r\n\r\n"); m.body != echoed("GET", target, "") {
@@ -91,7 +113,8 @@ func TestHostileHosts(t *testing.T) {
 	for _, m := range seen {
 		hosts = append(hosts, m.fields["host"][0]+" "+strings.Fields(m.line)[1])
 	}
-	if want := []string{"edge.test /page", "evil.test /page", "edge.test:8080 /page", own + " /page", own + " /mdi/home.svg"}; !slices.Equal(hosts, want) {
+	if want := []string{"edge.test /page", "evil.test /page", "edge.test:8080 /page", own + " /page",
+		own + " /mdi/home.svg"}; !slices.Equal(hosts, want) {
 		t.Errorf("the origin received %q, want %q", hosts, want)
 	}
 }
@@ -138,16 +161,34 @@ func TestHostileAddresses(t *testing.T) {
 	const home, tall = "/mdi/home.svg", "/mdi/home.svg?height=48"
 	w := newRawEdge(t, false)
 	for _, row := range []struct{ target, want string }{
-		{home, home}, {home + "?", home}, {home + "?x=1", home}, {home + "?X", home}, {home + "?&&=&", home}, {home + "?SIZE=48", home}, {home + "?siz%65x=48", home}, {home + "?utm_source=evil", home},
-		{home + "?x=%zz", home}, {home + "?%zz", home}, {home + "?x=\xff", home}, {home + "?;", home}, {home + "?x;size=48", home}, {home + "?/../", home}, {home + "?x=http://evil.test/", home}, {home + "?callback=evil", home},
-		{home + "?size=48", tall}, {home + "?height=48", tall}, {home + "?%73ize=48", tall}, {home + "?size=%34%38", tall}, {home + "?size=048", tall}, {home + "?x&size=48&y=1", tall}, {home + "?size=48#", ""},
-		{home + "?size=48&size=48", ""}, {home + "?size=48&s%69ze=49", ""}, {home + "?size=48;color=f00", ""}, {home + "?size=%EF%BC%94%EF%BC%98", ""}, {home + "?size=4\u06608", ""}, {home + "?size=+48", ""}, {home + "?size=%2b48", ""}, {home + "?size=-48", ""},
-		{home + "?size=48.0", ""}, {home + "?size=4e1", ""}, {home + "?size=0x30", ""}, {home + "?size=", ""}, {home + "?size", ""}, {home + "?size=48%00", ""}, {home + "?size=%zz", ""}, {home + "?size=\xff", ""}, {home + "?size=0", ""}, {home + "?size=99999999999999999999", ""},
-		{"/mdi/%68ome.svg", ""}, {"/mdi/home%2esvg", ""}, {"/mdi%2fhome.svg", ""}, {"/%6ddi/home.svg", ""}, {"/mdi/home.svg%00", ""}, {"/mdi/home.svg%20", ""}, {"/mdi/home.svg%3fsize=48", ""}, {"/mdi/home.svg%23", ""}, {"/mdi/home.svg%0d%0a", ""}, {"/mdi/%252e%252e/home.svg", ""},
-		{"/mdi/..%2fmdi/home.svg", ""}, {"/mdi/%2e/home.svg", ""}, {"/mdi/./home.svg", ""}, {"/mdi/../mdi/home.svg", ""}, {"/./mdi/home.svg", ""}, {"/../mdi/home.svg", ""}, {"//mdi/home.svg", ""}, {"/mdi//home.svg", ""}, {"/mdi/home.svg/", ""}, {"/mdi/home.svg//", ""}, {"/mdi/home.svg/.", ""}, {"/mdi/home.svg/..", ""},
-		{"/mdi\\home.svg", ""}, {"/mdi/home.svg\\", ""}, {"\\mdi/home.svg", ""}, {"/mdi/home.svg;x=1", ""}, {"/mdi;x/home.svg", ""}, {"/mdi/home;.svg", ""}, {"/;/mdi/home.svg", ""}, {"/mdi/home.svg,", ""}, {"/mdi/home.svg:", ""}, {"/mdi:home:x.svg", ""}, {"/mdi/home.svg&x", ""}, {"/mdi/home.svg*", ""},
-		{"/MDI/home.svg", ""}, {"/mdi/Home.svg", ""}, {"/mdi/home.SVG", ""}, {"/mdi/h\u043eme.svg", ""}, {"/mdi/\uff48ome.svg", ""}, {"/mdi/home\u200b.svg", ""}, {"/mdi/ho\u0301me.svg", ""}, {"/mdi/hom\xe9.svg", ""}, {"/mdi/hom\xc0\xae.svg", ""}, {"/mdi/home.svg\u2028", ""}, {"/mdi/home..svg", ""}, {"/mdi/.svg", ""}, {"/mdi/home-.svg", ""}, {"/mdi/-home.svg", ""},
-		{"/mdi/home_.svg", ""}, {"/mdi/home.svg.svg", ""}, {"/mdi/home.css", ""}, {"/mdi/home", ""}, {"/mdi/home.svg/x.css", ""}, {"/api/v1/icon/mdi/home/x.css", ""}, {"/api/v1/icon/mdi/%68ome", ""}, {"/api/v1/icon//home", ""}, {"/api/v1/icon/mdi/home;x", ""}, {"/api/v1//icon/mdi/home", ""}, {"/API/v1/icon/mdi/home", ""},
+		{home, home}, {home + "?", home}, {home + "?x=1", home}, {home + "?X", home}, {home + "?&&=&", home},
+		{home + "?SIZE=48", home}, {home + "?siz%65x=48", home}, {home + "?utm_source=evil", home},
+		{home + "?x=%zz", home}, {home + "?%zz", home}, {home + "?x=\xff", home}, {home + "?;", home},
+		{home + "?x;size=48", home}, {home + "?/../", home}, {home + "?x=http://evil.test/", home}, {home + "?callback=evil", home},
+		{home + "?size=48", tall}, {home + "?height=48", tall}, {home + "?%73ize=48", tall},
+		{home + "?size=%34%38", tall}, {home + "?size=048", tall}, {home + "?x&size=48&y=1", tall}, {home + "?size=48#", ""},
+		{home + "?size=48&size=48", ""}, {home + "?size=48&s%69ze=49", ""}, {home + "?size=48;color=f00", ""},
+		{home + "?size=%EF%BC%94%EF%BC%98", ""}, {home + "?size=4\u06608", ""}, {home + "?size=+48", ""},
+		{home + "?size=%2b48", ""}, {home + "?size=-48", ""},
+		{home + "?size=48.0", ""}, {home + "?size=4e1", ""}, {home + "?size=0x30", ""}, {home + "?size=", ""},
+		{home + "?size", ""}, {home + "?size=48%00", ""}, {home + "?size=%zz", ""}, {home + "?size=\xff", ""},
+		{home + "?size=0", ""}, {home + "?size=99999999999999999999", ""},
+		{"/mdi/%68ome.svg", ""}, {"/mdi/home%2esvg", ""}, {"/mdi%2fhome.svg", ""}, {"/%6ddi/home.svg", ""},
+		{"/mdi/home.svg%00", ""}, {"/mdi/home.svg%20", ""}, {"/mdi/home.svg%3fsize=48", ""}, {"/mdi/home.svg%23", ""},
+		{"/mdi/home.svg%0d%0a", ""}, {"/mdi/%252e%252e/home.svg", ""},
+		{"/mdi/..%2fmdi/home.svg", ""}, {"/mdi/%2e/home.svg", ""}, {"/mdi/./home.svg", ""},
+		{"/mdi/../mdi/home.svg", ""}, {"/./mdi/home.svg", ""}, {"/../mdi/home.svg", ""}, {"//mdi/home.svg", ""},
+		{"/mdi//home.svg", ""}, {"/mdi/home.svg/", ""}, {"/mdi/home.svg//", ""}, {"/mdi/home.svg/.", ""}, {"/mdi/home.svg/..", ""},
+		{"/mdi\\home.svg", ""}, {"/mdi/home.svg\\", ""}, {"\\mdi/home.svg", ""}, {"/mdi/home.svg;x=1", ""},
+		{"/mdi;x/home.svg", ""}, {"/mdi/home;.svg", ""}, {"/;/mdi/home.svg", ""}, {"/mdi/home.svg,", ""},
+		{"/mdi/home.svg:", ""}, {"/mdi:home:x.svg", ""}, {"/mdi/home.svg&x", ""}, {"/mdi/home.svg*", ""},
+		{"/MDI/home.svg", ""}, {"/mdi/Home.svg", ""}, {"/mdi/home.SVG", ""}, {"/mdi/h\u043eme.svg", ""},
+		{"/mdi/\uff48ome.svg", ""}, {"/mdi/home\u200b.svg", ""}, {"/mdi/ho\u0301me.svg", ""},
+		{"/mdi/hom\xe9.svg", ""}, {"/mdi/hom\xc0\xae.svg", ""}, {"/mdi/home.svg\u2028", ""}, {"/mdi/home..svg", ""},
+		{"/mdi/.svg", ""}, {"/mdi/home-.svg", ""}, {"/mdi/-home.svg", ""},
+		{"/mdi/home_.svg", ""}, {"/mdi/home.svg.svg", ""}, {"/mdi/home.css", ""}, {"/mdi/home", ""},
+		{"/mdi/home.svg/x.css", ""}, {"/api/v1/icon/mdi/home/x.css", ""}, {"/api/v1/icon/mdi/%68ome", ""},
+		{"/api/v1/icon//home", ""}, {"/api/v1/icon/mdi/home;x", ""}, {"/api/v1//icon/mdi/home", ""}, {"/API/v1/icon/mdi/home", ""},
 	} {
 		w.cache.InvalidateAll()
 		w.library.Negative.Clear()
@@ -207,10 +248,16 @@ func TestHostileOtherRequestsFirst(t *testing.T) {
 	t.Parallel()
 	w := newRawEdge(t, true)
 	for i, request := range []string{
-		"HEAD %s HTTP/1.1\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-1\r\n", "GET %s HTTP/1.1\r\nRange: bytes=99999-\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-0,2-3\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-1\r\nIf-Range: \"e\"\r\n",
-		"GET %s HTTP/1.1\r\nIf-None-Match: \"e\"\r\n", "GET %s HTTP/1.1\r\nIf-None-Match: *\r\n", "GET %s HTTP/1.1\r\nIf-Modified-Since: Sat, 21 Nov 2099 00:00:00 GMT\r\n", "GET %s HTTP/1.1\r\nIf-Match: \"x\"\r\n",
-		"GET %s HTTP/1.1\r\nIf-Unmodified-Since: Sat, 21 Nov 1999 00:00:00 GMT\r\n", "HEAD %s HTTP/1.1\r\nIf-None-Match: \"e\"\r\n", "HEAD %s HTTP/1.1\r\nRange: bytes=0-1\r\n", "OPTIONS %s HTTP/1.1\r\n", "get %s HTTP/1.1\r\n", "POST %s HTTP/1.1\r\nContent-Length: 0\r\n", "TRACE %s HTTP/1.1\r\n",
-		"GET %s HTTP/1.1\r\nCache-Control: only-if-cached\r\n", "GET %s HTTP/1.1\r\nCache-Control: no-store\r\n", "GET %s HTTP/1.1\r\nAuthorization: Bearer evil\r\n", "GET %s HTTP/1.1\r\nContent-Length: 4\r\nX: evil\r\n",
+		"HEAD %s HTTP/1.1\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-1\r\n",
+		"GET %s HTTP/1.1\r\nRange: bytes=99999-\r\n", "GET %s HTTP/1.1\r\nRange: bytes=0-0,2-3\r\n",
+		"GET %s HTTP/1.1\r\nRange: bytes=0-1\r\nIf-Range: \"e\"\r\n",
+		"GET %s HTTP/1.1\r\nIf-None-Match: \"e\"\r\n", "GET %s HTTP/1.1\r\nIf-None-Match: *\r\n",
+		"GET %s HTTP/1.1\r\nIf-Modified-Since: Sat, 21 Nov 2099 00:00:00 GMT\r\n", "GET %s HTTP/1.1\r\nIf-Match: \"x\"\r\n",
+		"GET %s HTTP/1.1\r\nIf-Unmodified-Since: Sat, 21 Nov 1999 00:00:00 GMT\r\n",
+		"HEAD %s HTTP/1.1\r\nIf-None-Match: \"e\"\r\n", "HEAD %s HTTP/1.1\r\nRange: bytes=0-1\r\n",
+		"OPTIONS %s HTTP/1.1\r\n", "get %s HTTP/1.1\r\n", "POST %s HTTP/1.1\r\nContent-Length: 0\r\n", "TRACE %s HTTP/1.1\r\n",
+		"GET %s HTTP/1.1\r\nCache-Control: only-if-cached\r\n", "GET %s HTTP/1.1\r\nCache-Control: no-store\r\n",
+		"GET %s HTTP/1.1\r\nAuthorization: Bearer evil\r\n", "GET %s HTTP/1.1\r\nContent-Length: 4\r\nX: evil\r\n",
 	} {
 		for _, pattern := range []string{"/page/%d", "/mdi/first-%d.svg"} {
 			target := fmt.Sprintf(pattern, i)
@@ -237,16 +284,21 @@ func TestHostileErrorsReplaceNothing(t *testing.T) {
 		status string
 		stays  bool
 	}{
-		{"400 Bad Request", true}, {"401 Unauthorized", true}, {"403 Forbidden", true}, {"405 Method Not Allowed", true}, {"406 Not Acceptable", true}, {"413 Content Too Large", true}, {"414 URI Too Long", true},
-		{"416 Range Not Satisfiable", true}, {"429 Too Many Requests", true}, {"431 Request Header Fields Too Large", true}, {"500 Internal Server Error", true}, {"501 Not Implemented", true}, {"502 Bad Gateway", true},
-		{"503 Service Unavailable", true}, {"504 Gateway Timeout", true}, {"505 HTTP Version Not Supported", true}, {"404 Not Found", false}, {"410 Gone", false},
+		{"400 Bad Request", true}, {"401 Unauthorized", true}, {"403 Forbidden", true},
+		{"405 Method Not Allowed", true}, {"406 Not Acceptable", true}, {"413 Content Too Large", true}, {"414 URI Too Long", true},
+		{"416 Range Not Satisfiable", true}, {"429 Too Many Requests", true},
+		{"431 Request Header Fields Too Large", true}, {"500 Internal Server Error", true},
+		{"501 Not Implemented", true}, {"502 Bad Gateway", true},
+		{"503 Service Unavailable", true}, {"504 Gateway Timeout", true}, {"505 HTTP Version Not Supported", true},
+		{"404 Not Found", false}, {"410 Gone", false},
 	} {
 		for _, pattern := range []string{"/page/%d", "/mdi/error-%d.svg"} {
 			target := fmt.Sprintf(pattern, i)
 			honest := w.ask(t, target).body
 			w.age(t, target, 700*time.Second)
 			w.origin.mu.Lock()
-			w.origin.lies[target] = corpusCase{origin: "HTTP/1.1 " + row.status + "\r\nCache-Control: max-age=600\r\nContent-Length: 4\r\n\r\nevil"}
+			w.origin.lies[target] = corpusCase{origin: "HTTP/1.1 " + row.status +
+				"\r\nCache-Control: max-age=600\r\nContent-Length: 4\r\n\r\nevil"}
 			w.origin.mu.Unlock()
 			m := w.ask(t, target)
 			if own := strings.HasPrefix(target, "/mdi/"); own && m.status() >= 500 && m.status() != 502 {

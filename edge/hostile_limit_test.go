@@ -180,7 +180,8 @@ func TestHostileLimitState(t *testing.T) {
 			wantState, wantPolicy = "", ""
 		}
 		if a.status() != row.status || !strings.HasPrefix(state, wantState) || policy != wantPolicy || row.left < 0 && state != "" {
-			t.Errorf("%d, %q: %s, RateLimit: %s, RateLimit-Policy: %s, want %d, %d left", i, request, a.line, state, policy, row.status, row.left)
+			t.Errorf("%d, %q: %s, RateLimit: %s, RateLimit-Policy: %s, want %d, %d left", i, request, a.line, state,
+				policy, row.status, row.left)
 		}
 		if (a.status() == 429) != (len(a.fields["retry-after"]) == 1) {
 			t.Errorf("%d, %q: %s, Retry-After: %q", i, request, a.line, a.fields["retry-after"])
@@ -197,10 +198,14 @@ func TestHostileOneClient(t *testing.T) {
 		who  string
 		left int
 	}{
-		{"X-Forwarded-For: 192.0.2.1", 99}, {"X-Forwarded-For: ::ffff:192.0.2.1", 98}, {"X-Forwarded-For: ::ffff:c000:201", 97}, {"X-Forwarded-For: [::FFFF:192.0.2.1]:4711", 96},
-		{`Forwarded: for="[::ffff:192.0.2.1]:80"`, 95}, {"Forwarded: for=192.0.2.1", 94}, {"X-Forwarded-For: 192.0.2.2", 99}, {"X-Forwarded-For: 192.0.2.1:80", 93},
-		{"X-Forwarded-For: 2001:db8::1", 99}, {"X-Forwarded-For: 2001:DB8:0:0:ffff::2", 98}, {"X-Forwarded-For: 2001:db8:0:1::1", 99}, {"X-Forwarded-For: ::192.0.2.1", 99},
-		{"X: y", 99}, {"X-Forwarded-For: ::ffff:127.0.0.1", 98}, {"X-Forwarded-For: 203.0.113.1, ::ffff:127.9.9.9", 99}, {"X-Forwarded-For: 203.0.113.1", 98},
+		{"X-Forwarded-For: 192.0.2.1", 99}, {"X-Forwarded-For: ::ffff:192.0.2.1", 98},
+		{"X-Forwarded-For: ::ffff:c000:201", 97}, {"X-Forwarded-For: [::FFFF:192.0.2.1]:4711", 96},
+		{`Forwarded: for="[::ffff:192.0.2.1]:80"`, 95}, {"Forwarded: for=192.0.2.1", 94},
+		{"X-Forwarded-For: 192.0.2.2", 99}, {"X-Forwarded-For: 192.0.2.1:80", 93},
+		{"X-Forwarded-For: 2001:db8::1", 99}, {"X-Forwarded-For: 2001:DB8:0:0:ffff::2", 98},
+		{"X-Forwarded-For: 2001:db8:0:1::1", 99}, {"X-Forwarded-For: ::192.0.2.1", 99},
+		{"X: y", 99}, {"X-Forwarded-For: ::ffff:127.0.0.1", 98},
+		{"X-Forwarded-For: 203.0.113.1, ::ffff:127.9.9.9", 99}, {"X-Forwarded-For: 203.0.113.1", 98},
 	} {
 		a := try(t, c, "GET "+packs+" HTTP/1.1\r\nHost: edge.test\r\n"+row.who+"\r\n\r\n")
 		if want := fmt.Sprintf(`"packs";r=%d;`, row.left); a.status() != 200 || !strings.HasPrefix(a.fields["ratelimit"][0], want) {

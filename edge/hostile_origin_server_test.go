@@ -51,7 +51,7 @@ func (o *recorder) requests() int {
 func (o *recorder) serve(c net.Conn) {
 	defer c.Close()
 	for r := bufio.NewReader(c); ; {
-		m, err := readMessage(r, true, false)
+		m, err := readMessage(r, aRequest, !ofHead)
 		// A body that the client ended early is no request.
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 			return
@@ -103,7 +103,8 @@ func (m message) echo() string {
 		status = "404 Not Found"
 	}
 	body := echoed(method, target, m.body)
-	head := fmt.Sprintf("HTTP/1.1 %s\r\nCache-Control: max-age=600\r\nETag: \"e\"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", status, len(body))
+	head := fmt.Sprintf("HTTP/1.1 %s\r\nCache-Control: max-age=600\r\nETag: \"e\"\r\nContent-Type: "+
+		"text/plain\r\nContent-Length: %d\r\n\r\n", status, len(body))
 	if method == "HEAD" {
 		return head
 	}

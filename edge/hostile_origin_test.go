@@ -78,13 +78,14 @@ func TestMalformedOriginResponses(t *testing.T) {
 		"endless fields":             "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Endless: "+strings.Repeat("x", 1000)+"\r\n", 200),
 		"a field without a colon":    head + "evil\r\n\r\n",
 		"a control byte in a field":  head + "X: a\x01b\r\nContent-Length: 4\r\n\r\nevil",
-		"an unrequested 206":         "HTTP/1.1 206 Partial Content\r\nCache-Control: max-age=600\r\nContent-Range: bytes 0-3/9\r\nContent-Length: 4\r\n\r\nevil",
-		"an unrequested 304":         "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\n\r\n",
-		"an unrequested 101":         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: upgrade\r\n\r\nevil",
-		"a large body that is cut":   head + "Content-Length: 1000000\r\n\r\n" + strings.Repeat("evil", 100_000),
-		"large chunks, then a bad":   head + "Transfer-Encoding: chunked\r\n\r\n61A80\r\n" + strings.Repeat("evil", 100_000) + "\r\nzz\r\n",
-		"a head that is cut":         "HTTP/1.1 200 OK\r\nContent-Le",
-		"a 1xx, and then nothing":    "HTTP/1.1 103 Early Hints\r\nLink: </evil>\r\n\r\n",
+		"an unrequested 206": "HTTP/1.1 206 Partial Content\r\nCache-Control: max-age=600\r\nContent-Range: " +
+			"bytes 0-3/9\r\nContent-Length: 4\r\n\r\nevil",
+		"an unrequested 304":       "HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=600\r\n\r\n",
+		"an unrequested 101":       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: upgrade\r\n\r\nevil",
+		"a large body that is cut": head + "Content-Length: 1000000\r\n\r\n" + strings.Repeat("evil", 100_000),
+		"large chunks, then a bad": head + "Transfer-Encoding: chunked\r\n\r\n61A80\r\n" + strings.Repeat("evil", 100_000) + "\r\nzz\r\n",
+		"a head that is cut":       "HTTP/1.1 200 OK\r\nContent-Le",
+		"a 1xx, and then nothing":  "HTTP/1.1 103 Early Hints\r\nLink: </evil>\r\n\r\n",
 	} {
 		// A forwarded path and one of the edge's own.
 		for _, target := range []string{"/page", "/mdi/home.svg"} {
@@ -105,7 +106,8 @@ func TestMalformedOriginResponses(t *testing.T) {
 				if err == nil {
 					body, err := io.ReadAll(resp.Body)
 					resp.Body.Close()
-					if err == nil && (resp.StatusCode != 502 && resp.StatusCode != 200 || strings.Contains(string(body), "evil") || resp.StatusCode == 200 && string(body) != "honest") {
+					if err == nil && (resp.StatusCode != 502 && resp.StatusCode != 200 ||
+						strings.Contains(string(body), "evil") || resp.StatusCode == 200 && string(body) != "honest") {
 						t.Errorf("%d %.80q", resp.StatusCode, body)
 					}
 				}

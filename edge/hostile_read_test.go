@@ -28,6 +28,9 @@ func (m message) status() int {
 	return n
 }
 
+// Arguments of readMessage: the message is a request; it is the response to a HEAD.
+const aRequest, ofHead = true, true
+
 // readMessage reads one message. If it is the response to a HEAD, bodyless is set.
 func readMessage(r *bufio.Reader, request, bodyless bool) (message, error) {
 	m := message{fields: map[string][]string{}, trailer: map[string][]string{}}
@@ -86,7 +89,7 @@ func readLine(r *bufio.Reader) (string, error) {
 
 func validLine(line string, request bool) bool {
 	if !request {
-		return len(line) >= 13 && line[:9] == "HTTP/1.1 " && line[9] >= '1' && line[9] <= '5' && line[12] == ' '
+		return len(line) >= 13 && line[:9] == "HTTP/1.1 " && line[9] >= '1' && line[9] <= '9' && line[12] == ' '
 	}
 	words := strings.Split(line, " ")
 	return len(words) == 3 && isName(words[0]) && strings.HasPrefix(words[1], "/") && words[2] == "HTTP/1.1"
@@ -94,7 +97,8 @@ func validLine(line string, request bool) bool {
 
 func isName(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if c := s[i]; !('a' <= c|0x20 && c|0x20 <= 'z' && c >= 'A' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
+		if c := s[i]; !('a' <= c|0x20 && c|0x20 <= 'z' && c >= 'A' || '0' <= c && c <= '9' ||
+			strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0) {
 			return false
 		}
 	}

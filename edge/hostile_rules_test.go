@@ -70,7 +70,8 @@ func TestHostileRules(t *testing.T) {
 		{"GET http://passing.test/fresh", nil, 200, "stored"},
 		{"GET http://passing.test/fresh", nil, 200, "hit"},
 	})
-	if want := `msg="rules of a site stopped, because they cost too much for a request" site=refusing line=`; !strings.Contains(e.log.String(), want) {
+	if want := `msg="rules of a site stopped, because they cost too much for a request" site=refusing line=`; !strings.Contains(
+		e.log.String(), want) {
 		t.Errorf("no %s in\n%s", want, e.log.String())
 	}
 	resp, err := http.Get(e.admin + "/metrics")
@@ -78,7 +79,8 @@ func TestHostileRules(t *testing.T) {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	must(t, err)
-	for _, want := range []string{`{result="refused",site="refusing"} 1`, `{result="passed",site="refusing"} 1`, `{result="passed",site="passing"} 2`} {
+	for _, want := range []string{`{result="refused",site="refusing"} 1`, `{result="passed",site="refusing"} 1`,
+		`{result="passed",site="passing"} 2`} {
 		if !strings.Contains(string(text), "iconedge_edge_site_rules_stopped_total"+want) {
 			t.Errorf("the metrics have no %s", want)
 		}

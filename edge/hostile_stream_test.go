@@ -22,11 +22,14 @@ var hostileUploads = []struct {
 	status int // in the access log
 }{
 	{"shorter than announced, then the end", byH1("Content-Length: 100000\r\n\r\n"+strings.Repeat("a", 80_000), true), 400},
-	{"a chunk shorter than announced, then the end", byH1("Transfer-Encoding: chunked\r\n\r\n20000\r\n"+strings.Repeat("a", 80_000), true), 400},
+	{"a chunk shorter than announced, then the end",
+		byH1("Transfer-Encoding: chunked\r\n\r\n20000\r\n"+strings.Repeat("a", 80_000), true), 400},
 	{"a chunk longer than announced", byH1("Transfer-Encoding: chunked\r\n\r\n5\r\n"+strings.Repeat("a", 80_000), false), 400},
 	{"chunks without the last", byH1("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", true), 400},
-	{"a malformed chunk behind a long one", byH1("Transfer-Encoding: chunked\r\n\r\n13880\r\n"+strings.Repeat("a", 80_000)+"\r\nzz\r\n", false), 400},
-	{"trailer fields that are too long", byH1("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"+strings.Repeat("X: "+strings.Repeat("a", 9000)+"\r\n", 3), false), 400},
+	{"a malformed chunk behind a long one", byH1("Transfer-Encoding: chunked\r\n\r\n13880\r\n"+
+		strings.Repeat("a", 80_000)+"\r\nzz\r\n", false), 400},
+	{"trailer fields that are too long", byH1("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"+
+		strings.Repeat("X: "+strings.Repeat("a", 9000)+"\r\n", 3), false), 400},
 	{"h2: shorter than announced", byStream("100000", 80_000), 0},
 	{"h2: longer than announced", byStream("70000", 80_000), 0},
 }

@@ -41,7 +41,9 @@ func TestHostileTrailersOfOrigins(t *testing.T) {
 	} {
 		path := "/" + strings.ReplaceAll(name, " ", "-")
 		for _, policy := range []string{"no-store", "max-age=600"} {
-			w.origin.lies[path+"/"+policy] = corpusCase{then: "close", origin: "HTTP/1.1 200 OK\r\nCache-Control: " + policy + "\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n0\r\n" + row.trailer + "\r\n"}
+			w.origin.lies[path+"/"+policy] = corpusCase{then: "close",
+				origin: "HTTP/1.1 200 OK\r\nCache-Control: " + policy +
+					"\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n0\r\n" + row.trailer + "\r\n"}
 			c := w.call(t)
 			c.send("GET " + path + "/" + policy + " HTTP/1.1\r\nHost: edge.test\r\nTE: trailers\r\nConnection: TE\r\n\r\n")
 			m, err := c.answer("GET", false)
@@ -52,8 +54,10 @@ func TestHostileTrailersOfOrigins(t *testing.T) {
 				c.Close()
 				continue
 			}
-			if err != nil || m.status() != 200 || m.body != "fine" || textOf(m.trailer) != row.want || m.fields["x-trailer"] != nil || m.fields["set-cookie"] != nil {
-				t.Errorf("%s, %s: %v %s %q, trailer %q, fields %q; want trailer %q", name, policy, err, m.line, m.body, m.trailer, m.fields, row.want)
+			if err != nil || m.status() != 200 || m.body != "fine" || textOf(m.trailer) != row.want ||
+				m.fields["x-trailer"] != nil || m.fields["set-cookie"] != nil {
+				t.Errorf("%s, %s: %v %s %q, trailer %q, fields %q; want trailer %q", name, policy, err, m.line,
+					m.body, m.trailer, m.fields, row.want)
 			}
 			c.send("GET /mdi/last.svg HTTP/1.1\r\nHost: edge.test\r\nTE: trailers\r\nConnection: close\r\n\r\n")
 			if m, err := c.answer("GET", false); err != nil || m.status() != 200 || len(m.trailer) > 0 {
@@ -84,11 +88,13 @@ func TestHostileTrailersOverH2(t *testing.T) {
 		fields []string
 		want   string // the trailer that the origin gets; reset; or closed
 	}{
-		"good":                 {[]string{"x-trailer y"}, "x-trailer=y"},
-		"no fields":            {nil, ""},
-		"framing":              {[]string{"content-length 5", "transfer-encoding chunked", "host evil.test", "connection close", "x y"}, "x=y"},
-		"credentials":          {[]string{"authorization Bearer evil", "cookie a=b", "set-cookie a=b", "proxy-authorization evil"}, ""},
-		"routing":              {[]string{"x-forwarded-for 192.0.2.1", "forwarded for=192.0.2.1", "x_forwarded_host evil.test", "via 1.1 evil", "cdn-loop evil", "x-original-url /evil"}, ""},
+		"good":      {[]string{"x-trailer y"}, "x-trailer=y"},
+		"no fields": {nil, ""},
+		"framing": {[]string{"content-length 5", "transfer-encoding chunked", "host evil.test",
+			"connection close", "x y"}, "x=y"},
+		"credentials": {[]string{"authorization Bearer evil", "cookie a=b", "set-cookie a=b", "proxy-authorization evil"}, ""},
+		"routing": {[]string{"x-forwarded-for 192.0.2.1", "forwarded for=192.0.2.1",
+			"x_forwarded_host evil.test", "via 1.1 evil", "cdn-loop evil", "x-original-url /evil"}, ""},
 		"conditions":           {[]string{"if-none-match *", "range bytes=0-1", "expect 100-continue", "cache-control no-store"}, ""},
 		"a pseudo field":       {[]string{":path /evil"}, "reset"},
 		"a line end":           {[]string{"x a\r\nevil: b"}, "reset"},
@@ -104,7 +110,8 @@ func TestHostileTrailersOverH2(t *testing.T) {
 			seen, wrong := w.origin.take()
 			seen = slices.DeleteFunc(seen, func(m message) bool { return !strings.HasPrefix(m.line, "POST") })
 			switch {
-			case got != row.want && (row.want == "reset" || row.want == "closed"), got != "200" && row.want != "reset" && row.want != "closed":
+			case got != row.want && (row.want == "reset" || row.want == "closed"), got != "200" &&
+				row.want != "reset" && row.want != "closed":
 				t.Errorf("%s, length %q: the client gets %s, want %q", name, length, got, row.want)
 			case got == "200" && (len(seen) != 1 || textOf(seen[0].trailer) != row.want || len(wrong) > 0 || seen[0].body != "hello"):
 				t.Errorf("%s, length %q: the origin got %+v and %q, want the trailer %q", name, length, seen, wrong, row.want)

@@ -16,6 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // streamHosts are the ways in which a stream can name its host: the lines of Host, then the
@@ -53,7 +54,7 @@ var streamHosts = []struct {
 func TestHostsOfHTTP2(t *testing.T) {
 	t.Parallel()
 	for _, reference := range []bool{false, true} {
-		s := newSecured(t, newOurOrigin(), func(c *Config) { c.ProxyAll, c.HTTP2Reference = true, reference })
+		s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.ProxyAll, c.HTTP2Reference = true, reference })
 		for _, row := range streamHosts {
 			t.Run(fmt.Sprintf("%s, reference %v", row.name, reference), func(t *testing.T) {
 				for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg", "/mdi/account.svg"} {
@@ -119,7 +120,7 @@ func askStream(t *testing.T, address, scheme, authority, target string, hosts []
 // Over HTTP/3 the same rules hold. Its library resets the stream in most of these cases before the
 // edge sees the request.
 func TestHostsOfHTTP3(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin())
+	e := newEdgeTest(t, owntest.NewOrigin())
 	for _, row := range streamHosts {
 		q := &h2.Request{Method: http.MethodGet, Authority: row.authority, Path: "/mdi/home.svg", Secure: true}
 		for _, host := range row.hosts {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 )
 
 // newHTTP2Origin starts an origin that speaks HTTP/2 alone, and returns its URL and the file of the
@@ -30,7 +30,7 @@ func newHTTP2Origin(t *testing.T, h http.HandlerFunc, secure bool) (url, ca stri
 		o.Start()
 		return strings.Replace(o.URL, "http://", "h2c://", 1), ""
 	}
-	cert, key := certstest.Pair(t, t.TempDir(), "origin", "origin", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1", "edge.test")
+	cert, key := certstest.Pair(t, t.TempDir(), "origin", "origin", "127.0.0.1", "edge.test")
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	must(t, err)
 	o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}}
@@ -79,7 +79,8 @@ func TestHTTP2Origin(t *testing.T) {
 					t.Errorf("%s: %d %q %v", way, a.StatusCode, a.body, a.Header)
 				}
 				scheme := map[bool]string{true: "https", false: "http"}[wayOf[way].secure]
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, scheme+"://edge.test/echo", bytes.NewReader([]byte("hello")))
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, scheme+"://edge.test/echo",
+					bytes.NewReader([]byte("hello")))
 				must(t, err)
 				resp, err := e.via.RoundTrip(r)
 				must(t, err)
@@ -87,7 +88,8 @@ func TestHTTP2Origin(t *testing.T) {
 				must(t, err)
 				resp.Body.Close()
 				want := map[bool]string{true: "", false: "42"}[way == "h1"]
-				if string(b) != "hello" || resp.Trailer.Get("X-Sum") != want || resp.Trailer.Get("Cache-Control") != "" || resp.Trailer.Get("Set-Cookie") != "" {
+				if string(b) != "hello" || resp.Trailer.Get("X-Sum") != want ||
+					resp.Trailer.Get("Cache-Control") != "" || resp.Trailer.Get("Set-Cookie") != "" {
 					t.Errorf("%s: %q, trailer %v", way, b, resp.Trailer)
 				}
 			}
@@ -124,7 +126,8 @@ func (s *securedTest) endsWithHead(t *testing.T) {
 	f.WriteSettings()
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
-	for _, field := range []string{":method POST", ":scheme http", ":authority edge.test", ":path /service/method", "content-type application/grpc", "te trailers"} {
+	for _, field := range []string{":method POST", ":scheme http", ":authority edge.test", ":path /service/method",
+		"content-type application/grpc", "te trailers"} {
 		name, value, _ := strings.Cut(field, " ")
 		enc.WriteField(hpack.HeaderField{Name: name, Value: value})
 	}

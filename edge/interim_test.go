@@ -46,14 +46,16 @@ func TestInterimResponses(t *testing.T) {
 					got = append(got, fmt.Sprint(code, " ", h.Get("Link")))
 					return nil
 				}}
-				r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet, scheme+"://edge.test/page", nil)
+				r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet,
+					scheme+"://edge.test/page", nil)
 				must(t, err)
 				resp, err := s.via.RoundTrip(r)
 				must(t, err)
 				b, err := io.ReadAll(resp.Body)
 				must(t, err)
 				resp.Body.Close()
-				if resp.StatusCode != 200 || string(b) != "final" || resp.Header.Get("Link") != "" || resp.Header.Get("Cache-Control") != "max-age=60" {
+				if resp.StatusCode != 200 || string(b) != "final" || resp.Header.Get("Link") != "" ||
+					resp.Header.Get("Cache-Control") != "max-age=60" {
 					t.Errorf("%d %v %q", resp.StatusCode, resp.Header, b)
 				}
 				if all := strings.Join(got, ", "); all != want {

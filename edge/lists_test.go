@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/internal/files"
 )
 
 // listed starts an edge with an allow list and a deny list, and a limit of two searches an hour. It
@@ -24,7 +25,7 @@ func listed(t *testing.T, change ...func(*Config)) (e *edgeTest, allow, deny str
 	allow, deny = filepath.Join(dir, "allow"), filepath.Join(dir, "deny")
 	writeList(t, allow, "192.0.2.1\n")
 	writeList(t, deny, "198.51.100.0/24\n192.0.2.1 # the allow list overrides this\n")
-	e = newEdgeTest(t, newOurOrigin(), append(change, func(c *Config) {
+	e = newEdgeTest(t, owntest.NewOrigin(), append(change, func(c *Config) {
 		c.AllowFile, c.DenyFile = allow, deny
 		c.Limits.Set("search=2/1h")
 	})...)
@@ -58,10 +59,13 @@ func TestLists(t *testing.T) {
 	from := func(client, method, target string) answer {
 		return e.do(t, method, target, "X-Forwarded-For", client)
 	}
-	for _, target := range []string{search, "/mdi/home.svg", "/api/v1/icon/mdi/home", "/api/v1/packs", "/", "/nowhere", "/api/v1/auth/verify"} {
+	for _, target := range []string{search, "/mdi/home.svg", "/api/v1/icon/mdi/home", "/api/v1/packs", "/",
+		"/nowhere", "/api/v1/auth/verify"} {
 		for range 3 { // the allowed client stores it in between
 			a := from("198.51.100.9", "GET", target)
-			if a.StatusCode != 403 || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("RateLimit") != "" || a.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(a.body, `"status":403`) {
+			if a.StatusCode != 403 || a.Header.Get("Cache-Control") != "no-store" ||
+				a.Header.Get("RateLimit") != "" || a.Header.Get("Access-Control-Allow-Origin") != "*" ||
+				!strings.Contains(a.body, `"status":403`) {
 				t.Fatalf("%s: %d %v %s", target, a.StatusCode, a.Header, a.body)
 			}
 			from("192.0.2.1", "GET", target)
@@ -161,7 +165,8 @@ func TestListsAreIndependent(t *testing.T) {
 			writeList(t, deny, row.deny)
 			signals <- syscall.SIGHUP
 			synctest.Wait()
-			if e.admission.Lists.Of(netip.MustParseAddr(row.allowed)) != access.Allowed || e.admission.Lists.Of(netip.MustParseAddr(row.isDenied)) != access.Denied {
+			if e.admission.Lists.Of(netip.MustParseAddr(row.allowed)) != access.Allowed ||
+				e.admission.Lists.Of(netip.MustParseAddr(row.isDenied)) != access.Denied {
 				t.Errorf("after reading %q and %q, %s is not allowed or %s is not denied", row.allow, row.deny, row.allowed, row.isDenied)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // bigIcons is an origin of icons that are as long as their names say, in KiB, and do not get
@@ -19,7 +20,7 @@ import (
 func bigIcons(w http.ResponseWriter, r *http.Request) {
 	var n int
 	if _, err := fmt.Sscanf(r.URL.Path, "/big/of-%d.svg", &n); err != nil {
-		newOurOrigin().ServeHTTP(w, r)
+		owntest.NewOrigin().ServeHTTP(w, r)
 		return
 	}
 	h := w.Header()

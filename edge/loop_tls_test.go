@@ -63,7 +63,8 @@ func TestLoopsOverTLS(t *testing.T) {
 		for _, target := range targets {
 			requests.WriteString(getOf(target))
 		}
-		requests.WriteString("HEAD /big/of-33.svg HTTP/1.1\r\nHost: edge.test\r\n\r\nPOST /mdi/home.svg HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 3\r\n\r\nabc")
+		requests.WriteString("HEAD /big/of-33.svg HTTP/1.1\r\nHost: edge.test\r\n\r\nPOST /mdi/home.svg " +
+			"HTTP/1.1\r\nHost: edge.test\r\nContent-Length: 3\r\n\r\nabc")
 	}
 	requests.WriteString(last)
 	var all []string
@@ -211,8 +212,11 @@ func TestEndsOverTLS(t *testing.T) {
 			io.WriteString(under, "\x17\x03\x03\x00\x20x")
 			under.(*net.TCPConn).CloseWrite()
 		},
-		"a record that is too long":     func(_ *tls.Conn, under net.Conn) { io.WriteString(under, "\x17\x03\x03\xff\xff") },
-		"a handshake message of no use": func(_ *tls.Conn, under net.Conn) { io.WriteString(under, "\x16\x03\x03\x00\x04\x01\x00\x00\x00") },
+		"a record that is too long": func(_ *tls.Conn, under net.Conn) { io.WriteString(under, "\x17\x03\x03\xff\xff") },
+		"a handshake message of no use": func(_ *tls.Conn,
+			under net.Conn) {
+			io.WriteString(under, "\x16\x03\x03\x00\x04\x01\x00\x00\x00")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eitherWay(t, func(t *testing.T, s *securedTest) {
@@ -302,7 +306,8 @@ func TestManyRecordsOverTLS(t *testing.T) {
 			for i := range uint32(requests) {
 				if protocol == "h2" {
 					block := headerBlock([]string{":method GET", ":scheme https", ":authority edge.test", ":path /mdi/home.svg"})
-					must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: block, EndHeaders: true, EndStream: true}))
+					must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: block,
+						EndHeaders: true, EndStream: true}))
 				} else {
 					io.WriteString(c, getOf("/mdi/home.svg"))
 				}

@@ -9,6 +9,8 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // series returns the series of one metric, by their label values in the order of the label names.
@@ -34,7 +36,8 @@ func (e *edgeTest) series(t testing.TB, name string) map[string]*dto.Metric {
 // The series of failures exist from the start, because Prometheus does not see the first value of a
 // series as an increase.
 func TestFailureSeriesExistFromTheStart(t *testing.T) {
-	if got := newEdgeTest(t, newOurOrigin()).exported(); !strings.Contains(got, `iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h2",route="search"} 0`) {
+	if got := newEdgeTest(t, owntest.NewOrigin()).exported(); !strings.Contains(got,
+		`iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h2",route="search"} 0`) {
 		t.Error("the series of failed searches does not exist before the first failure")
 	}
 }
@@ -42,12 +45,14 @@ func TestFailureSeriesExistFromTheStart(t *testing.T) {
 // A 504 to an only-if-cached request counts as refused, not as a failure, because any client could
 // cause such failures at will.
 func TestOnlyIfCachedIsNoFailure(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.ProxyAll = true })
-	for _, row := range []struct{ method, target, route string }{{"GET", "/mdi/home.svg", "cdn"}, {"GET", "/page", "forwarded"}, {"HEAD", "/page", "forwarded"}} {
+	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.ProxyAll = true })
+	for _, row := range []struct{ method, target, route string }{{"GET", "/mdi/home.svg", "cdn"},
+		{"GET", "/page", "forwarded"}, {"HEAD", "/page", "forwarded"}} {
 		if a := e.do(t, row.method, row.target, "Cache-Control", "only-if-cached"); a.StatusCode != 504 {
 			t.Fatalf("%s %s: %d", row.method, row.target, a.StatusCode)
 		}
-		if got := e.exported(); !strings.Contains(got, `iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h1",route="`+row.route+`"} 0`) {
+		if got := e.exported(); !strings.Contains(got,
+			`iconedge_edge_requests_total{code="5xx",outcome="error",protocol="h1",route="`+row.route+`"} 0`) {
 			t.Errorf("%s %s counts as a failure", row.method, row.target)
 		}
 	}
@@ -68,7 +73,7 @@ func TestBytesAreCounted(t *testing.T) {
 	})
 	origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/mdi/") {
-			newOurOrigin().ServeHTTP(w, r)
+			owntest.NewOrigin().ServeHTTP(w, r)
 			return
 		}
 		site.ServeHTTP(w, r)
@@ -77,10 +82,14 @@ func TestBytesAreCounted(t *testing.T) {
 		s := newSecured(t, origin, append(of.changes(), func(c *Config) { c.ProxyAll = true })...).by(t, name)
 		want := map[string]int{}
 		for _, row := range []struct{ method, target, route, field string }{
-			{"GET", "/mdi/home.svg", "cdn", "A: b"}, {"GET", "/mdi/home.svg", "cdn", "A: b"}, {"GET", "/mdi/home.svg?color=f00", "cdn", "A: b"}, {"GET", "/mdi/home.svg?color=f00", "cdn", "A: b"},
-			{"HEAD", "/mdi/home.svg", "cdn", "A: b"}, {"GET", "/mdi/home.svg", "cdn", "Range: bytes=0-9"}, {"GET", "/mdi/home.svg", "cdn", "If-None-Match: *"},
-			{"GET", "/api/v1/icon/mdi/home?color=x", "icon", "A: b"}, {"GET", "/healthz", "health", "A: b"}, {"OPTIONS", "/mdi/home.svg", "preflight", "A: b"},
-			{"GET", "/short", "forwarded", "A: b"}, {"GET", "/short", "forwarded", "A: b"}, {"GET", "/long", "forwarded", "A: b"}, {"HEAD", "/long", "forwarded", "A: b"},
+			{"GET", "/mdi/home.svg", "cdn", "A: b"}, {"GET", "/mdi/home.svg", "cdn", "A: b"},
+			{"GET", "/mdi/home.svg?color=f00", "cdn", "A: b"}, {"GET", "/mdi/home.svg?color=f00", "cdn", "A: b"},
+			{"HEAD", "/mdi/home.svg", "cdn", "A: b"}, {"GET", "/mdi/home.svg", "cdn", "Range: bytes=0-9"},
+			{"GET", "/mdi/home.svg", "cdn", "If-None-Match: *"},
+			{"GET", "/api/v1/icon/mdi/home?color=x", "icon", "A: b"}, {"GET", "/healthz", "health", "A: b"},
+			{"OPTIONS", "/mdi/home.svg", "preflight", "A: b"},
+			{"GET", "/short", "forwarded", "A: b"}, {"GET", "/short", "forwarded", "A: b"},
+			{"GET", "/long", "forwarded", "A: b"}, {"HEAD", "/long", "forwarded", "A: b"},
 		} {
 			name, value, _ := strings.Cut(row.field, ": ")
 			want[row.route] += len(s.do(t, row.method, row.target, name, value).body)
@@ -106,7 +115,7 @@ func TestBytesAreCounted(t *testing.T) {
 // The number of series is bounded whatever clients send, and no label has text from a client.
 func TestBoundedSeries(t *testing.T) {
 	t.Parallel()
-	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
+	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
 	e.library.Poll()
 	send := func(round int) {
 		for i := range 40 {

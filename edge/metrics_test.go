@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
@@ -15,15 +16,16 @@ import (
 func TestRequestsAreCountedByRoute(t *testing.T) {
 	t.Parallel()
 	for _, proxyAll := range []bool{false, true} {
-		l := newOurOrigin()
+		l := owntest.NewOrigin()
 		e := newEdgeTest(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/mdi/home.svg") || strings.HasPrefix(r.URL.Path, routes.APIPath) || r.URL.Path == routes.ReleasePath {
+			if strings.HasPrefix(r.URL.Path, "/mdi/home.svg") || strings.HasPrefix(r.URL.Path, routes.APIPath) ||
+				r.URL.Path == routes.ReleasePath {
 				l.ServeHTTP(w, r)
 			}
 		}), func(c *Config) { c.ProxyAll = proxyAll })
 		for _, row := range []struct{ method, target, want, forwarded string }{
 			{"GET", "/mdi/home.svg", "2xx miss h1 cdn", ""},
-			{"GET", "/mdi/home.png", "4xx refused h1 cdn", "2xx miss h1 forwarded"},
+			{"GET", "/mdi/home.gif", "4xx refused h1 cdn", "2xx miss h1 forwarded"},
 			{"GET", "/api/v1/icon/mdi/home", "2xx miss h1 icon", ""},
 			{"GET", "/api/v1/search?q=home", "2xx miss h1 search", ""},
 			{"GET", "/api/v1/search", "4xx refused h1 search", ""},
@@ -48,7 +50,8 @@ func TestRequestsAreCountedByRoute(t *testing.T) {
 			before, all, timed := e.tallied(t, want, route)
 			e.do(t, row.method, row.target)
 			if n, allNow, timedNow := e.tallied(t, want, route); n != before+1 || allNow != all+1 || timedNow != timed+1 {
-				t.Errorf("%s %s, proxy all %v: %v requests counted as %s, %v counted in all, %v timed; want 1 of each", row.method, row.target, proxyAll, n-before, want, allNow-all, timedNow-timed)
+				t.Errorf("%s %s, proxy all %v: %v requests counted as %s, %v counted in all, %v timed; want 1 of each", row.method,
+					row.target, proxyAll, n-before, want, allNow-all, timedNow-timed)
 			}
 		}
 	}
@@ -75,13 +78,13 @@ func TestReleaseInMetrics(t *testing.T) {
 		if broken.Load() {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
-		fmt.Fprintf(w, `{"release":%q,"created":"2026-11-20T12:00:00Z","all":true,"changed":[]}`, releaseA)
+		fmt.Fprintf(w, `{"release":%q,"created":"2026-11-20T12:00:00Z","all":true,"changed":[]}`, owntest.ReleaseA)
 	}))
 	value := func(name, labels string) float64 { return e.series(t, name)[labels].GetGauge().GetValue() }
 	if n := len(e.series(t, "release_checked_timestamp_seconds")) + len(e.series(t, "release_created_timestamp_seconds")); n != 0 {
 		t.Errorf("%d timestamps are reported before the first check", n)
 	}
-	known := releaseA
+	known := owntest.ReleaseA
 	e.library.Restore(known) // as the edge does at its start
 	must(t, e.library.Poll())
 	checked := value("release_checked_timestamp_seconds", "")
@@ -91,7 +94,7 @@ func TestReleaseInMetrics(t *testing.T) {
 	if got := value("release_created_timestamp_seconds", ""); got != 1795176000 {
 		t.Errorf("the reported time of creation is %v", got)
 	}
-	if value("release_info", releaseA) != 1 {
+	if value("release_info", owntest.ReleaseA) != 1 {
 		t.Error("the metrics do not report the release")
 	}
 	broken.Store(true)
@@ -106,7 +109,7 @@ func TestReleaseInMetrics(t *testing.T) {
 // The metrics report the number of clients that the limits have in memory, and the maximum size of
 // the cache.
 func TestScrapedGauges(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin())
+	e := newEdgeTest(t, owntest.NewOrigin())
 	for _, client := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.2"} {
 		e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", client)
 	}

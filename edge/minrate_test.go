@@ -49,13 +49,14 @@ func TestBodiesByEveryProtocol(t *testing.T) {
 	for way, of := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			form := func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }
-			s := newSecured(t, newSite(map[string]http.HandlerFunc{"/form": form}), append(of.changes(), func(c *Config) { c.ProxyAll, c.MaxBodies = true, 100<<10 })...).by(t, way)
+			s := newSecured(t, newSite(map[string]http.HandlerFunc{"/form": form}),
+				append(of.changes(), func(c *Config) { c.ProxyAll, c.MaxBodies = true, 100<<10 })...).by(t, way)
 			used := func() int64 { return s.listeners.Stats().BodiesBytes }
 			post := func(length int64, body io.Reader) *http.Response {
 				r, _ := http.NewRequest("POST", "http://edge.test/form", body)
 				r.ContentLength = length
 				resp, err := s.RoundTrip(r)
-				if err != nil { // FailNow must not be called on this goroutine
+				if err != nil { // t.FailNow must not be called on this goroutine
 					t.Error(err)
 					return &http.Response{}
 				}
@@ -67,7 +68,8 @@ func TestBodiesByEveryProtocol(t *testing.T) {
 			go func() { first <- post(550<<10, body).StatusCode }()
 			go more.Write(random(500 << 10))
 			settled(t, "the body streams", func() bool { return used() >= 64<<10 })
-			if a := post(150<<10, bytes.NewReader(random(150<<10))); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") != "1" || a.Header.Get("Cache-Control") != "no-store" {
+			if a := post(150<<10, bytes.NewReader(random(150<<10))); a.StatusCode != http.StatusServiceUnavailable ||
+				a.Header.Get("Retry-After") != "1" || a.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("beyond the budget: %d %v", a.StatusCode, a.Header)
 			}
 			if a := post(60_000, bytes.NewReader(random(60_000))); a.StatusCode != http.StatusOK {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -15,15 +16,15 @@ import (
 func BenchmarkMiss(b *testing.B) {
 	e := newEdgeTest(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set(icon.FieldRelease, releaseA)
+		h.Set(icon.FieldRelease, owntest.ReleaseA)
 		h.Set(icon.FieldMonochrome, "?1")
-		h.Set("Cache-Control", iconLife)
+		h.Set("Cache-Control", owntest.IconLife)
 		h.Set("ETag", `"0123456789abcdef"`)
-		h.Set("Surrogate-Key", "icon/mdi/home pack/mdi release/"+releaseA)
+		h.Set("Surrogate-Key", "icon/mdi/home pack/mdi release/"+owntest.ReleaseA)
 		h.Set("Content-Type", "image/svg+xml")
-		io.WriteString(w, drawn(releaseA))
+		io.WriteString(w, owntest.SVG(owntest.ReleaseA))
 	}))
-	release := releaseA
+	release := owntest.ReleaseA
 	e.library.Restore(release)
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)

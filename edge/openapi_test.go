@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // A described address is a path of docs/reference/openapi.yaml with the statuses that it documents.
@@ -36,7 +38,8 @@ var openAPI = sync.OnceValues(func() ([]described, error) {
 	}
 	var all []described
 	for pattern, operations := range d.Paths {
-		p := described{pattern, regexp.MustCompile("^" + parameters.ReplaceAllString(regexp.QuoteMeta(pattern), "[^/]+") + "$"), map[int]bool{}}
+		p := described{pattern, regexp.MustCompile("^" +
+			parameters.ReplaceAllString(regexp.QuoteMeta(pattern), "[^/]+") + "$"), map[int]bool{}}
 		for _, o := range operations {
 			for status := range o.Responses {
 				n, _ := strconv.Atoi(status)
@@ -84,13 +87,14 @@ func pathOfURL(u *url.URL) string {
 
 // The comparison finds each path in the description and reports an undocumented status.
 func TestOpenAPIIsCompared(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin())
+	e := newEdgeTest(t, owntest.NewOrigin())
 	for _, row := range []struct {
 		path string
 		code int
 		want bool
 	}{
-		{"/mdi/home.svg?size=9", 206, true}, {"/mdi/home.svg", 418, false}, {"/", 200, true}, {"/", 502, true}, {"/", 404, false}, {"/healthz", 304, false},
+		{"/mdi/home.svg?size=9", 206, true}, {"/mdi/home.svg", 418, false}, {"/", 200, true}, {"/", 502, true},
+		{"/", 404, false}, {"/healthz", 304, false},
 		{"/api/v1/packs/mdi", 404, true}, {"/api/v1/packs", 404, false}, {"/nothing", 404, true},
 	} {
 		fake := &complaints{TB: t}

@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/edge/fetch"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/internal/logtest"
 )
 
 // A panic in a request becomes a 500. The edge counts it under the request's route and logs it with
@@ -29,17 +30,22 @@ func TestPanics(t *testing.T) {
 			method, target string
 			route, path    string
 		}{
-			{"an icon", false, func(h *proxy.Proxy) { h.Finder.Cache = nil }, "GET", "/mdi/home.svg?token=hidden", "cdn", "/mdi/home.svg?token=REDACTED"},
-			{"a search", false, func(h *proxy.Proxy) { h.Finder.Cache = nil }, "GET", "/api/v1/search?q=" + secret, "search", "/api/v1/search?q=iel_REDACTED"},
-			{"a forwarded path", true, func(h *proxy.Proxy) { h.Finder.Cache = nil }, "GET", "/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
-			{"a forwarded path of two segments", true, func(h *proxy.Proxy) { h.Finder.Origin = brokenFetcher() }, "DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
-			{"before its route is known", false, func(h *proxy.Proxy) { h.Options.Tiers = nil }, "GET", "/mdi/home.svg", "unknown", "/mdi/home.svg"},
+			{"an icon", false, func(h *proxy.Proxy) { h.Finder.Cache = nil }, "GET", "/mdi/home.svg?token=hidden",
+				"cdn", "/mdi/home.svg?token=REDACTED"},
+			{"a search", false, func(h *proxy.Proxy) { h.Finder.Cache = nil }, "GET", "/api/v1/search?q=" + secret,
+				"search", "/api/v1/search?q=iel_REDACTED"},
+			{"a forwarded path", true, func(h *proxy.Proxy) { h.Finder.Cache = nil }, "GET",
+				"/long/" + strings.Repeat("x", 2000), "forwarded", "/long/" + strings.Repeat("x", 1024-len("/long/")) + "…"},
+			{"a forwarded path of two segments", true, func(h *proxy.Proxy) { h.Finder.Origin = brokenFetcher() },
+				"DELETE", "/a/b?password=hidden", "forwarded", "/a/b?password=REDACTED"},
+			{"before its route is known", false, func(h *proxy.Proxy) { h.Options.Tiers = nil }, "GET",
+				"/mdi/home.svg", "unknown", "/mdi/home.svg"},
 		} {
 			t.Run(way+"/"+row.name, func(t *testing.T) {
 				t.Parallel()
 				change, text := logs(t)
 				var log logtest.Log
-				e := beforeSecured(t, newOurOrigin(), append(of.changes(), change, func(c *Config) {
+				e := beforeSecured(t, owntest.NewOrigin(), append(of.changes(), change, func(c *Config) {
 					c.ProxyAll, c.Log = row.proxyAll, slog.New(slog.NewJSONHandler(&log, nil))
 				})...)
 				row.breaks(e.Proxy)
@@ -94,7 +100,7 @@ func TestPanics(t *testing.T) {
 // client that waits for the fetch gets a 500.
 func TestPanicWhileFetching(t *testing.T) {
 	var log logtest.Log
-	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
 	e.Finder.Origin = brokenFetcher()
 	r, err := http.NewRequest(http.MethodGet, "http://edge.test/api/v1/search?q=iel_0123456789012345678901234567890123456789", nil)
 	must(t, err)
@@ -103,7 +109,8 @@ func TestPanicWhileFetching(t *testing.T) {
 	if resp.Body.Close(); resp.StatusCode != http.StatusInternalServerError {
 		t.Errorf("the response is %d, want 500", resp.StatusCode)
 	}
-	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`, `origin.go`} {
+	for _, want := range []string{`"msg":"panic while fetching","method":"GET","path":"/api/v1/search?q=iel_REDACTED"`, `goroutine`,
+		`origin.go`} {
 		if strings.Count(log.String(), want) == 0 {
 			t.Errorf("the log has no %s: %s", want, log.String())
 		}

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -23,7 +22,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 )
 
 // A passwordEdge is an edge with a site behind a password. The hash of it is dear enough that a
@@ -39,7 +38,9 @@ func newPasswordEdge(t *testing.T, args ...string) *passwordEdge {
 	t.Helper()
 	e := &passwordEdge{htpasswd: filepath.Join(t.TempDir(), "htpasswd")}
 	e.users(t, "secret", dearCost)
-	e.fileEdge = newFileEdge(t, "version: 1\nsites:\n- name: a\n  hosts: [a.test]\n  origins: {app: {urls: [\"http://10.0.0.5:80\"]}}\n  origin: app\n  rules:\n  - auth: {basic: \""+e.htpasswd+"\"}\n", append(args, "--trusted-proxies=127.0.0.0/8")...)
+	e.fileEdge = newFileEdge(t, "version: 1\nsites:\n- name: a\n  hosts: [a.test]\n  origins: {app: {urls: "+
+		"[\"http://10.0.0.5:80\"]}}\n  origin: app\n  rules:\n  - auth: {basic: \""+e.htpasswd+"\"}\n",
+		append(args, "--trusted-proxies=127.0.0.0/8")...)
 	return e
 }
 
@@ -74,19 +75,21 @@ const (
 // and the next login does not wait for the others.
 func TestHostilePasswords(t *testing.T) {
 	const sent = 200
-	cert, key := certstest.Pair(t, t.TempDir(), "a", "a", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "a.test")
+	cert, key := certstest.Pair(t, t.TempDir(), "a", "a", "a.test")
 	reset := func(f *http2.Framer, stream uint32) { f.WriteRSTStream(stream, http2.ErrCodeCancel) }
 	for name, row := range map[string]struct {
 		args []string
 		send func(t *testing.T, e *passwordEdge)
 	}{
-		"h1 on a loop, closed":                     {nil, func(t *testing.T, e *passwordEdge) { e.sendAndClose(t, sent, "") }},
-		"h1 on a loop, closed behind unread bytes": {nil, func(t *testing.T, e *passwordEdge) { e.sendAndClose(t, sent, "GET / HTTP/1.1\r\n") }},
-		"h1 without loops, closed":                 {[]string{"--loop=off"}, func(t *testing.T, e *passwordEdge) { e.sendAndClose(t, sent, "") }},
-		"h2 on a loop, closed":                     {nil, func(t *testing.T, e *passwordEdge) { e.sendStreams(t, sent, func(*http2.Framer, uint32) {}) }},
-		"h2 on a loop, reset":                      {nil, func(t *testing.T, e *passwordEdge) { e.sendStreams(t, sent, reset) }},
-		"h2 without loops, reset":                  {[]string{"--loop=off"}, func(t *testing.T, e *passwordEdge) { e.sendStreams(t, sent, reset) }},
-		"h3, reset":                                {[]string{"--tls-listen=127.0.0.1:0", "--tls-cert=" + cert, "--tls-key=" + key}, func(t *testing.T, e *passwordEdge) { e.sendOverQUIC(t, sent) }},
+		"h1 on a loop, closed": {nil, func(t *testing.T, e *passwordEdge) { e.sendAndClose(t, sent, "") }},
+		"h1 on a loop, closed behind unread bytes": {nil,
+			func(t *testing.T, e *passwordEdge) { e.sendAndClose(t, sent, "GET / HTTP/1.1\r\n") }},
+		"h1 without loops, closed": {[]string{"--loop=off"}, func(t *testing.T, e *passwordEdge) { e.sendAndClose(t, sent, "") }},
+		"h2 on a loop, closed":     {nil, func(t *testing.T, e *passwordEdge) { e.sendStreams(t, sent, func(*http2.Framer, uint32) {}) }},
+		"h2 on a loop, reset":      {nil, func(t *testing.T, e *passwordEdge) { e.sendStreams(t, sent, reset) }},
+		"h2 without loops, reset":  {[]string{"--loop=off"}, func(t *testing.T, e *passwordEdge) { e.sendStreams(t, sent, reset) }},
+		"h3, reset": {[]string{"--tls-listen=127.0.0.1:0", "--tls-cert=" + cert, "--tls-key=" + key},
+			func(t *testing.T, e *passwordEdge) { e.sendOverQUIC(t, sent) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newPasswordEdge(t, row.args...)
@@ -140,10 +143,12 @@ func (e *passwordEdge) sendStreams(t *testing.T, n int, end func(*http2.Framer, 
 		fields := hpack.NewEncoder(&block)
 		for i := range each {
 			block.Reset()
-			for _, one := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "a.test"}, {":path", "/"}, {"authorization", basicAuth(fmt.Sprint("ann:", at+i))}} {
+			for _, one := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "a.test"},
+				{":path", "/"}, {"authorization", basicAuth(fmt.Sprint("ann:", at+i))}} {
 				must(t, fields.WriteField(hpack.HeaderField{Name: one[0], Value: one[1]}))
 			}
-			must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}))
+			must(t, f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*i + 1), BlockFragment: block.Bytes(),
+				EndStream: true, EndHeaders: true}))
 		}
 		must(t, f.WritePing(false, [8]byte{}))
 		for read := false; !read; {
@@ -215,7 +220,8 @@ func TestTooManyPasswords(t *testing.T) {
 			continue
 		}
 		refused++
-		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "5" || resp.Header.Get("Cache-Control") != "no-store" ||
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "5" ||
+			resp.Header.Get("Cache-Control") != "no-store" ||
 			resp.Header.Get("Www-Authenticate") != "" || !strings.Contains(string(body), "of this address are waiting") {
 			t.Errorf("%d %v %s", resp.StatusCode, resp.Header, body)
 		}

@@ -32,13 +32,18 @@ func TestPorts(t *testing.T) {
 		status       int
 		want         string // the Host that the origin gets
 	}{
-		{"a.test", "", 200, "a.test"}, {"A.TEST.", "", 200, "a.test"}, {"a.test:80", "", 200, "a.test"}, {"a.test:00080", "", 200, "a.test"}, {"a.test:", "", 200, "a.test"},
-		{"a.test:" + port, "", 200, "a.test:" + port}, {"a.test.:1" + port[:3], "", 400, ""}, {"a.test:443", "", 200, "a.test:443"}, {"a.test:1", "", 400, ""}, {"a.test:9000", "", 400, ""},
-		{"b.test:9000", "", 200, "b.test:9000"}, {"b.test.:09000", "", 200, "b.test:9000"}, {"b.test:9001", "", 200, "b.test:9001"}, {"b.test:9002", "", 400, ""},
+		{"a.test", "", 200, "a.test"}, {"A.TEST.", "", 200, "a.test"}, {"a.test:80", "", 200, "a.test"},
+		{"a.test:00080", "", 200, "a.test"}, {"a.test:", "", 200, "a.test"},
+		{"a.test:" + port, "", 200, "a.test:" + port}, {"a.test.:1" + port[:3], "", 400, ""},
+		{"a.test:443", "", 200, "a.test:443"}, {"a.test:1", "", 400, ""}, {"a.test:9000", "", 400, ""},
+		{"b.test:9000", "", 200, "b.test:9000"}, {"b.test.:09000", "", 200, "b.test:9000"},
+		{"b.test:9001", "", 200, "b.test:9001"}, {"b.test:9002", "", 400, ""},
 		{"x.w.test:9000", "", 200, "x.w.test:9000"}, {"x.w.test:9001", "", 400, ""}, {"x.w.test", "", 200, "x.w.test"},
 		{"other.test:1", "", 200, "other.test:1"}, {"other.test.:01", "", 200, "other.test:1"},
-		{"edge:1", "a.test., ", 200, "a.test"}, {"edge:1", "a.test:443, https", 200, "a.test"}, {"edge:1", "a.test:0443, https", 200, "a.test"}, {"edge:1", "a.test:80, https", 200, "a.test:80"},
-		{"edge:1", "a.test:1, https", 400, ""}, {"edge:1", "b.test:9000, https", 200, "b.test:9000"}, {"a.test:1", "b.test, ", 200, "b.test"},
+		{"edge:1", "a.test., ", 200, "a.test"}, {"edge:1", "a.test:443, https", 200, "a.test"},
+		{"edge:1", "a.test:0443, https", 200, "a.test"}, {"edge:1", "a.test:80, https", 200, "a.test:80"},
+		{"edge:1", "a.test:1, https", 400, ""}, {"edge:1", "b.test:9000, https", 200, "b.test:9000"},
+		{"a.test:1", "b.test, ", 200, "b.test"},
 	} {
 		var fields []string
 		if host, proto, ok := strings.Cut(row.fields, ", "); ok {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // normalised returns a response as text, without the state of limits and the parts that only TLS
@@ -88,13 +89,14 @@ func ofStreams() []string {
 // pipeline and by the reference server, and over HTTP/3.
 func TestSameByEveryProtocol(t *testing.T) {
 	t.Parallel()
-	s := newSecured(t, lifetime{newOurOrigin()}, func(c *Config) {
+	s := newSecured(t, lifetime{owntest.NewOrigin()}, func(c *Config) {
 		for _, limit := range []string{"search=1000000/1h", "icon=1000000/1h", "packs=1000000/1h"} {
 			c.Limits.Set(limit)
 		}
 	})
 	want := s.aside(t, s.Proxy, func(o *listen.Options) { o.Secure.HTTP2Reference = true })
-	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest, "h2, the pipeline": s.aside(t, pipelineOnly{s.Proxy}), "h3": s.by(t, "h3").edgeTest}
+	got := map[string]*edgeTest{"h1": s.by(t, "h1 over TLS").edgeTest, "h2": s.by(t, "h2").edgeTest,
+		"h2, the pipeline": s.aside(t, pipelineOnly{s.Proxy}), "h3": s.by(t, "h3").edgeTest}
 	for _, target := range manyTargets {
 		for range 2 { // a variant is stored at the second request
 			want.call(t, http.MethodGet, target, "Authorization: Bearer "+good+"\r\n", nil)
@@ -125,9 +127,10 @@ func TestSameByEveryProtocol(t *testing.T) {
 
 // HTTP/2 requests take the fast path. Otherwise the comparison of the protocols would not cover it.
 func TestFastPathOfH2IsTaken(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin())
+	e := newEdgeTest(t, owntest.NewOrigin())
 	must(t, e.library.Poll())
-	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
+	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48",
+		"/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs"} {
 		e.get(t, target)
 		e.get(t, target) // a variant is stored at the second request
 		if out, block, ok := e.AnswerH2(nil, ready(target), new(h2.ClientTable)); !ok || block == 0 || len(out) <= block+h2.Gap {
@@ -138,7 +141,7 @@ func TestFastPathOfH2IsTaken(t *testing.T) {
 
 // A client has one rate limit window, whatever protocols it uses.
 func TestOneWindow(t *testing.T) {
-	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Limits.Set("search=10/1h") })
+	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.Limits.Set("search=10/1h") })
 	ways := map[string]*securedTest{}
 	for name, w := range wayOf {
 		if !w.reference {
@@ -148,14 +151,16 @@ func TestOneWindow(t *testing.T) {
 	for left := 9; left >= 0; {
 		for name, e := range ways {
 			a := e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", "192.0.2.77")
-			if got, want := a.Header.Get("RateLimit"), fmt.Sprintf(`"search";r=%d;`, max(left, 0)); !strings.HasPrefix(got, want) || (a.StatusCode == 200) != (left >= 0) {
+			if got, want := a.Header.Get("RateLimit"),
+				fmt.Sprintf(`"search";r=%d;`, max(left, 0)); !strings.HasPrefix(got, want) || (a.StatusCode == 200) != (left >= 0) {
 				t.Errorf("by %s: %d, %q, want %s", name, a.StatusCode, got, want)
 			}
 			left--
 		}
 	}
 	for name, e := range ways {
-		if a := e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", "192.0.2.77"); a.StatusCode != 429 || a.Header.Get("Retry-After") == "" {
+		if a := e.get(t, "/api/v1/search?q=home", "X-Forwarded-For", "192.0.2.77"); a.StatusCode != 429 ||
+			a.Header.Get("Retry-After") == "" {
 			t.Errorf("by %s, over the limit: %d", name, a.StatusCode)
 		}
 	}

@@ -11,9 +11,10 @@ import (
 
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/listen/listentest"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // newProxied starts an edge with public listeners on TCP, with and without the fast path, that
@@ -21,7 +22,7 @@ import (
 // has identified.
 func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 	t.Helper()
-	e = newEdgeTest(t, newOurOrigin(), func(c *Config) {
+	e = newEdgeTest(t, owntest.NewOrigin(), func(c *Config) {
 		c.TrustedProxies = nil
 		for _, p := range trusted {
 			must(t, repeated.Flag(&c.TrustedProxies, hostport.ParsePrefix).Set(p))
@@ -38,7 +39,7 @@ func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
 // used returns how many calls the edge has counted for a client. Each use counts as one call
 // itself.
 func (e *edgeTest) used(client string) int {
-	c, _ := e.admission.AdmitFast(netip.MustParseAddr(client), e.ages.now(), routes.ClassCDN)
+	c, _, _ := e.admission.AdmitFast(netip.MustParseAddr(client), e.ages.now(), nil, routes.ClassCDN)
 	return 999 - c.Decision.Remaining
 }
 
@@ -84,7 +85,8 @@ func TestProxyHeaderOfAStranger(t *testing.T) {
 		e, ways := newProxied(t, trusted...)
 		for _, way := range ways {
 			for _, tt := range listentest.ProxyHeaders[1:] {
-				if got := ask(t, way, tt.Header+homeCall); !strings.HasPrefix(got, "HTTP/1.1 400 ") || strings.Count(got, "HTTP/1.1 ") != 1 {
+				if got := ask(t, way, tt.Header+homeCall); !strings.HasPrefix(got, "HTTP/1.1 400 ") ||
+					strings.Count(got, "HTTP/1.1 ") != 1 {
 					t.Errorf("%s: %.200q, want one 400 and no more", tt.Name, got)
 				}
 			}

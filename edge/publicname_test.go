@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/config"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // An echoing origin returns the scheme and Host that it was given, and counts its requests.
@@ -69,7 +69,8 @@ func nobodyTrusted(c *Config) { c.TrustedProxies = nil }
 // The origin gets the Host that --origin-host says; the names of the client's request are in
 // X-Forwarded-Host and Forwarded under all of them.
 func TestOriginHost(t *testing.T) {
-	for _, row := range []struct{ flag, want string }{{"", "shop.example:81"}, {"client", "shop.example:81"}, {"origin", ""}, {"inner.example", "inner.example"}} {
+	for _, row := range []struct{ flag, want string }{{"", "shop.example:81"}, {"client", "shop.example:81"},
+		{"origin", ""}, {"inner.example", "inner.example"}} {
 		e, o := newNamed(t, nobodyTrusted, func(c *Config) { c.OriginHost = row.flag })
 		a := e.as(t, "Shop.Example:81", "GET", "/page")
 		seen := o.take()
@@ -81,10 +82,12 @@ func TestOriginHost(t *testing.T) {
 		if want == "" {
 			want = strings.TrimPrefix(e.cfg.Origins[0][0].String(), "http://")
 		}
-		if r.Host != want || r.Header.Get("X-Forwarded-Host") != "shop.example:81" || r.Header.Get("Forwarded") != `for=0.0.0.0;host="shop.example:81";proto=http` {
+		if r.Host != want || r.Header.Get("X-Forwarded-Host") != "shop.example:81" ||
+			r.Header.Get("Forwarded") != `for=0.0.0.0;host="shop.example:81";proto=http` {
 			t.Errorf("%q: Host %q, %v", row.flag, r.Host, r.Header)
 		}
-		if a.Header.Get("Set-Cookie") != "a=b; Domain=inner.example; Path=/x" || a.Header.Get("Location") != "http://inner.example:9/there" {
+		if a.Header.Get("Set-Cookie") != "a=b; Domain=inner.example; Path=/x" ||
+			a.Header.Get("Location") != "http://inner.example:9/there" {
 			t.Errorf("%q: fields changed: %v", row.flag, a.Header)
 		}
 	}
@@ -102,7 +105,8 @@ func TestKeyHasSchemeAndHost(t *testing.T) {
 			scheme, host string
 			hit          bool
 		}{
-			{"http", "a.example", false}, {"http", "a.example", true}, {"http", "A.Example", true}, {"https", "a.example", false}, {"https", "a.example", true},
+			{"http", "a.example", false}, {"http", "a.example", true}, {"http", "A.Example", true},
+			{"https", "a.example", false}, {"https", "a.example", true},
 			{"http", "b.example", false}, {"http", "a.example:81", false}, {"http", "b.example", true}, {"http", "a.example", true},
 		} {
 			body, hit := ask(row.scheme, row.host)
@@ -123,16 +127,20 @@ func TestStrangersNameNothing(t *testing.T) {
 	o.take()
 	for _, fields := range [][]string{
 		{"X-Forwarded-Host", "evil.test"}, {"X-Forwarded-Proto", "https"}, {"Forwarded", "for=10.0.0.1;host=evil.test;proto=https"},
-		{"X-Forwarded-For", "10.0.0.1"}, {"x_forwarded_host", "evil.test"}, {"X-Forwarded-Host", "evil.test", "X-Forwarded-Host", "shop.example"},
-		{"X-Forwarded-Host", "evil.test", "X-Forwarded-Proto", "https", "Forwarded", "for=10.0.0.1;host=evil.test", "X-Forwarded-For", "10.0.0.1", "X-Forwarded-Port", "99", "X-Forwarded-Server", "evil.test"},
+		{"X-Forwarded-For", "10.0.0.1"}, {"x_forwarded_host", "evil.test"},
+		{"X-Forwarded-Host", "evil.test", "X-Forwarded-Host", "shop.example"},
+		{"X-Forwarded-Host", "evil.test", "X-Forwarded-Proto", "https", "Forwarded", "for=10.0.0.1;host=evil.test",
+			"X-Forwarded-For", "10.0.0.1", "X-Forwarded-Port", "99", "X-Forwarded-Server", "evil.test"},
 	} {
-		if a := e.as(t, "shop.example", "GET", "/page", fields...); !strings.Contains(a.Header.Get("Cache-Status"), "hit;") || a.body != "shop.example http://shop.example" {
+		if a := e.as(t, "shop.example", "GET", "/page", fields...); !strings.Contains(a.Header.Get("Cache-Status"),
+			"hit;") || a.body != "shop.example http://shop.example" {
 			t.Errorf("%q: %q, %s: want the stored response", fields, a.body, a.Header.Get("Cache-Status"))
 		}
 		e.as(t, "shop.example", "POST", "/post", fields...)
 		for _, r := range o.take() {
 			all := fmt.Sprint(r.Host, r.Header)
-			if strings.Contains(all, "evil") || strings.Contains(all, "10.0.0.1") || strings.Contains(all, "99]") || r.Header.Get("X-Forwarded-Proto") != "http" ||
+			if strings.Contains(all, "evil") || strings.Contains(all, "10.0.0.1") || strings.Contains(all, "99]") ||
+				r.Header.Get("X-Forwarded-Proto") != "http" ||
 				r.Header.Get("Forwarded") != "for=0.0.0.0;host=shop.example;proto=http" || r.Header.Get("X-Forwarded-For") != "0.0.0.0" {
 				t.Errorf("%q: the origin got %s", fields, all)
 			}
@@ -144,13 +152,15 @@ func TestStrangersNameNothing(t *testing.T) {
 // are kept. With --host the Host must be among its names too.
 func TestTrustedProxyNames(t *testing.T) {
 	e, o := newNamed(t, func(c *Config) { c.Hosts = []string{"edge.internal", "shop.example"} })
-	a := e.as(t, "edge.internal", "GET", "/page", "X-Forwarded-Host", "shop.example", "X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.9")
+	a := e.as(t, "edge.internal", "GET", "/page", "X-Forwarded-Host", "shop.example", "X-Forwarded-Proto", "https",
+		"X-Forwarded-For", "203.0.113.9")
 	r := o.take()[0]
 	if a.body != "shop.example https://shop.example" || r.Header.Get("X-Forwarded-For") != "203.0.113.9, 0.0.0.0" ||
 		r.Header.Get("Forwarded") != "for=203.0.113.9, for=0.0.0.0;host=shop.example;proto=https" {
 		t.Errorf("%q, %v", a.body, r.Header)
 	}
-	if a := e.as(t, "edge.internal", "GET", "/page", "Forwarded", "for=203.0.113.10;host=shop.example;proto=https"); !strings.Contains(a.Header.Get("Cache-Status"), "hit;") {
+	if a := e.as(t, "edge.internal", "GET", "/page", "Forwarded",
+		"for=203.0.113.10;host=shop.example;proto=https"); !strings.Contains(a.Header.Get("Cache-Status"), "hit;") {
 		t.Errorf("the same address named in Forwarded: %s", a.Header.Get("Cache-Status"))
 	}
 	if a := e.as(t, "edge.internal", "GET", "/page", "X-Forwarded-Host", "evil.test"); a.StatusCode != 421 {
@@ -166,7 +176,8 @@ func TestNamesThroughTiers(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{"the address is trusted", func(c *Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }, "shop.example https://shop.example"},
+		{"the address is trusted", func(c *Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} },
+			"shop.example https://shop.example"},
 		{"nothing", nobodyTrusted, "shop.example http://shop.example"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -177,19 +188,23 @@ func TestNamesThroughTiers(t *testing.T) {
 				c.ProxyAll = true
 				must(t, c.Origins.Set("http://"+ln.Addr().String()))
 			})
-			if a := outer.as(t, "shop.example", "GET", "/page", "X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.9"); a.body != row.want {
+			if a := outer.as(t, "shop.example", "GET", "/page", "X-Forwarded-Proto", "https", "X-Forwarded-For",
+				"203.0.113.9"); a.body != row.want {
 				t.Errorf("%q, want %q", a.body, row.want)
 			}
 		})
 	}
 	inner, o := newNamed(t, nobodyTrusted, func(c *Config) { c.TierSecretFile = secretFile(t, tierSecret) })
-	for secret, want := range map[string]string{tierSecret: "shop.example https://shop.example", "a-secret-of-nobodys-0123": "edge.internal http://edge.internal"} {
-		a := inner.as(t, "edge.internal", "GET", "/page", tier.Field, secret, "X-Forwarded-Proto", "https", "X-Forwarded-Host", "shop.example", "X-Forwarded-For", "203.0.113.9, 198.51.100.1")
+	for secret, want := range map[string]string{tierSecret: "shop.example https://shop.example",
+		"a-secret-of-nobodys-0123": "edge.internal http://edge.internal"} {
+		a := inner.as(t, "edge.internal", "GET", "/page", tier.Field, secret, "X-Forwarded-Proto", "https",
+			"X-Forwarded-Host", "shop.example", "X-Forwarded-For", "203.0.113.9, 198.51.100.1")
 		seen := o.take()
 		if a.body != want || len(seen) == 0 {
 			t.Fatalf("%s: %q, want %q", secret, a.body, want)
 		}
-		if got := seen[len(seen)-1].Header.Get("X-Forwarded-For"); got != map[bool]string{true: "203.0.113.9, 198.51.100.1, 0.0.0.0", false: "0.0.0.0"}[secret == tierSecret] {
+		if got := seen[len(seen)-1].Header.Get("X-Forwarded-For"); got != map[bool]string{true: "203.0.113.9, 198.51.100.1, 0.0.0.0",
+			false: "0.0.0.0"}[secret == tierSecret] {
 			t.Errorf("%s: X-Forwarded-For %q", secret, got)
 		}
 	}
@@ -199,7 +214,8 @@ func TestNamesThroughTiers(t *testing.T) {
 func TestPurgeByHost(t *testing.T) {
 	t.Parallel()
 	type entry struct{ scheme, host, target string }
-	a, as, b, other := entry{"http", "a.example", "/page?x"}, entry{"https", "a.example", "/page?x"}, entry{"https", "b.example:8443", "/page?x"}, entry{"http", "a.example", "/other"}
+	a, as, b, other := entry{"http", "a.example", "/page?x"}, entry{"https", "a.example", "/page?x"},
+		entry{"https", "b.example:8443", "/page?x"}, entry{"http", "a.example", "/other"}
 	all := []entry{a, as, b, other}
 	for _, row := range []struct {
 		body string
@@ -266,7 +282,8 @@ func TestIconsHaveNoHost(t *testing.T) {
 	e := newEdgeTest(t, o, func(c *Config) { c.ProxyAll, c.OriginHost = true, "client" })
 	o.take()
 	e.as(t, "a.example", "GET", "/mdi/home.svg")
-	if a := e.as(t, "b.example", "GET", "/mdi/home.svg", "X-Forwarded-Proto", "https"); !strings.Contains(a.Header.Get("Cache-Status"), "hit;") {
+	if a := e.as(t, "b.example", "GET", "/mdi/home.svg", "X-Forwarded-Proto",
+		"https"); !strings.Contains(a.Header.Get("Cache-Status"), "hit;") {
 		t.Errorf("the icon on another host: %s", a.Header.Get("Cache-Status"))
 	}
 	for _, r := range o.take() {
@@ -278,16 +295,19 @@ func TestIconsHaveNoHost(t *testing.T) {
 
 func TestOriginAddresses(t *testing.T) {
 	for address, want := range map[string]string{
-		"http://a.example": "http://a.example", "https://a.example:8443": "https://a.example:8443", "unix:/run/app.sock": "unix:/run/app.sock",
+		"http://a.example": "http://a.example", "https://a.example:8443": "https://a.example:8443",
+		"unix:/run/app.sock":        "unix:/run/app.sock",
 		"unix:/run/a.sock,http://b": "unix:/run/a.sock,http://b",
-		"unix:":                     "", "unix:app.sock": "", "unix://host/app.sock": "", "a.example": "", "ftp://a": "", "http://a/path": "",
+		"unix:":                     "", "unix:app.sock": "", "unix://host/app.sock": "", "a.example": "",
+		"ftp://a": "", "http://a/path": "",
 	} {
 		var o config.Origins
 		if err := o.Set(address); (err != nil) != (want == "") || err == nil && o.String() != want {
 			t.Errorf("%s: %v, %v", address, o.String(), err)
 		}
 	}
-	for value, ok := range map[string]bool{"": true, "client": true, "origin": true, "shop.example": true, "shop.example:81": true, "a/b": false, "a b": false, "http://a": false} {
+	for value, ok := range map[string]bool{"": true, "client": true, "origin": true, "shop.example": true,
+		"shop.example:81": true, "a/b": false, "a b": false, "http://a": false} {
 		c := Config{}
 		c.OriginHost = value
 		if err := c.Forwarding.Validate(); (err == nil) != ok {

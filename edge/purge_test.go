@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/admin"
-	"github.com/iconedge/iconedge/edge/purge"
+	"github.com/iconedge/iconedge/edge/own/owntest"
+	"github.com/iconedge/iconedge/internal/admin"
 )
 
 func (e *edgeTest) purge(t *testing.T, body string, fields ...string) (int, string) {
@@ -43,12 +42,13 @@ func TestPurge(t *testing.T) {
 		{"a prefix", `{"prefixes":["/mdi/"]}`, 3, "/mdi/home.svg /mdi/account.svg /mdi/home.svg?size=48"},
 		{"a pack", `{"surrogate_keys":["pack/mdi"]}`, 3, "/mdi/home.svg /mdi/account.svg /mdi/home.svg?size=48"},
 		{"an icon", `{"surrogate_keys":["icon/mdi/home"]}`, 2, "/mdi/home.svg /mdi/home.svg?size=48"},
-		{"each entry once", `{"surrogate_keys":["icon/mdi/home","pack/mdi"],"urls":["/mdi/home.svg"]}`, 3, "/mdi/home.svg /mdi/account.svg /mdi/home.svg?size=48"},
+		{"each entry once", `{"surrogate_keys":["icon/mdi/home","pack/mdi"],"urls":["/mdi/home.svg"]}`, 3,
+			"/mdi/home.svg /mdi/account.svg /mdi/home.svg?size=48"},
 		{"an absent key", `{"surrogate_keys":["pack/none"]}`, 0, ""},
 	} {
 		for _, soft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, soft %v", row.name, soft), func(t *testing.T) {
-				l := newOurOrigin()
+				l := owntest.NewOrigin()
 				// The test's page sets a cookie.
 				e := newEdgeTest(t, l, func(c *Config) { c.ProxyAll, c.StoreCookies = true, true })
 				must(t, e.library.Poll())
@@ -76,67 +76,6 @@ func TestPurge(t *testing.T) {
 					}
 				}
 			})
-		}
-	}
-}
-
-func TestWrongPurges(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin())
-	for _, row := range []struct {
-		body   string
-		fields []string
-		code   int
-		text   string
-	}{
-		{`{}`, nil, 400, "names nothing to purge"},
-		{`{"url":["/a"]}`, nil, 400, "JSON"},
-		{`[]`, nil, 400, "JSON"},
-		{`{"urls":["/a"]} x`, nil, 400, "JSON"},
-		{`{"urls":["a"]}`, nil, 400, `"parameter":"urls"`},
-		{`{"prefixes":["mdi"]}`, nil, 400, `"parameter":"prefixes"`},
-		{`{"surrogate_keys":["a b"]}`, nil, 400, `"parameter":"surrogate_keys"`},
-		{`{"urls":["/a"]}`, []string{"Content-Type", "text/plain"}, 415, "application/json"},
-		{`{"urls":["/` + strings.Repeat("a", purge.MaxBody) + `"]}`, nil, 413, "1048576"},
-		{named(purge.MaxItems), nil, 200, "purged"},
-		{named(purge.MaxItems + 1), nil, 413, "10001 urls, prefixes and surrogate_keys; at most 10000 are allowed"},
-	} {
-		if code, got := e.purge(t, row.body, row.fields...); code != row.code || !strings.Contains(got, row.text) {
-			t.Errorf("%.60s: %d %s, want %d %s", row.body, code, got, row.code, row.text)
-		}
-	}
-}
-
-// named returns a purge that names n items, of every kind.
-func named(n int) string {
-	call := purge.Call{URLs: []string{"/a"}, Prefixes: []string{"/b"}}
-	for i := range n - 2 {
-		call.SurrogateKeys = append(call.SurrogateKeys, fmt.Sprint("key-", i))
-	}
-	b, _ := json.Marshal(call)
-	return string(b)
-}
-
-func TestPurgeWantsToken(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin())
-	listener := e.newAdmin(accessBy(t, "secret")).Handler
-	for _, row := range []struct {
-		method, authorization string
-		code                  int
-	}{
-		{"POST", "Bearer secret", 200},
-		{"POST", "Bearer Secret", 401},
-		{"POST", "Bearer ", 401},
-		{"POST", "secret", 401},
-		{"POST", "", 401},
-		{"GET", "Bearer secret", 405},
-	} {
-		r := httptest.NewRequest(row.method, "http://localhost/purge", strings.NewReader(`{"urls":["/a"]}`))
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Authorization", row.authorization)
-		w := httptest.NewRecorder()
-		listener.ServeHTTP(w, r)
-		if w.Code != row.code || w.Code == 401 && w.Header().Get("WWW-Authenticate") != "Bearer" {
-			t.Errorf("%s with %q: %d, want %d", row.method, row.authorization, w.Code, row.code)
 		}
 	}
 }
@@ -180,7 +119,10 @@ func TestPurgedInFlight(t *testing.T) {
 				ask("<!-- 2 -->")
 			}
 			// A purge by key concerns the first fetch only when its response shows the key.
-			settled(t, "all requests wait", func() bool { return e.cache.Callers() >= later && (row.key == "" || e.cache.Callers() > later) })
+			settled(t, "all requests wait", func() bool {
+				return e.cache.Callers() >= later &&
+					(row.key == "" || e.cache.Callers() > later)
+			})
 			close(hold[0])
 			settled(t, "the second fetch has begun", func() bool { return fetches.Load() == 2 && e.cache.Callers() >= later })
 			close(hold[1])

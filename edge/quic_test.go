@@ -20,6 +20,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // silent opens a QUIC connection that sends no requests and ignores what the edge sends.
@@ -42,7 +43,8 @@ func (s *securedTest) dialQUIC(t testing.TB, from string) (*quic.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := quic.Dial(t.Context(), socket, to, http3.ConfigureTLSConfig(trusting.Clone()), &quic.Config{KeepAlivePeriod: time.Second, HandshakeIdleTimeout: longEnough / 4, MaxIdleTimeout: longEnough})
+	c, err := quic.Dial(t.Context(), socket, to, http3.ConfigureTLSConfig(trusting.Clone()),
+		&quic.Config{KeepAlivePeriod: time.Second, HandshakeIdleTimeout: longEnough / 4, MaxIdleTimeout: longEnough})
 	if err == nil {
 		t.Cleanup(func() { c.CloseWithError(0, "") })
 	}
@@ -66,6 +68,10 @@ func (s *securedTest) refusedQUIC(t testing.TB, from string) bool {
 	must(t, err)
 	resp, err := tr.NewClientConn(c).RoundTrip(req)
 	if err != nil {
+		// If the edge has accepted the connection and only its request failed, it must not keep
+		// the place from the next one.
+		c.CloseWithError(0, "")
+		t.Logf("a request on a new connection: %v", err)
 		settled(t, "the refusal is counted", refused)
 		return true
 	}
@@ -84,7 +90,7 @@ func TestConnectionsOfQUIC(t *testing.T) {
 		"trusted, total": func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 3, 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSecured(t, newOurOrigin(), change)
+			s := newSecured(t, owntest.NewOrigin(), change)
 			s.freeze()
 			from := "127.0.0.2"
 			if name == "trusted, total" {
@@ -104,7 +110,8 @@ func TestConnectionsOfQUIC(t *testing.T) {
 				t.Errorf("another client is refused: %v, want %v", !total, total)
 			}
 			n := s.listeners.Stats()
-			if want := map[string]int64{"total": n.Refused["total"], "client": n.Refused["client"]}; !maps.Equal(n.RefusedQUIC, want) || want["total"]+want["client"] == 0 {
+			want := map[string]int64{"total": n.Refused["total"], "client": n.Refused["client"]}
+			if !maps.Equal(n.RefusedQUIC, want) || want["total"]+want["client"] == 0 {
 				t.Errorf("refused over QUIC: %v, want %v", n.RefusedQUIC, want)
 			}
 			mine[0].CloseWithError(0, "")
@@ -116,7 +123,7 @@ func TestConnectionsOfQUIC(t *testing.T) {
 // When no more QUIC connections are allowed, the client that has most of them loses one that is
 // idle.
 func TestRoomOverQUIC(t *testing.T) {
-	s := newSecured(t, newOurOrigin(), func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 4, 3 })
+	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 4, 3 })
 	one, err := s.dialQUIC(t, "127.0.0.3") // idle longest
 	must(t, err)
 	settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == 1 })
@@ -132,6 +139,88 @@ func TestRoomOverQUIC(t *testing.T) {
 	if one.Context().Err() != nil || s.listeners.Stats().Reclaimed != 1 {
 		t.Errorf("not the client that holds most lost one: %v, %d", one.Context().Err(), s.listeners.Stats().Reclaimed)
 	}
+}
+
+// Beyond the limit of all connections the edge closes those that rest, with H3_EXCESSIVE_LOAD:
+// first those of the client that then has most, the oldest of them first, and none that is in use.
+func TestOrderOfRoomOverQUIC(t *testing.T) {
+	const most = 7
+	asked, end := make(chan struct{}), make(chan struct{})
+	s := newSecured(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{}; <-end }), func(c *Config) {
+		c.ProxyAll, c.MaxConnections, c.MaxConnectionsPerClient, c.IdleTimeout, c.RequestTimeout = true, most, most, time.Hour, time.Hour
+	})
+	var open int64
+	dial := func(from string) *quic.Conn {
+		t.Helper()
+		c, err := s.dialQUIC(t, from)
+		must(t, err)
+		open = min(open+1, most)
+		settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == open })
+		return c
+	}
+	const many, few, one = "127.0.0.2", "127.0.0.3", "127.0.0.4"
+	conns := map[string]*quic.Conn{}
+	for _, name := range []string{"few 1", "many 1, in use", "many 2", "one 1", "few 2", "many 3", "many 4"} {
+		conns[name] = dial(map[byte]string{'m': many, 'f': few, 'o': one}[name[0]])
+	}
+	var client sync.WaitGroup
+	defer client.Wait()
+	defer close(end)
+	client.Go(func() { // the origin does not respond
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "https://edge.test/slow", nil)
+		if err == nil {
+			_, err = (&http3.Transport{}).NewClientConn(conns["many 1, in use"]).RoundTrip(req)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-asked
+	s.later(time.Second)
+	for i, want := range []string{"many 2", "many 3", "few 1", "many 4"} {
+		dial("127.0.1." + strconv.Itoa(i+1))
+		settled(t, "one was closed", func() bool { return conns[want].Context().Err() != nil })
+		var code *quic.ApplicationError
+		if err := context.Cause(conns[want].Context()); !errors.As(err, &code) || !code.Remote ||
+			code.ErrorCode != quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad) {
+			t.Errorf("%s: closed with %v", want, err)
+		}
+		delete(conns, want)
+		for name, c := range conns {
+			if c.Context().Err() != nil {
+				t.Fatalf("%s was closed too: %v", name, context.Cause(c.Context()))
+			}
+		}
+	}
+}
+
+// While no connection rests long enough to make room, the edge refuses further ones before their
+// handshake. A browser that gets its connection closed after it would lose requests.
+func TestRefusedBeforeHandshakes(t *testing.T) {
+	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.MaxConnections, c.MaxConnectionsPerClient = 2, 2 })
+	s.freeze()
+	began := *s.clock.stopped.Load()
+	move := func(d time.Duration) { now := began.Add(d); s.clock.stopped.Store(&now) }
+	for i := range 2 {
+		_, err := s.dialQUIC(t, "127.0.0."+strconv.Itoa(i+2))
+		must(t, err)
+		settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == int64(i+1) })
+	}
+	move(time.Second - 1)
+	for range 2 {
+		var code *quic.TransportError
+		if _, err := s.dialQUIC(t, "127.0.0.4"); !errors.As(err, &code) || code.ErrorCode != quic.ConnectionRefused {
+			t.Errorf("%v, want CONNECTION_REFUSED", err)
+		}
+	}
+	// a ClientHello has several packets
+	if n := s.listeners.Stats(); n.RefusedQUIC["total"] < 2 || n.Reclaimed != 0 {
+		t.Errorf("refused: %v, closed to make room: %d", n.RefusedQUIC, n.Reclaimed)
+	}
+	move(2 * time.Second)
+	_, err := s.dialQUIC(t, "127.0.0.4")
+	must(t, err)
+	settled(t, "one made room", func() bool { return s.listeners.Stats().Reclaimed == 1 })
 }
 
 // A QUIC connection without requests is closed after the idle timeout, even if PINGs keep it alive
@@ -157,7 +246,7 @@ func TestIdleOverQUIC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSecured(t, newOurOrigin(), func(c *Config) { c.IdleTimeout = 300 * time.Millisecond })
+			s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.IdleTimeout = 300 * time.Millisecond })
 			c, err := s.dialQUIC(t, "127.0.0.2")
 			must(t, err)
 			must(t, use(c))
@@ -166,10 +255,56 @@ func TestIdleOverQUIC(t *testing.T) {
 	}
 }
 
+// A client may open its control stream, those of QPACK, and instead of the latter any number of
+// others, one after the other. The edge still learns of a stream that must not be.
+func TestUniStreamsOverQUIC(t *testing.T) {
+	t.Parallel()
+	s := newSecured(t, owntest.NewOrigin())
+	open := func(t *testing.T, c *quic.Conn, bytes ...byte) *quic.SendStream {
+		t.Helper()
+		ctx, stop := context.WithTimeout(t.Context(), longEnough)
+		defer stop()
+		stream, err := c.OpenUniStreamSync(ctx)
+		must(t, err)
+		_, err = stream.Write(bytes)
+		must(t, err)
+		return stream
+	}
+	control, settings, encoder, decoder, unknown := byte(0x00), []byte{0x04, 0x00}, byte(0x02), byte(0x03), byte(0x21)
+	t.Run("the usual three", func(t *testing.T) {
+		t.Parallel()
+		c, err := s.dialQUIC(t, "127.0.0.2")
+		must(t, err)
+		open(t, c, append([]byte{control}, settings...)...)
+		open(t, c, encoder)
+		open(t, c, decoder)
+		if _, err := c.OpenUniStream(); err == nil {
+			t.Error("a fourth stream may be opened")
+		}
+	})
+	t.Run("others", func(t *testing.T) {
+		t.Parallel()
+		c, err := s.dialQUIC(t, "127.0.0.2")
+		must(t, err)
+		open(t, c, append([]byte{control}, settings...)...)
+		open(t, c, encoder)
+		for range 10 {
+			stream := open(t, c, unknown)
+			<-stream.Context().Done() // the edge does not read it
+		}
+		open(t, c, encoder)
+		<-c.Context().Done()
+		if ended, ok := errors.AsType[*quic.ApplicationError](context.Cause(c.Context())); !ok ||
+			ended.ErrorCode != quic.ApplicationErrorCode(http3.ErrCodeStreamCreationError) {
+			t.Errorf("after a second encoder stream: %v", context.Cause(c.Context()))
+		}
+	})
+}
+
 // A client that ignores the shutdown does not keep the edge from ending.
 func TestEndsWithoutSilentClients(t *testing.T) {
 	t.Parallel()
-	s := newSecured(t, newOurOrigin())
+	s := newSecured(t, owntest.NewOrigin())
 	s.silent(t)
 	settled(t, "it is open", func() bool { return s.listeners.Stats().OverQUIC == 1 })
 	began := time.Now()
@@ -188,7 +323,7 @@ func TestCrowdOverQUIC(t *testing.T) {
 			continue
 		}
 		t.Run(strconv.Itoa(crowd), func(t *testing.T) {
-			s := newSecured(t, newOurOrigin(), func(c *Config) { c.IdleTimeout = time.Hour })
+			s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.IdleTimeout = time.Hour })
 			var served, refused atomic.Int64
 			var all sync.WaitGroup
 			for range crowd {
@@ -212,7 +347,8 @@ func TestCrowdOverQUIC(t *testing.T) {
 				least -= most / 10
 			}
 			if served.Load() < least || served.Load() > most || served.Load()+refused.Load() != int64(crowd) {
-				t.Errorf("of %d connections %d were served and %d refused, at least %d must be served", crowd, served.Load(), refused.Load(), least)
+				t.Errorf("of %d connections %d were served and %d refused, at least %d must be served", crowd,
+					served.Load(), refused.Load(), least)
 			}
 			if n := s.listeners.Stats(); n.Rejected != 0 || (n.Refused["client"] > 0) != (crowd > most) {
 				t.Errorf("%d requests were rejected, connections refused: %v", n.Rejected, n.Refused)
@@ -267,7 +403,7 @@ func healthy(ctx context.Context, client http.RoundTripper) error {
 func TestStreamsOfQUIC(t *testing.T) {
 	t.Parallel()
 	const most = 1280 // streams of one client by default
-	s := newSecured(t, newOurOrigin(), func(c *Config) { c.IdleTimeout, c.RequestTimeout = time.Hour, time.Hour })
+	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.IdleTimeout, c.RequestTimeout = time.Hour, time.Hour })
 	dial := func(from string) *quic.Conn {
 		c, err := s.dialQUIC(t, from)
 		must(t, err)
@@ -293,6 +429,12 @@ func TestStreamsOfQUIC(t *testing.T) {
 	settled(t, "a request beyond the share is rejected", func() bool {
 		return errors.As(healthy(t.Context(), mine), &code) && code.ErrorCode == http3.ErrCodeRequestRejected
 	})
+	// As many as a large page has: a browser loses those that it begins as its connection ends.
+	for range 500 {
+		if err := healthy(t.Context(), mine); !errors.As(err, &code) || code.ErrorCode != http3.ErrCodeRequestRejected {
+			t.Fatalf("a request beyond the share: %v", err)
+		}
+	}
 	if s.listeners.Stats().Rejected == 0 {
 		t.Error("the rejected request is not counted")
 	}
@@ -314,7 +456,7 @@ func TestStreamsOfQUIC(t *testing.T) {
 // does not answer.
 func TestGoAwayOverQUIC(t *testing.T) {
 	t.Parallel()
-	s := newSecured(t, newOurOrigin())
+	s := newSecured(t, owntest.NewOrigin())
 	c := s.silent(t)
 	control, err := c.AcceptUniStream(t.Context())
 	must(t, err)

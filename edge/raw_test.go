@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // raw sends the request unchanged, and reads responses until the edge closes the connection or n of
@@ -66,8 +68,10 @@ func TestRefused(t *testing.T) {
 		{"an expectation", "GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n", 417, false},
 		{"two lengths", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400, true},
 		{"a malformed length", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na", 400, true},
-		{"a length and a coding", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, true},
-		{"a length and identity", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: identity\r\n\r\na", 400, true},
+		{"a length and a coding", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: " +
+			"5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, true},
+		{"a length and identity", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: " +
+			"1\r\nTransfer-Encoding: identity\r\n\r\na", 400, true},
 		{"another coding", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 400, true},
 		{"a malformed chunk", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\n", 400, true},
 		{"CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 400, true},
@@ -78,7 +82,7 @@ func TestRefused(t *testing.T) {
 		{"an absolute address", "GET http://a/mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
 		{"an address in the query", "GET /mdi/home.svg?x=http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", 200, false},
 	}
-	e := newEdgeTest(t, newOurOrigin())
+	e := newEdgeTest(t, owntest.NewOrigin())
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			answers := e.raw(t, tt.request+next, 2)
@@ -86,7 +90,8 @@ func TestRefused(t *testing.T) {
 				t.Fatal("no response")
 			}
 			a := answers[0]
-			if a.StatusCode != tt.code || a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("X-Content-Type-Options") != "nosniff" {
+			if a.StatusCode != tt.code || a.Header.Get("Access-Control-Allow-Origin") != "*" ||
+				a.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%d %v, want %d", a.StatusCode, a.Header, tt.code)
 			}
 			if tt.code >= 400 && (a.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(a.body, `"status":`)) {
@@ -109,7 +114,7 @@ func TestRefused(t *testing.T) {
 // spelling, over any protocol.
 func TestRefusalIsNotStoredByOthers(t *testing.T) {
 	t.Parallel()
-	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
+	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.Hosts = []string{"edge.test"} })
 	for way, of := range wayOf {
 		if of.reference {
 			continue // its code is that of HTTP/3
@@ -139,8 +144,9 @@ func TestRefusalIsNotStoredByOthers(t *testing.T) {
 
 // Pipelined requests are answered in their order.
 func TestPipelined(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin())
-	answers := e.raw(t, strings.Repeat("GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\nGET /mdi/nothing.svg HTTP/1.1\r\nHost: a\r\n\r\n", 3), 6)
+	e := newEdgeTest(t, owntest.NewOrigin())
+	answers := e.raw(t, strings.Repeat("GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\nGET /mdi/nothing.svg HTTP/1.1\r\nHost: a\r\n\r\n", 3),
+		6)
 	if len(answers) != 6 {
 		t.Fatalf("%d responses to 6 requests", len(answers))
 	}
@@ -154,7 +160,7 @@ func TestPipelined(t *testing.T) {
 // A refused client gets its response although it is still sending, because the edge does not reset
 // the connection.
 func TestRefusalIsNotLost(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin())
+	e := newEdgeTest(t, owntest.NewOrigin())
 	ln := listenTest(t)
 	e.serveToo(t, ln, e.Proxy)
 	for range 20 {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/request"
 )
 
@@ -111,7 +112,8 @@ func TestResponsesHaveALine(t *testing.T) {
 		{"GET", "/api/v1/search?q=home", "Authorization: Bearer " + secretToken, "", 200, "search", "miss"},
 		{"GET", "/api/v1/packs?limit=x", "Cookie: session=secret", "", 200, "packs", "miss"},
 		{"POST", "/api/v1/auth/verify", "Content-Type: application/json", `{"token":"` + secretToken + `"}`, 200, "verify", "passed"},
-		{"POST", "/api/v1/auth/verify", "Content-Type: application/json", strings.Repeat("x", exchange.MaxBody+1), 413, "unknown", "refused"},
+		{"POST", "/api/v1/auth/verify", "Content-Type: application/json", strings.Repeat("x", exchange.MaxBody+1),
+			413, "unknown", "refused"},
 		{"GET", "/mdi/home.svg", "CDN-Loop: " + strings.Repeat("iconedge, ", 20) + "x", "", 508, "unknown", "refused"},
 		{"GET", "/mdi/home.svg?size=1&size=2", "", "", 400, "cdn", "refused"},
 	}
@@ -119,7 +121,7 @@ func TestResponsesHaveALine(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			change, text := logs(t)
-			s := newSecured(t, newOurOrigin(), append(of.changes(), change)...)
+			s := newSecured(t, owntest.NewOrigin(), append(of.changes(), change)...)
 			by := s.by(t, way)
 			var want []loggedLine
 			for _, a := range requests {
@@ -142,8 +144,10 @@ func TestResponsesHaveALine(t *testing.T) {
 				if resp.StatusCode != a.status {
 					t.Errorf("%s %.100s %s: %d, want %d", a.method, a.target, a.fields, resp.StatusCode, a.status)
 				}
-				line := loggedLine{Client: "127.0.0.1", Method: a.method, Path: strings.Replace(a.target, secretToken, "REDACTED", 1), Host: "edge.test", Status: a.status,
-					Bytes: len(body), Route: a.route, Cache: a.cache, Protocol: of.protocol.String(), TLS: of.secure, UserAgent: `test "1"`, Referer: "https://site.test/page"}
+				line := loggedLine{Client: "127.0.0.1", Method: a.method,
+					Path: strings.Replace(a.target, secretToken, "REDACTED", 1), Host: "edge.test", Status: a.status,
+					Bytes: len(body), Route: a.route, Cache: a.cache, Protocol: of.protocol.String(), TLS: of.secure,
+					UserAgent: `test "1"`, Referer: "https://site.test/page"}
 				for _, client := range []string{"203.0.113.9", "2001:db8::9"} {
 					if strings.Contains(value, client) {
 						line.Client = client
@@ -189,7 +193,7 @@ func TestUnreadableHasALine(t *testing.T) {
 		{"HEAD /forged HTTP/1.1\r\nHost : a\r\n\r\n", 400, true},
 	} {
 		change, text := logs(t)
-		s := newSecured(t, newOurOrigin(), change)
+		s := newSecured(t, owntest.NewOrigin(), change)
 		c, err := net.Dial("tcp", s.plain)
 		must(t, err)
 		_, err = io.WriteString(c, row.request)
@@ -203,7 +207,8 @@ func TestUnreadableHasALine(t *testing.T) {
 		answer = append(answer, rest...)
 		_, body, _ := strings.Cut(string(answer), "\r\n\r\n")
 		got := linesIn(t, text())
-		if len(got) != 1 || got[0].Status != row.status || got[0].Bytes != len(body) || row.bodyless != (len(body) == 0) || got[0].Client != "127.0.0.1" || got[0].Method+got[0].Path+got[0].Host != "" {
+		if len(got) != 1 || got[0].Status != row.status || got[0].Bytes != len(body) ||
+			row.bodyless != (len(body) == 0) || got[0].Client != "127.0.0.1" || got[0].Method+got[0].Path+got[0].Host != "" {
 			t.Errorf("%.40q: response %.40q; the log:\n%s", row.request, answer, text())
 		}
 	}
@@ -215,12 +220,13 @@ func TestRejectedHaveALine(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("192.0.2.66\n"), 0o600))
 	change, text := logs(t)
-	s := newSecured(t, newOurOrigin(), change, func(c *Config) { c.DenyFile, c.TLSRedirect = deny, true })
+	s := newSecured(t, owntest.NewOrigin(), change, func(c *Config) { c.DenyFile, c.TLSRedirect = deny, true })
 	s.by(t, "h1 over TLS").do(t, "GET", "/mdi/home.svg", "X-Forwarded-For", "192.0.2.66")
 	s.by(t, "h1").do(t, "GET", "/mdi/home.svg")
 	s.end()
 	got := linesIn(t, text())
-	if len(got) != 2 || got[0].Status != 403 || got[0].Client != "192.0.2.66" || got[0].Cache != "denied" || got[1].Status != 308 || got[1].Cache != "own" {
+	if len(got) != 2 || got[0].Status != 403 || got[0].Client != "192.0.2.66" || got[0].Cache != "denied" ||
+		got[1].Status != 308 || got[1].Cache != "own" {
 		t.Errorf("the log:\n%s", text())
 	}
 }
@@ -255,7 +261,8 @@ func TestStreamHasALine(t *testing.T) {
 			settled(t, "both lines are written", func() bool { return s.reports.Lines.Stats().Written == 2 })
 			s.end()
 			got := linesIn(t, text())
-			if len(got) != 2 || got[0].Bytes != len(body) || got[0].Path != "/long?api_key=REDACTED" || got[0].Route != "forwarded" || got[0].Status != 200 || got[1].Path != "/cut" || got[1].Bytes > len(body) {
+			if len(got) != 2 || got[0].Bytes != len(body) || got[0].Path != "/long?api_key=REDACTED" ||
+				got[0].Route != "forwarded" || got[0].Status != 200 || got[1].Path != "/cut" || got[1].Bytes > len(body) {
 				t.Errorf("the log:\n%s", text())
 			}
 		})
@@ -267,7 +274,7 @@ func TestStreamHasALine(t *testing.T) {
 func TestSampledLines(t *testing.T) {
 	t.Parallel()
 	change, text := logs(t)
-	s := newSecured(t, newOurOrigin(), change, func(c *Config) { c.AccessLogSample = 0.2 })
+	s := newSecured(t, owntest.NewOrigin(), change, func(c *Config) { c.AccessLogSample = 0.2 })
 	by := s.by(t, "h1")
 	const n = 500
 	for range n {
@@ -292,7 +299,7 @@ func TestFullDiskKeepsServing(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full here")
 	}
-	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.AccessLog = "/dev/full" })
+	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.AccessLog = "/dev/full" })
 	for range 20 {
 		if a := e.get(t, "/mdi/home.svg"); a.StatusCode != 200 {
 			t.Fatal(a.StatusCode)
@@ -315,7 +322,8 @@ func (f fieldsOfNone) Line(name string, nth int) []byte {
 
 func browser(target string) *request.Request {
 	q := ready(target)
-	q.Fields = fieldsOfNone{"user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36", "referer": "https://site.test/page"}
+	q.Fields = fieldsOfNone{"user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
+		"Chrome/140.0.0.0 Safari/537.36", "referer": "https://site.test/page"}
 	q.Client = netip.MustParseAddr("203.0.113.77")
 	return q
 }
@@ -332,7 +340,7 @@ func BenchmarkReported(b *testing.B) {
 		{"trace=0", func(c *Config) { c.Trace.Endpoint, c.Trace.Sample = "http://127.0.0.1:1", 0 }},
 	} {
 		b.Run(row.name, func(b *testing.B) {
-			e := newEdgeTest(b, newOurOrigin(), row.change)
+			e := newEdgeTest(b, owntest.NewOrigin(), row.change)
 			must(b, e.library.Poll())
 			e.get(b, "/mdi/home.svg")
 			q, out := browser("/mdi/home.svg"), make([]byte, 0, 16<<10)

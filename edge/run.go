@@ -125,7 +125,8 @@ func (s *Server) purgeMethod() func(authorization []string, address string) (int
 
 // listening returns the options of the listeners.
 func (s *Server) listening() listen.Options {
-	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: exchange.MaxBody, Uploads: s.forwards(), Tunnels: s.forwards(), Clients: s.cfg.Clients(),
+	return listen.Options{Capacity: s.cfg.Capacity, Memory: s.memory, Secure: s.cfg.Secure, MaxBody: exchange.MaxBody,
+		Uploads: s.forwards(), Tunnels: s.forwards(), Clients: s.cfg.Clients(),
 		AskCertificate: s.tiers.Ask, Now: s.cfg.Clock.Now, Observer: s.metrics, Log: s.cfg.Log, Life: s.life}
 }
 
@@ -141,7 +142,8 @@ func (s *Server) watch() {
 	m.WatchCompression(s.proxy.Compression)
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
-		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(), LimitClients: s.admission.Windows(),
+		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(),
+			LimitClients: s.admission.Windows(),
 			TierRequests: s.tiers.Requests.Load(), TokenInUse: s.admin.access.TokenInUse(), Passwords: s.admission.PasswordStats()}
 	})
 }

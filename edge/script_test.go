@@ -3,9 +3,7 @@ package edge
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,29 +11,19 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/cespare/webtest"
 	"github.com/valyala/fasthttp/fasthttputil"
 
-	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/proxy"
 	"github.com/iconedge/iconedge/edge/purge"
 	"github.com/iconedge/iconedge/edge/request"
-	"github.com/iconedge/iconedge/edge/sites"
-	"github.com/iconedge/iconedge/icon"
-)
-
-const (
-	releaseA = "0123456789abcdef0123456789abcdef"
-	releaseB = "fedcba9876543210fedcba9876543210"
-	iconLife = "public, max-age=86400, stale-while-revalidate=604800, stale-if-error=604800"
-	listLife = "public, max-age=300, stale-while-revalidate=3600, stale-if-error=86400"
+	"github.com/iconedge/iconedge/edge/vhosts"
 )
 
 // An edgeTest is an edge on in-memory connections, in front of the test's own origin. It does not
@@ -76,14 +64,15 @@ func newTestServer(t testing.TB, change ...func(*Config)) *edgeTest {
 	}
 	if cfg.ProxyAll && cfg.Icons == "" {
 		// Most tests compare the edge's own paths with forwarded ones, as those of pages are here.
-		cfg.Icons, cfg.Pages = sites.On, sites.Off
+		cfg.Icons, cfg.Pages = vhosts.On, vhosts.Off
 	}
 	// A slow machine must not make the edge begin a response that it would otherwise have whole.
 	cfg.Hold = cmp.Or(cfg.Hold, time.Second)
 	s, err := New(cfg)
 	must(t, err)
 	t.Cleanup(s.Close)
-	return &edgeTest{Server: s, Proxy: s.proxy, follows: s.peers.Follow(s.purges, s.library, false), clock: clock, ages: ages, ln: ln, of: t}
+	return &edgeTest{Server: s, Proxy: s.proxy, follows: s.peers.Follow(s.purges, s.library, false), clock: clock,
+		ages: ages, ln: ln, of: t}
 }
 
 func newEdgeTest(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
@@ -268,149 +257,6 @@ func (e *edgeTest) get(t testing.TB, target string, fields ...string) answer {
 	return e.do(t, http.MethodGet, target, fields...)
 }
 
-// An ourOrigin behaves like our own origin, as far as an edge can see. It has a few icons, and a
-// search that repeats its target.
-type ourOrigin struct {
-	mu      sync.Mutex
-	release string
-	changed []string // since the other release
-	// withdrawn icons make the state another one than the release
-	withdrawn []string
-	requests  map[string]int // by target
-	hold      func(target string)
-	broken    bool
-}
-
-func newOurOrigin() *ourOrigin { return &ourOrigin{release: releaseA, requests: map[string]int{}} }
-
-func (l *ourOrigin) set(f func()) { l.mu.Lock(); defer l.mu.Unlock(); f() }
-
-func (l *ourOrigin) count(target string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.requests[target]
-}
-
-var path = strings.Repeat(`<path fill="currentColor" d="M10 20v-6h4v6h5v-8h3L12 3L2 12h3v8z"/>`, 4)
-
-func drawn(release string) string {
-	return `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24"><!--` + release[:4] + "-->" + path + "</svg>"
-}
-
-func (l *ourOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	target := r.URL.RequestURI()
-	l.mu.Lock()
-	l.requests[target]++
-	release, broken, hold := l.release, l.broken, l.hold
-	l.mu.Unlock()
-	if hold != nil {
-		hold(target)
-	}
-	h := w.Header()
-	h.Set(icon.FieldRelease, release)
-	h.Set("Server", "secret/1.0")
-	h.Set("Set-Cookie", "secret=1")
-	if broken || strings.HasPrefix(target, "/broken/") {
-		w.WriteHeader(http.StatusInternalServerError)
-		io.WriteString(w, "secret: stack trace")
-		return
-	}
-	switch path, _, _ := strings.Cut(target, "?"); path {
-	case "/", "/search", "/icon/mdi/home":
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		h.Set("Cache-Control", "public, max-age=60, stale-while-revalidate=3600")
-		h.Set("Surrogate-Key", "pages library")
-		h.Set("Content-Security-Policy", "default-src 'none'")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		if strings.Contains(target, "invalid=") {
-			w.WriteHeader(http.StatusBadRequest)
-		}
-		io.WriteString(w, "<h1>page "+target+"</h1>"+strings.Repeat("<p>text</p>", 100))
-	case "/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg":
-		name := strings.TrimSuffix(path[1:], ".svg")
-		pack, _, _ := strings.Cut(name, "/")
-		etag, coded := `"`+name[len(pack)+1:]+release[:4]+`"`, r.Header.Get("Accept-Encoding") == "gzip"
-		if coded {
-			etag = strings.TrimSuffix(etag, `"`) + `-gz"`
-		}
-		h.Set("Cache-Control", iconLife)
-		h.Set("ETag", etag)
-		h.Set("Last-Modified", "Wed, 21 Oct 2026 07:28:00 GMT")
-		h.Set("Surrogate-Key", "icon/"+name+" pack/"+pack+" release/"+release)
-		h.Set("Link", `<https://licences.test/mit>; rel="license"`)
-		h.Set(icon.FieldMonochrome, map[bool]string{true: "?1", false: "?0"}[pack == "mdi"])
-		if r.Header.Get("If-None-Match") == etag {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		h.Set("Content-Type", "image/svg+xml")
-		if coded {
-			h.Set("Content-Encoding", "gzip")
-			w.Write(entry.Encode(entry.Gzip, []byte(drawn(release))))
-			return
-		}
-		io.WriteString(w, drawn(release))
-	case "/api/v1/icon/mdi/home":
-		h.Set("Cache-Control", iconLife)
-		h.Set("ETag", `"json"`)
-		h.Set(icon.FieldMonochrome, "?1")
-		h.Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(icon.Answer{Pack: "mdi", Name: "home", SVG: drawn(release), License: "MIT"})
-	case "/api/v1/search", "/api/v1/suggest", "/api/v1/packs", "/api/v1/packs/mdi", "/api/v1/openapi.json":
-		h.Set("Cache-Control", listLife)
-		h.Set("Surrogate-Key", icon.LibraryKey)
-		h.Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"asked":%q}`, target)
-	case "/-/bag/icons.zip", "/-/bag/sprite.svg", "/-/card/mdi/home.png", "/-/card/mdi.png", "/-/samples/mdi.svg":
-		h.Set("Cache-Control", "public, max-age=60")
-		h.Set("ETag", `"file"`)
-		h.Set("Content-Type", map[string]string{".zip": "application/zip", ".svg": "image/svg+xml", ".png": "image/png"}[path[len(path)-4:]])
-		h.Set("Content-Disposition", `attachment; filename="icons.zip"`)
-		h.Set("Surrogate-Key", "pages pack/mdi icon/mdi/home")
-		fmt.Fprintf(w, "asked %s", target)
-	case "/api/v1/auth/verify":
-		body, _ := io.ReadAll(r.Body)
-		h.Set("Cache-Control", "public, max-age=60")
-		h.Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"valid":%v}`, strings.Contains(string(body), "good"))
-	case "/-/release":
-		l.serveRelease(w, r.URL.Query().Get("since"), release)
-	case "/other/dot.svg": // like an origin that is not ours, which colours icons itself
-		h.Del(icon.FieldRelease)
-		h.Set("Cache-Control", "max-age=60")
-		h.Set("Content-Type", "image/svg+xml")
-		fmt.Fprintf(w, "<svg>%s</svg>", r.URL.Query().Get("color"))
-	case "/other/page.svg":
-		h.Set("Content-Type", "text/html")
-		w.WriteHeader(http.StatusNotFound)
-		io.WriteString(w, "<h1>secret</h1>")
-	case "/other/private.svg":
-		h.Set("Cache-Control", "private")
-		io.WriteString(w, "mine")
-	default:
-		h.Set("Cache-Control", "public, max-age=5")
-		h.Set("Content-Type", "application/problem+json")
-		w.WriteHeader(http.StatusNotFound)
-		io.WriteString(w, `{"type":"about:blank","title":"Not Found","status":404,"detail":"no such icon","suggestions":["home"]}`)
-	}
-}
-
-func (l *ourOrigin) serveRelease(w http.ResponseWriter, since, release string) {
-	a := icon.ReleaseAnswer{Release: release, All: true, Changed: []string{}}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.withdrawn) > 0 {
-		a.Withdrawn, a.State = l.withdrawn, release+"-0123456789abcdef"
-	}
-	if since != "" {
-		a.Since, a.All, a.Changed = since, false, l.changed
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(a)
-}
-
 // afterCodings waits before each request until the edge has made the codings of earlier responses.
 func afterCodings(t *testing.T, e *edgeTest, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -428,7 +274,7 @@ func TestScripts(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			e := newEdgeTest(t, newOurOrigin())
+			e := newEdgeTest(t, owntest.NewOrigin())
 			if err := e.library.Poll(); err != nil {
 				t.Fatal(err)
 			}
@@ -437,7 +283,7 @@ func TestScripts(t *testing.T) {
 		for way, of := range wayOf {
 			t.Run(filepath.Base(file)+" by "+way, func(t *testing.T) {
 				t.Parallel()
-				s := newSecured(t, newOurOrigin(), of.changes()...).by(t, way)
+				s := newSecured(t, owntest.NewOrigin(), of.changes()...).by(t, way)
 				webtest.TestHandler(t, file, afterCodings(t, s.edgeTest, s))
 				s.onlyBy(t, of.protocol)
 			})

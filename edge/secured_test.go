@@ -14,8 +14,8 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
-	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 )
 
 // A securedTest is an edge on real sockets that serves every protocol.
@@ -36,13 +36,13 @@ type wayIn struct {
 }
 
 var wayOf = map[string]wayIn{
-	"h1":               {exchange.H1, false, (*http.Protocols).SetHTTP1, false},
-	"h1 over TLS":      {exchange.H1, true, (*http.Protocols).SetHTTP1, false},
-	"h2":               {exchange.H2, true, (*http.Protocols).SetHTTP2, false},
-	"h2c":              {exchange.H2, false, (*http.Protocols).SetUnencryptedHTTP2, false},
-	"h3":               {exchange.H3, true, nil, false},
-	"reference of h2":  {exchange.H2, true, (*http.Protocols).SetHTTP2, true},
-	"reference of h2c": {exchange.H2, false, (*http.Protocols).SetUnencryptedHTTP2, true},
+	"h1":               {protocol: exchange.H1, speak: (*http.Protocols).SetHTTP1},
+	"h1 over TLS":      {protocol: exchange.H1, secure: true, speak: (*http.Protocols).SetHTTP1},
+	"h2":               {protocol: exchange.H2, secure: true, speak: (*http.Protocols).SetHTTP2},
+	"h2c":              {protocol: exchange.H2, speak: (*http.Protocols).SetUnencryptedHTTP2},
+	"h3":               {protocol: exchange.H3, secure: true},
+	"reference of h2":  {protocol: exchange.H2, secure: true, speak: (*http.Protocols).SetHTTP2, reference: true},
+	"reference of h2c": {protocol: exchange.H2, speak: (*http.Protocols).SetUnencryptedHTTP2, reference: true},
 }
 
 // changes returns the configuration of an edge that a client can reach in this way.
@@ -60,7 +60,7 @@ func newSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *sec
 func beforeSecured(t testing.TB, origin http.Handler, change ...func(*Config)) *edgeTest {
 	t.Helper()
 	e := newEdgeTest(t, origin, append([]func(*Config){func(c *Config) {
-		cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test", "127.0.0.1")
+		cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", "edge.test", "127.0.0.1")
 		c.Listener, c.Listen = nil, "127.0.0.1:0"
 		c.TLSListen, c.TLSCerts, c.TLSKeys = "127.0.0.1:0", []string{cert}, []string{key}
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("127.0.0.1/32"))
@@ -203,9 +203,10 @@ func (c *closeCount) Close() error {
 // An edge closes each of its listeners once, whether it has drained or not. A listener of an
 // embedder need not bear a second Close.
 func TestListenersAreClosedOnce(t *testing.T) {
-	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
+	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", "edge.test")
 	for _, drains := range []bool{false, true} {
-		all := map[string]*closeCount{"public": {Listener: listenTest(t)}, "TLS": {Listener: listenTest(t)}, "admin": {Listener: listenTest(t)}}
+		all := map[string]*closeCount{"public": {Listener: listenTest(t)}, "TLS": {Listener: listenTest(t)},
+			"admin": {Listener: listenTest(t)}}
 		e := newTestServer(t, func(c *Config) {
 			c.Listener, c.TLSListener, c.AdminListener = all["public"], all["TLS"], all["admin"]
 			c.TLSCerts, c.TLSKeys = []string{cert}, []string{key}

@@ -5,13 +5,16 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // BenchmarkHit measures one cache hit, without its connection.
 func BenchmarkHit(b *testing.B) {
-	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00", "search": "/api/v1/search?q=home"} {
+	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00",
+		"search": "/api/v1/search?q=home"} {
 		b.Run(name, func(b *testing.B) {
-			e := newEdgeTest(b, newOurOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1s") })
+			e := newEdgeTest(b, owntest.NewOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1s") })
 			e.library.Poll()
 			e.get(b, target)
 			var ctx fasthttp.RequestCtx
@@ -25,7 +28,8 @@ func BenchmarkHit(b *testing.B) {
 				ctx.Response.Reset()
 				e.listeners.ServeH1(&ctx)
 			}
-			if s := ctx.Response.Header.Peek("Cache-Status"); ctx.Response.StatusCode() != 200 || len(s) < 15 || string(s[:15]) != "iconedge; hit; " {
+			if s := ctx.Response.Header.Peek("Cache-Status"); ctx.Response.StatusCode() != 200 || len(s) < 15 ||
+				string(s[:15]) != "iconedge; hit; " {
 				b.Fatalf("%d %s", ctx.Response.StatusCode(), s)
 			}
 		})
@@ -39,7 +43,8 @@ func BenchmarkForwardedHit(b *testing.B) {
 		compress bool
 	}{"off": {"gzip, deflate, br, zstd", false}, "identity": {"", true}, "br": {"gzip, deflate, br, zstd", true}} {
 		b.Run(name, func(b *testing.B) {
-			e := newEdgeTest(b, newSite(map[string]http.HandlerFunc{"/page": says(longText, "Content-Type", "text/html", "Cache-Control", "max-age=600", "ETag", `"1"`)}),
+			e := newEdgeTest(b, newSite(map[string]http.HandlerFunc{"/page": says(longText, "Content-Type",
+				"text/html", "Cache-Control", "max-age=600", "ETag", `"1"`)}),
 				func(c *Config) { c.ProxyAll = true })
 			e.Sites().Only().Compress = row.compress
 			e.warm(b, "/page", row.accept)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
 // An edge that restarts with a filled disk cache applies the purges that it missed. If the log no
@@ -32,7 +33,7 @@ func TestRestartReplaysMissedEvents(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, l := fleettest.Start(t), newOurOrigin()
+			s, l := fleettest.Start(t), owntest.NewOrigin()
 			origin := httptest.NewServer(l)
 			defer origin.Close()
 			other := newSharing(t, s.URL, "there", l)
@@ -71,7 +72,7 @@ func livesShared(t *testing.T, dir, origin, redis string, use func(get func(targ
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Run(ctx, cfg) }()
-	settled(t, "the edge knows the release", func() bool { return strings.Contains(metricsOf(t, admin.Addr().String()), releaseA) })
+	settled(t, "the edge knows the release", func() bool { return strings.Contains(metricsOf(t, admin.Addr().String()), owntest.ReleaseA) })
 	use(func(target string) string {
 		resp, err := http.Get("http://" + public.Addr().String() + target)
 		must(t, err)

@@ -28,13 +28,15 @@ func (s *Server) makeSites(c upstream.Config, share func(name string, own *ratel
 	if s.cfg.Load == nil {
 		s.upstream = upstream.New(c)
 		s.life.onEnd(s.upstream.Close)
-		site := &vhosts.Site{Site: s.cfg.Forwarding.Site(), ProxyAll: s.cfg.ProxyAll, Origins: map[string]*vhosts.Upstream{"": {Client: s.upstream, ClientHost: s.cfg.ClientHost()}}}
+		site := s.cfg.Forwarding.Site()
+		site.Origins = map[string]*vhosts.Upstream{"": {Client: s.upstream, ClientHost: s.cfg.ClientHost()}}
 		set = vhosts.Single(site, s.cfg.served())
 		set.Limits = s.cfg.Limits
 		return set, nil
 	}
 	c.ID = upstream.NewID()
-	s.sites = &vhosts.Reloader{Builder: vhosts.Builder{Life: s.life, Upstream: c, Drain: keepClients, Log: s.cfg.Log, Clock: s.cfg.Clock}, Load: s.cfg.Load, Record: s.metrics.ConfigReloaded}
+	s.sites = &vhosts.Reloader{Builder: vhosts.Builder{Life: s.life, Upstream: c, Drain: keepClients, Log: s.cfg.Log,
+		Clock: s.cfg.Clock}, Load: s.cfg.Load, Record: s.metrics.ConfigReloaded}
 	if share != nil {
 		s.sites.Share = func(name string, own *ratelimit.Limiter) vhosts.Window { return share(name, own) }
 	}

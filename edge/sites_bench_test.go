@@ -15,7 +15,8 @@ func manySites(inOne bool) string {
 	var b strings.Builder
 	b.WriteString("version: 1\nsites:\n")
 	for i := range 50 {
-		fmt.Fprintf(&b, "  - name: site%d\n    hosts: [site%d.test]\n    origins: {app: {urls: [\"http://10.0.0.1:80\"]}}\n    rules:\n", i, i)
+		fmt.Fprintf(&b, "  - name: site%d\n    hosts: [site%d.test]\n    origins: {app: {urls: [\"http://10.0.0.1:80\"]}}\n    rules:\n",
+			i, i)
 		if inOne && i == 25 {
 			for j := range 200 {
 				fmt.Fprintf(&b, "      - {match: {path: \"/section%d/**\"}, ttl: 1h}\n", j)
@@ -40,7 +41,8 @@ func manySites(inOne bool) string {
 // rules.
 func BenchmarkSites(b *testing.B) {
 	for name, text := range map[string]string{
-		"one site":                      "version: 1\nsites: [{name: a, hosts: [site25.test], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}]\n",
+		"one site": "version: 1\nsites: [{name: a, hosts: [site25.test], origins: {app: {urls: " +
+			"[\"http://10.0.0.1:80\"]}}}]\n",
 		"50 sites and 200 rules":        manySites(false),
 		"50 sites and 200 rules in one": manySites(true),
 	} {

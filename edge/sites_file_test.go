@@ -26,14 +26,14 @@ import (
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/iconedge/iconedge/certs/certstest"
-	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/config/rules"
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/edge/own/owntest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
+	"github.com/iconedge/iconedge/internal/logtest"
 )
 
-// A fileEdge is an edge with a configuration file. Each origin of the file is an echoServer.
+// A fileEdge is an edge with a configuration file. Each origin of the file answers with echo.
 type fileEdge struct {
 	*Server
 	file    string
@@ -57,6 +57,9 @@ func echo(name string, asked *atomic.Int64) http.HandlerFunc {
 			h.Set("Cache-Control", "no-cache, must-revalidate, max-age=0")
 			h.Set("Pragma", "no-cache")
 		}
+		if strings.Contains(r.URL.Path, "vary") {
+			h.Set("Vary", "Accept-Encoding, X-Device, Cookie")
+		}
 		if strings.Contains(r.URL.Path, "cookie") {
 			h.Add("Set-Cookie", "session=1")
 		}
@@ -65,7 +68,8 @@ func echo(name string, asked *atomic.Int64) http.HandlerFunc {
 		if strings.Contains(r.URL.Path, "missing") {
 			w.WriteHeader(http.StatusNotFound)
 		}
-		fmt.Fprintf(w, "%s %s %s host=%s cookie=%q auth=%q variant=%q", name, r.Method, r.URL.RequestURI(), r.Host, r.Header.Get("Cookie"), r.Header.Get("Authorization"), r.Header.Get("X-Variant"))
+		fmt.Fprintf(w, "%s %s %s host=%s cookie=%q auth=%q variant=%q", name, r.Method, r.URL.RequestURI(), r.Host,
+			r.Header.Get("Cookie"), r.Header.Get("Authorization"), r.Header.Get("X-Variant"))
 	}
 }
 
@@ -100,7 +104,9 @@ func newFileEdge(t testing.TB, text string, args ...string) *fileEdge {
 	must(t, fs.Parse(args))
 	must(t, loaded.Apply(fs, given))
 	must(t, cfg.Validate())
-	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t), load, 16<<20, time.Second, e.log.Logger()
+	stop(&cfg)
+	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t),
+		load, 16<<20, time.Second, e.log.Logger()
 	e.Server, err = New(cfg)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
@@ -111,7 +117,10 @@ func newFileEdge(t testing.TB, text string, args ...string) *fileEdge {
 		return new(net.Dialer).DialContext(ctx, network, cfg.Listener.Addr().String())
 	}
 	transport := &http.Transport{DialContext: dial, DisableCompression: true}
-	e.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	e.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		stop()
@@ -219,7 +228,8 @@ func TestRecipes(t *testing.T) {
 			{"GET http://blog.example.org/?fbclid=1", []string{"Cookie", "_ga=1"}, 200, "hit"},
 			{"GET http://blog.example.org/", []string{"Cookie", "wordpress_logged_in_1=x"}, 200, "fwd=bypass|wordpress_logged_in_1=x"},
 			{"GET http://blog.example.org/wp-admin/x", nil, 200, "fwd=bypass"},
-			{"GET http://blog.example.org/wp-content/cookie.css", []string{"Cookie", "wordpress_logged_in_1=x"}, 200, "ttl=2592000|!Set-Cookie|cookie=\"\""},
+			{"GET http://blog.example.org/wp-content/cookie.css", []string{"Cookie", "wordpress_logged_in_1=x"}, 200,
+				"ttl=2592000|!Set-Cookie|cookie=\"\""},
 		},
 		"A Next.js application": {
 			{"GET http://app.example.org/_next/static/a.js?v=1", nil, 200, "ttl=31536000"},
@@ -252,7 +262,8 @@ func TestRecipes(t *testing.T) {
 			{"GET http://registry.example.org/v2/a/b/manifests/latest", nil, 200, "fwd=stale"},
 		},
 		"An API with CORS": {
-			{"OPTIONS http://api.example.org/x", []string{"Access-Control-Request-Method", "PUT"}, 204, "Access-Control-Max-Age: 86400|Access-Control-Allow-Origin: https://app.example.org"},
+			{"OPTIONS http://api.example.org/x", []string{"Access-Control-Request-Method", "PUT"}, 204,
+				"Access-Control-Max-Age: 86400|Access-Control-Allow-Origin: https://app.example.org"},
 			{"GET http://api.example.org/fresh", nil, 200, "Access-Control-Allow-Origin: https://app.example.org|Vary: Origin"},
 			{"GET http://api.example.org/fresh", nil, 200, "hit|Access-Control-Allow-Origin: https://app.example.org|!Max-Age: 86400"},
 		},
@@ -316,7 +327,8 @@ func TestRecipes(t *testing.T) {
 			{"GET http://shop.example.org/", nil, 200, `hit|variant=""`},
 		},
 		"A legacy site with wrong cache headers": {
-			{"GET http://legacy.example.org/wrong/cookie", []string{"Cookie", "a=b"}, 200, `uri-miss|ttl=600|!Set-Cookie|!Pragma|Cache-Control: max-age=60`},
+			{"GET http://legacy.example.org/wrong/cookie", []string{"Cookie", "a=b"}, 200,
+				`uri-miss|ttl=600|!Set-Cookie|!Pragma|Cache-Control: max-age=60`},
 			{"GET http://legacy.example.org/wrong/cookie", []string{"Cookie", "c=d"}, 200, `hit|!Set-Cookie|cookie=""`},
 			{"GET http://legacy.example.org/private", nil, 200, `ttl=600`},
 			{"GET http://legacy.example.org/account/fresh", nil, 200, `!ttl|!stored`},
@@ -338,7 +350,8 @@ func TestRecipes(t *testing.T) {
 			if steps[title] == nil {
 				t.Fatal("the recipe has no test")
 			}
-			e := newFileEdge(t, strings.NewReplacer("/etc/iconedge/staging.htpasswd", htpasswd, "/etc/iconedge/country.mmdb", countries(t)).Replace(file))
+			e := newFileEdge(t, strings.NewReplacer("/etc/iconedge/staging.htpasswd", htpasswd,
+				"/etc/iconedge/country.mmdb", countries(t)).Replace(file))
 			e.run(t, steps[title])
 		})
 	}
@@ -410,9 +423,11 @@ sites:
   - {name: b, hosts: [b.test], origins: {app: {urls: ["http://10.0.0.2:80"]}}}
 `
 	e := newFileEdge(t, file, "--limit", "forwarded=3/1h")
-	e.run(t, []fileStep{{"GET http://a.test/1", nil, 200, ""}, {"GET http://a.test/2", nil, 200, ""}, {"GET http://b.test/1", nil, 200, ""}, {"GET http://b.test/2", nil, 200, ""}})
+	e.run(t, []fileStep{{"GET http://a.test/1", nil, 200, ""}, {"GET http://a.test/2", nil, 200, ""},
+		{"GET http://b.test/1", nil, 200, ""}, {"GET http://b.test/2", nil, 200, ""}})
 	must(t, e.sites.Reload())
-	e.run(t, []fileStep{{"GET http://a.test/3", nil, 200, ""}, {"GET http://a.test/4", nil, 429, `Ratelimit-Policy: "forwarded";q=3;w=3600`}, {"GET http://b.test/3", nil, 200, ""}})
+	e.run(t, []fileStep{{"GET http://a.test/3", nil, 200, ""},
+		{"GET http://a.test/4", nil, 429, `Ratelimit-Policy: "forwarded";q=3;w=3600`}, {"GET http://b.test/3", nil, 200, ""}})
 }
 
 // TestWrongLimits: the edge refuses a file with a wrong limit as a whole, with a finding about it,
@@ -450,42 +465,24 @@ sites:
 		var problem struct{ Findings []string }
 		must(t, json.NewDecoder(resp.Body).Decode(&problem))
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusUnprocessableEntity || len(problem.Findings) != 1 || !strings.HasPrefix(problem.Findings[0], e.file+":") || !strings.Contains(problem.Findings[0], row.want) {
+		if resp.StatusCode != http.StatusUnprocessableEntity || len(problem.Findings) != 1 ||
+			!strings.HasPrefix(problem.Findings[0], e.file+":") || !strings.Contains(problem.Findings[0], row.want) {
 			t.Errorf("%d %q, want %q", resp.StatusCode, problem.Findings, row.want)
 		}
 		address := strings.TrimPrefix(e.admin, "http://")
-		if _, text := adminCall(t, address, "GET", "/metrics", address); !strings.Contains(text, "iconedge_edge_config_last_reload_successful 0\n") {
+		if _, text := adminCall(t, address, "GET", "/metrics", address); !strings.Contains(text,
+			"iconedge_edge_config_last_reload_successful 0\n") {
 			t.Error("the metric does not report the failure")
 		}
 	}
 	e.run(t, []fileStep{{"GET http://icons.test/api/v1/search?q=a", nil, 200, `Ratelimit-Policy: "search";q=7;w=3600`}})
 }
 
-// TestUncheckedLimits: limits that nobody has checked are an error of the reload, and change
-// neither sites nor certificates.
-func TestUncheckedLimits(t *testing.T) {
-	e := newFileEdge(t, "version: 1\nsites: [{name: icons, hosts: [icons.test], icons: true, limits: {client: 9/1h}, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}, rules: [{limit: {rate: 8/1h}}]}]\n")
-	load := e.sites.Load
-	e.sites.Certify = func(flags.Certificates) error { t.Error("the certificates have changed"); return nil }
-	for _, class := range []string{"search", "client", "forwarded", "team:cdn"} {
-		e.sites.Load = func() (*flags.Loaded, error) {
-			l, err := load()
-			if err == nil {
-				l.File.Sites[0].Limits[class] = map[bool]config.Limit{true: "10/1m", false: "0/1m"}[class == "team:cdn"]
-			}
-			return l, err
-		}
-		if err := e.sites.Reload(); err == nil || !strings.Contains(err.Error(), class) {
-			t.Errorf("%s: %v", class, err)
-		}
-	}
-	e.run(t, []fileStep{{"GET http://icons.test/api/v1/search?q=a", nil, 200, `Ratelimit-Policy: "search";q=60;w=60`}})
-}
-
 // TestReloadedSettings: a reload turns addresses of a site with icons on and off.
 func TestReloadedSettings(t *testing.T) {
 	file := func(on bool) string {
-		return fmt.Sprintf("version: 1\nsites: [{name: icons, hosts: [icons.test], icons: true, iconify: %v, site: %v, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}}]\n", on, on)
+		return fmt.Sprintf("version: 1\nsites: [{name: icons, hosts: [icons.test], icons: true, iconify: %v, site: "+
+			"%v, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}}]\n", on, on)
 	}
 	e := newFileEdge(t, file(false))
 	for i, want := range []int{404, 200, 404} {
@@ -498,7 +495,8 @@ func TestReloadedSettings(t *testing.T) {
 // TestReloadedForwarding: a site that a reload has brought takes uploads, and its responses are
 // purged by address, although the edge has started without any such site.
 func TestReloadedForwarding(t *testing.T) {
-	const icons = "version: 1\nsites:\n  - {name: icons, hosts: [icons.test], icons: true, origins: {icons: {urls: [\"http://10.0.0.3:80\"]}}}\n"
+	const icons = "version: 1\nsites:\n  - {name: icons, hosts: [icons.test], icons: true, origins: {icons: {urls: " +
+		"[\"http://10.0.0.3:80\"]}}}\n"
 	e := newFileEdge(t, icons)
 	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 421, ""}})
 	e.write(t, icons+"  - {name: a, hosts: [a.test], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}\n")
@@ -519,10 +517,11 @@ func TestReloadedForwarding(t *testing.T) {
 // TestIconsWithRules: the fast path answers for the icons of a site with rules, and edits the
 // responses as the rules that match say.
 func TestIconsWithRules(t *testing.T) {
-	origin := newOurOrigin()
+	origin := owntest.NewOrigin()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
-	text := fmt.Sprintf("version: 1\nsites:\n  - name: icons\n    hosts: [edge.test]\n    icons: true\n    origins: {icons: {urls: [%q]}}\n    rules:\n", server.URL)
+	text := fmt.Sprintf("version: 1\nsites:\n  - name: icons\n    hosts: [edge.test]\n    icons: true\n    origins: "+
+		"{icons: {urls: [%q]}}\n    rules:\n", server.URL)
 	for rules, edit := range map[string]bool{
 		"      - {match: {path: \"/old/**\"}, redirect: {to: \"/$1\"}}\n":                     false,
 		"      - {match: {path: \"/mdi/*.svg\"}, response_headers: {set: {X-Rule: \"1\"}}}\n": true,
@@ -530,7 +529,8 @@ func TestIconsWithRules(t *testing.T) {
 	} {
 		e := newFileEdge(t, text+rules)
 		e.library.Poll()
-		e.run(t, []fileStep{{"GET http://edge.test/mdi/home.svg", nil, 200, "<svg"}, {"GET http://edge.test/mdi/home.svg", nil, 200, "hit"}})
+		e.run(t, []fileStep{{"GET http://edge.test/mdi/home.svg", nil, 200, "<svg"},
+			{"GET http://edge.test/mdi/home.svg", nil, 200, "hit"}})
 		out, ok := e.proxy.Answer(nil, ready("/mdi/home.svg"))
 		if edited := strings.Contains(string(out), "\r\nX-Rule: 1\r\n"); !ok || edited != edit {
 			t.Errorf("%s: answered %v, edited %v, want %v: %q", rules, ok, edited, edit, out)
@@ -541,10 +541,11 @@ func TestIconsWithRules(t *testing.T) {
 // TestForwardedHost: a host that a trusted proxy names chooses the site on the fast path too, and
 // no request to such a host brings another one there.
 func TestForwardedHost(t *testing.T) {
-	origin := newOurOrigin()
+	origin := owntest.NewOrigin()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { origin.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
-	text := "version: 1\ntrusted_proxies: [127.0.0.0/8]\nsites:\n  - {name: icons, hosts: [icons.test], icons: true, origins: {icons: {urls: [%q]}}}\n" +
+	text := "version: 1\ntrusted_proxies: [127.0.0.0/8]\nsites:\n  - {name: icons, hosts: [icons.test], icons: true, " +
+		"origins: {icons: {urls: [%q]}}}\n" +
 		"  - {name: shop, hosts: [shop.test], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}\n"
 	e := newFileEdge(t, fmt.Sprintf(text, server.URL))
 	e.library.Poll()
@@ -584,7 +585,8 @@ sites:
 		address string
 		purge   func()
 	}{
-		{"/in/fresh?a=1", purge("/in/fresh?b=2")}, {"/in/fresh?a=1", purge("http://a.test/in/fresh?b=2")}, {"/in/fresh?a=1", post}, {"/old/fresh", purge("/old/fresh")},
+		{"/in/fresh?a=1", purge("/in/fresh?b=2")}, {"/in/fresh?a=1", purge("http://a.test/in/fresh?b=2")},
+		{"/in/fresh?a=1", post}, {"/old/fresh", purge("/old/fresh")},
 	} {
 		get := "GET http://a.test" + row.address
 		e.run(t, []fileStep{{get, nil, 200, ""}, {get, nil, 200, "hit"}})
@@ -596,7 +598,8 @@ sites:
 // TestPurgePrefixWithoutHost: the beginning of a URL purges a response that all hosts of a site
 // share.
 func TestPurgePrefixWithoutHost(t *testing.T) {
-	e := newFileEdge(t, "version: 1\nsites: [{name: a, hosts: [a.test, b.test], key: {host: false}, origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}]\n")
+	e := newFileEdge(t, "version: 1\nsites: [{name: a, hosts: [a.test, b.test], key: {host: false}, origins: {app: "+
+		"{urls: [\"http://10.0.0.1:80\"]}}}]\n")
 	for _, prefix := range []string{"http://a.test/fr", "https://b.test/fr", "/fr"} {
 		e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, ""}, {"GET http://b.test/fresh", nil, 200, "hit"}})
 		resp, err := http.Post(e.admin+"/purge", "application/json", strings.NewReader(`{"prefixes":["`+prefix+`"]}`))
@@ -609,8 +612,10 @@ func TestPurgePrefixWithoutHost(t *testing.T) {
 // TestStrippedCookies: a stripped cookie does not reach the origin behind a comma either, which
 // some origins read as the end of a cookie.
 func TestStrippedCookies(t *testing.T) {
-	e := newFileEdge(t, "version: 1\nsites: [{name: a, hosts: [a.test], strip_cookies: [\"s*\"], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}]\n")
-	for sent, want := range map[string]string{"s=1": "", "a=1; s=1; b=2": "a=1; b=2", "a=1,s=1; b=2": "b=2", "a=1, session=1": "", "a=s,b": "a=s,b"} {
+	e := newFileEdge(t, "version: 1\nsites: [{name: a, hosts: [a.test], strip_cookies: [\"s*\"], origins: {app: "+
+		"{urls: [\"http://10.0.0.1:80\"]}}}]\n")
+	for sent, want := range map[string]string{"s=1": "", "a=1; s=1; b=2": "a=1; b=2", "a=1,s=1; b=2": "b=2",
+		"a=1, session=1": "", "a=s,b": "a=s,b"} {
 		e.run(t, []fileStep{{"GET http://a.test/", []string{"Cookie", sent}, 200, fmt.Sprintf("cookie=%q", want)}})
 	}
 }
@@ -620,8 +625,9 @@ func TestStrippedCookies(t *testing.T) {
 func TestReloadedCertificates(t *testing.T) {
 	dir := t.TempDir()
 	site := func(name string) string {
-		cert, key := certstest.Pair(t, dir, name, name, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), name+".test")
-		return fmt.Sprintf("  - {name: %s, hosts: [%s.test], tls: {cert: %q, key: %q}, origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}\n", name, name, cert, key)
+		cert, key := certstest.Pair(t, dir, name, name, name+".test")
+		return fmt.Sprintf("  - {name: %s, hosts: [%s.test], tls: {cert: %q, key: %q}, origins: {app: {urls: "+
+			"[\"http://10.0.0.1:80\"]}}}\n", name, name, cert, key)
 	}
 	const head = "version: 1\nlisten: {https: \"127.0.0.1:0\"}\nsites:\n"
 	a, b := site("a"), site("b")
@@ -698,11 +704,13 @@ sites:
 				from := least.Load()
 				resp, body := e.ask(t, "GET http://a.test/v")
 				to := most.Load()
-				if v, err := strconv.ParseInt(strings.TrimPrefix(body, "version "), 10, 64); err != nil || resp.StatusCode != 200 || v < from || v > to {
+				if v, err := strconv.ParseInt(strings.TrimPrefix(body, "version "), 10, 64); err != nil ||
+					resp.StatusCode != 200 || v < from || v > to {
 					t.Errorf("%d %s, want a version from %d to %d", resp.StatusCode, body, from, to)
 					return
 				}
-				if resp, body := e.ask(t, "GET http://b.test/fresh"); resp.StatusCode != 200 || !strings.HasPrefix(body, "10.0.0.2:80 GET /fresh") {
+				if resp, body := e.ask(t, "GET http://b.test/fresh"); resp.StatusCode != 200 ||
+					!strings.HasPrefix(body, "10.0.0.2:80 GET /fresh") {
 					t.Errorf("%d %s", resp.StatusCode, body)
 					return
 				}
@@ -721,9 +729,11 @@ sites:
 		case reloads - 1:
 			// The heap that earlier tests of the process have left moves by some percent.
 			if h, g := memory(); h > heap+heap/50+4<<20 || g > goroutines+20 {
-				t.Errorf("%d bytes of heap and %d goroutines after %d reloads; %d and %d after a third of them", h, g, reloads, heap, goroutines)
+				t.Errorf("%d bytes of heap and %d goroutines after %d reloads; %d and %d after a third of them", h, g,
+					reloads, heap, goroutines)
 			} else {
-				t.Logf("%d reloads, %d responses; heap %d kB, then %d kB; %d goroutines, then %d", reloads, responses.Load(), heap>>10, h>>10, goroutines, g)
+				t.Logf("%d reloads, %d responses; heap %d kB, then %d kB; %d goroutines, then %d", reloads,
+					responses.Load(), heap>>10, h>>10, goroutines, g)
 			}
 		}
 		if i%50 == 0 { // a wrong file changes nothing
@@ -739,7 +749,8 @@ sites:
 	e.write(t, file(1000, ", key: {query: none}"))
 	must(t, e.sites.Reload())
 	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "uri-miss"}, {"GET http://b.test/fresh", nil, 200, "hit"}})
-	e.write(t, strings.Replace(file(1001, ", key: {query: none}"), "origins: {app: ", "origin: app\n    origins: {other: {urls: [\"http://10.0.0.3:80\"]}, app: ", 1))
+	e.write(t, strings.Replace(file(1001, ", key: {query: none}"), "origins: {app: ", "origin: app\n    origins: "+
+		"{other: {urls: [\"http://10.0.0.3:80\"]}, app: ", 1))
 	must(t, e.sites.Reload())
 	e.run(t, []fileStep{{"GET http://a.test/k/x", nil, 200, "hit"}}) // another origin has joined
 	e.write(t, "listen: {http: \":1\"}\n"+file(1001, ""))

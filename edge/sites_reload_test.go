@@ -49,7 +49,8 @@ sites:
 // reload brings a rule before it and a site before its own.
 func TestReloadedRuleLimits(t *testing.T) {
 	site := func(name, rules string) string {
-		return fmt.Sprintf("  - name: %s\n    hosts: [%s.test]\n    origins: {app: {urls: [\"http://10.0.0.1:80\"]}}\n    rules:\n%s", name, name, rules)
+		return fmt.Sprintf("  - name: %s\n    hosts: [%s.test]\n    origins: {app: {urls: [\"http://10.0.0.1:80\"]}}\n    rules:\n%s",
+			name, name, rules)
 	}
 	rule := func(path string) string {
 		return fmt.Sprintf("      - {match: {path: %q}, limit: {rate: 2/1h}}\n", path)
@@ -96,7 +97,8 @@ sites:
   - {name: b, hosts: [b.test], origins: {app: {urls: [%q]}}}
 `, a, more, b)
 	}
-	const failed, cut, ofDead = "iconedge_edge_origin_requests_failed_total", "iconedge_edge_origin_broken_total", "iconedge_edge_origin_failures_total"
+	const failed, cut, ofDead = "iconedge_edge_origin_requests_failed_total", "iconedge_edge_origin_broken_total",
+		"iconedge_edge_origin_failures_total"
 	e := newFileEdge(t, file("", dead, broken))
 	e.ask(t, "GET http://a.test/x")
 	if resp, err := e.client.Get("http://b.test/x"); err == nil {

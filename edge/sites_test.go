@@ -17,8 +17,9 @@ import (
 
 	"github.com/cespare/webtest"
 
-	"github.com/iconedge/iconedge/edge/sites"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/vhosts"
 )
 
 // An obedientApp is the origin of another application. It responds as the fields of a request say,
@@ -48,7 +49,8 @@ func (a *obedientApp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.Set(name, value)
 		}
 	}
-	for from, to := range map[string]string{"X-Say-Age": "Age", "X-Say-Tag": "ETag", "X-Say-Location": "Content-Location", "X-Say-Limit": "RateLimit", "X-Say-Control": "Cache-Control"} {
+	for from, to := range map[string]string{"X-Say-Age": "Age", "X-Say-Tag": "ETag",
+		"X-Say-Location": "Content-Location", "X-Say-Limit": "RateLimit", "X-Say-Control": "Cache-Control"} {
 		if value := asked.Get(from); value != "" {
 			h.Set(to, value)
 		}
@@ -74,13 +76,13 @@ func (a *obedientApp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func siteConfig(t testing.TB, args ...string) func(*Config) {
 	return func(c *Config) {
 		fs := flag.NewFlagSet("", flag.PanicOnError)
-		c.Settings = sites.Settings{}
+		c.Settings = vhosts.Settings{}
 		c.Settings.Flags(fs)
 		fs.Var(&c.Limits, "limit", "")
 		fs.Func("host", "", func(s string) error { c.Hosts = append(c.Hosts, s); return nil })
 		must(t, fs.Parse(args))
 		if c.ProxyAll = true; c.Icons == "" {
-			c.Icons = sites.Off
+			c.Icons = vhosts.Off
 		}
 		if c.PurgeMethod {
 			c.Admin.TokenFile = secretFile(t, adminToken)
@@ -141,7 +143,7 @@ func TestSiteScripts(t *testing.T) {
 		change := siteConfig(t, strings.Fields(flags)...)
 		origin := func() http.Handler {
 			if strings.Contains(flags, "--icons=on") {
-				return besideIcons{newOurOrigin(), &obedientApp{count: map[string]int{}}}
+				return besideIcons{owntest.NewOrigin(), &obedientApp{count: map[string]int{}}}
 			}
 			return &obedientApp{count: map[string]int{}}
 		}
@@ -252,7 +254,8 @@ func TestOptionsOfTheServer(t *testing.T) {
 	defer conn.Close()
 	io.WriteString(conn, "OPTIONS * HTTP/1.1\r\nHost: edge.test\r\nConnection: close\r\n\r\n")
 	text, _ := io.ReadAll(conn)
-	if !strings.HasPrefix(string(text), "HTTP/1.1 200") || !strings.Contains(string(text), "Allow: OPTIONS *\r\n") || strings.Contains(string(text), "Access-Control") {
+	if !strings.HasPrefix(string(text), "HTTP/1.1 200") || !strings.Contains(string(text), "Allow: OPTIONS *\r\n") ||
+		strings.Contains(string(text), "Access-Control") {
 		t.Errorf("%s", text)
 	}
 	if (upstream.Request{Method: "GET", Target: "*"}).Valid() {

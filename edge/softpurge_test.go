@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
@@ -32,7 +33,7 @@ func (p *painter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Cache-Control", iconLife)
+	h.Set("Cache-Control", owntest.IconLife)
 	for name, lines := range p.fields {
 		h[name] = lines
 	}
@@ -138,10 +139,12 @@ func TestStaleShield(t *testing.T) {
 				if age, _ := strconv.Atoi(a.Header.Get("Age")); a.body != "picture 0" || age < 86400 || freshBelow(a) {
 					t.Fatalf("request %d: %s, Age: %s", i, a.body, a.Header.Get("Age"))
 				}
-				if status := strings.Join(a.Header["Cache-Status"], ", "); !strings.Contains(status[strings.LastIndex(status, "iconedge"):], "iconedge; hit; ttl=-") {
+				if status := strings.Join(a.Header["Cache-Status"],
+					", "); !strings.Contains(status[strings.LastIndex(status, "iconedge"):], "iconedge; hit; ttl=-") {
 					t.Errorf("request %d: Cache-Status: %s", i, status)
 				}
-				settled(t, "the shield has confirmed the entry", func() bool { return e.stored(target).Policy.AgeAt(e.ages.now()) >= 24*time.Hour })
+				settled(t, "the shield has confirmed the entry",
+					func() bool { return e.stored(target).Policy.AgeAt(e.ages.now()) >= 24*time.Hour })
 				if got := requests.Load() - before; got > i+1 {
 					t.Errorf("the shield received %d requests after %d requests to the edge", got, i+1)
 				}
@@ -170,10 +173,13 @@ func TestSoftPurgedIsStaleBelow(t *testing.T) {
 	}{
 		{"max-age", nil, 86400, true},
 		{"a shorter lifetime for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 86400, true},
-		{"a longer lifetime for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=100000, stale-while-revalidate=600"}}, 100000, true},
-		{"a lifetime for other surrogates", http.Header{"Surrogate-Control": {"max-age=100000"}, "Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 100000, false},
+		{"a longer lifetime for shared caches", http.Header{"Cdn-Cache-Control": {"max-age=100000, stale-while-revalidate=600"}}, 100000,
+			true},
+		{"a lifetime for other surrogates", http.Header{"Surrogate-Control": {"max-age=100000"},
+			"Cdn-Cache-Control": {"max-age=60, stale-while-revalidate=600"}}, 100000, false},
 		{"Expires", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Date": in(0), "Expires": in(2 * time.Hour)}, 7200, true},
-		{"a heuristic lifetime", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Date": in(0), "Last-Modified": in(-1000 * time.Hour)}, 360000, true},
+		{"a heuristic lifetime", http.Header{"Cache-Control": {"stale-while-revalidate=600"}, "Date": in(0),
+			"Last-Modified": in(-1000 * time.Hour)}, 360000, true},
 	} {
 		p := &painter{fields: row.fields}
 		s := newSecured(t, p, func(c *Config) { c.ProxyAll = true })
@@ -186,21 +192,24 @@ func TestSoftPurgedIsStaleBelow(t *testing.T) {
 			s.by(t, "h2").get(t, target) // https is another address on forwarded paths
 		}
 		p.broken.Store(true)
-		if code, got := s.purge(t, `{"surrogate_keys":["icon/x/y"],"soft":true}`); code != 200 || got != fmt.Sprintf("{\"purged\":%d}\n", len(targets)+1) {
+		if code, got := s.purge(t, `{"surrogate_keys":["icon/x/y"],"soft":true}`); code != 200 ||
+			got != fmt.Sprintf("{\"purged\":%d}\n", len(targets)+1) {
 			t.Fatalf("%s: %d %s", row.name, code, got)
 		}
 		for way := range wayOf {
 			client := s.by(t, way)
 			for _, target := range targets {
 				for _, request := range [][]string{
-					{"GET"}, {"HEAD"}, {"GET", "If-None-Match", `"picture-0"`}, {"GET", "Range", "bytes=0-1"}, {"GET", "Cache-Control", "max-stale"}, {"GET", "Cache-Control", "only-if-cached"},
+					{"GET"}, {"HEAD"}, {"GET", "If-None-Match", `"picture-0"`}, {"GET", "Range", "bytes=0-1"},
+					{"GET", "Cache-Control", "max-stale"}, {"GET", "Cache-Control", "only-if-cached"},
 				} {
 					a := client.do(t, request[0], target, request[1:]...)
 					if request[len(request)-1] == "bytes=0-1" && a.StatusCode == http.StatusServiceUnavailable {
 						continue // the edge forwards ranges of stale foreign responses
 					}
 					if age, err := strconv.Atoi(a.Header.Get("Age")); err != nil || age < row.age || freshBelow(a) || a.StatusCode >= 400 {
-						t.Errorf("%s, %s, %s %v: %d, Age: %s, want %d at least", row.name, way, target, request, a.StatusCode, a.Header.Get("Age"), row.age)
+						t.Errorf("%s, %s, %s %v: %d, Age: %s, want %d at least", row.name, way, target, request,
+							a.StatusCode, a.Header.Get("Age"), row.age)
 					}
 				}
 			}
@@ -234,20 +243,20 @@ func TestSoftPurgedInFlight(t *testing.T) {
 // moments only. Served after that time, the response is fresh to no cache below.
 func TestResponseOfAnotherReleaseIsStaleBelow(t *testing.T) {
 	const key = "/mdi/home.svg"
-	l := newOurOrigin()
+	l := owntest.NewOrigin()
 	e := newEdgeTest(t, l)
 	must(t, e.library.Poll())
-	l.set(func() { l.release = releaseB })
+	l.Set(func() { l.Release = owntest.ReleaseB })
 	if a := e.get(t, key); a.Header.Get("Age") != "" || !freshBelow(a) {
 		t.Errorf("at first: Age: %s", a.Header.Get("Age"))
 	}
 	e.age(t, key, 4*time.Second)
-	l.set(func() { l.broken = true })
+	l.Set(func() { l.Broken = true })
 	a := e.get(t, key)
 	if status := a.Header.Get("Cache-Status"); a.StatusCode != 200 || !strings.Contains(status, "origin failed") || freshBelow(a) {
 		t.Errorf("%d, Age: %s, Cache-Status: %s", a.StatusCode, a.Header.Get("Age"), status)
 	}
-	if e.cache.Get(key).Release != releaseB {
+	if e.cache.Get(key).Release != owntest.ReleaseB {
 		t.Error("the entry belongs to the release that the edge knows")
 	}
 }
@@ -260,7 +269,8 @@ func TestStaleByAgeKeepsItsAge(t *testing.T) {
 	e.get(t, key)
 	e.age(t, key, time.Hour)
 	a := e.get(t, key)
-	if age, err := strconv.Atoi(a.Header.Get("Age")); err != nil || age < 3600 || age > 7200 || !strings.Contains(a.Header.Get("Cache-Status"), "; hit; ttl=-") {
+	if age, err := strconv.Atoi(a.Header.Get("Age")); err != nil || age < 3600 || age > 7200 ||
+		!strings.Contains(a.Header.Get("Cache-Status"), "; hit; ttl=-") {
 		t.Errorf("Age: %s, Cache-Status: %s", a.Header.Get("Age"), a.Header.Get("Cache-Status"))
 	}
 }

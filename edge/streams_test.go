@@ -22,7 +22,8 @@ import (
 	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/listen/listentest"
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/edge/own/owntest"
+	"github.com/iconedge/iconedge/internal/logtest"
 )
 
 // from returns a client that connects from the given address and begins each connection with lead.
@@ -52,7 +53,7 @@ var overTCP = []string{"h1", "h1 over TLS", "h2", "h2c", "reference of h2", "ref
 func TestProxyHeaderOfEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for _, way := range overTCP {
-		s := newSecured(t, newOurOrigin(), append(wayOf[way].changes(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })...)
+		s := newSecured(t, owntest.NewOrigin(), append(wayOf[way].changes(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })...)
 		for _, tt := range listentest.ProxyHeaders {
 			client := tt.Client
 			if client == "" {
@@ -126,7 +127,7 @@ func TestBehindHAProxy(t *testing.T) {
 	if program == "" {
 		t.Skip("SKIPPED: no HAProxy on this machine")
 	}
-	s := newSecured(t, newOurOrigin(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })
+	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.Limits.Set("cdn=1000/1h") })
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
 	must(t, os.WriteFile(file, fmt.Appendf(nil, haproxyConf, s.plain, s.tls), 0o600))
 	cmd := exec.Command(program, "-db", "-f", file)
@@ -150,7 +151,7 @@ func TestBehindHAProxy(t *testing.T) {
 		e := proxy.from(t, way, client, "")
 		before := s.counted(t)
 		for range 3 {
-			if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK || a.body != drawn(releaseA) {
+			if a := e.get(t, "/mdi/home.svg"); a.StatusCode != http.StatusOK || a.body != owntest.SVG(owntest.ReleaseA) {
 				t.Fatalf("through HAProxy, %d: %d\n%s", i, a.StatusCode, output.String())
 			}
 		}
@@ -166,12 +167,12 @@ func TestBehindHAProxy(t *testing.T) {
 // Idle HTTP/2 connections make room for new ones; those in use do not.
 func TestIdleStreamsMakeRoom(t *testing.T) {
 	for _, way := range []string{"h2", "h2c"} {
-		l := newOurOrigin()
+		l := owntest.NewOrigin()
 		s := newSecured(t, l, func(c *Config) { c.MaxConnections = 3 })
 		held := s.by(t, way)
 		received, open := make(chan struct{}, 1), make(chan struct{})
-		l.set(func() {
-			l.hold = func(target string) {
+		l.Set(func() {
+			l.Hold = func(target string) {
 				if target == "/mdi/account.svg" {
 					received <- struct{}{}
 					<-open
@@ -204,7 +205,8 @@ func TestResetStreams(t *testing.T) {
 	t.Parallel()
 	open := make(chan struct{})
 	var received atomic.Int64
-	s := newSecured(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { received.Add(1); <-open }), func(c *Config) { c.ProxyAll = true })
+	s := newSecured(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { received.Add(1); <-open }),
+		func(c *Config) { c.ProxyAll = true })
 	defer close(open)
 	config := trusting.Clone()
 	config.NextProtos = []string{"h2"}
@@ -219,7 +221,8 @@ func TestResetStreams(t *testing.T) {
 	for i := range tries {
 		var block bytes.Buffer
 		enc := hpack.NewEncoder(&block)
-		for _, field := range []hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: "edge.test"}, {Name: ":path", Value: fmt.Sprintf("/cold/%d", i)}} {
+		for _, field := range []hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"},
+			{Name: ":authority", Value: "edge.test"}, {Name: ":path", Value: fmt.Sprintf("/cold/%d", i)}} {
 			enc.WriteField(field)
 		}
 		id := uint32(2*i + 1)
@@ -286,7 +289,8 @@ func TestListsAndTokensOfEveryProtocol(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	writeList(t, deny, "203.0.113.9")
 	for way, of := range wayOf {
-		s := newSecured(t, lifetime{newOurOrigin()}, append(of.changes(), func(c *Config) { c.DenyFile, c.RequireToken = deny, true })...).by(t, way)
+		s := newSecured(t, lifetime{owntest.NewOrigin()},
+			append(of.changes(), func(c *Config) { c.DenyFile, c.RequireToken = deny, true })...).by(t, way)
 		for range 2 {
 			for _, row := range []struct {
 				target string

@@ -12,9 +12,10 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
-	"github.com/iconedge/iconedge/certs"
-	"github.com/iconedge/iconedge/certs/certstest"
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/edge/own/owntest"
+	"github.com/iconedge/iconedge/internal/certs"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
+	"github.com/iconedge/iconedge/internal/logtest"
 )
 
 const (
@@ -93,14 +94,15 @@ func resumes(t *testing.T, what string, greet greeting, address string, r *resum
 func ticketEdge(t *testing.T, secret string, change ...func(*Config)) *securedTest {
 	t.Helper()
 	file := secretFile(t, secret)
-	return newSecured(t, newOurOrigin(), append(change, func(c *Config) { c.TLSTicketSecretFile = file })...)
+	return newSecured(t, owntest.NewOrigin(), append(change, func(c *Config) { c.TLSTicketSecretFile = file })...)
 }
 
 // Edges with the same secret resume each other's sessions, by every protocol. With another secret,
 // or without one, the client gets a full handshake.
 func TestTicketsOfAFleet(t *testing.T) {
 	t.Parallel()
-	first, second, stranger, alone := ticketEdge(t, ticketSecret), ticketEdge(t, ticketSecret+"\n"), ticketEdge(t, otherTicketSecret), newSecured(t, newOurOrigin())
+	first, second, stranger, alone := ticketEdge(t, ticketSecret), ticketEdge(t, ticketSecret+"\n"),
+		ticketEdge(t, otherTicketSecret), newSecured(t, owntest.NewOrigin())
 	for name, by := range greetings {
 		t.Run(name, func(t *testing.T) {
 			r := newResumer(by.version)
@@ -149,7 +151,7 @@ func TestTicketsOfYesterday(t *testing.T) {
 func TestTicketSecretOfAnEdgeIsReplaced(t *testing.T) {
 	t.Parallel()
 	file, signals, log := secretFile(t, ticketSecret), make(chan os.Signal, 1), &logtest.Log{}
-	s := newSecured(t, newOurOrigin(), func(c *Config) {
+	s := newSecured(t, owntest.NewOrigin(), func(c *Config) {
 		c.TLSTicketSecretFile, c.Reload, c.Log = file, signals, log.Logger()
 	})
 	replace := func(text, message string) {
@@ -177,7 +179,8 @@ func TestTicketSecretOfAnEdgeIsReplaced(t *testing.T) {
 	replace("a-third-secret-of-session-tickets-0123", "file read again")
 	visits("with a new secret alone", false)
 	visits("with a ticket of the new secret", true)
-	if text := log.String(); !strings.Contains(text, "--tls-ticket-secret-file") || strings.Contains(text, "secret-of-session-tickets") || strings.Contains(text, "too-short") {
+	if text := log.String(); !strings.Contains(text, "--tls-ticket-secret-file") ||
+		strings.Contains(text, "secret-of-session-tickets") || strings.Contains(text, "too-short") {
 		t.Errorf("the log says %s", text)
 	}
 }
@@ -193,7 +196,7 @@ func TestTicketsWithClientCertificate(t *testing.T) {
 		return ticketEdge(t, ticketSecret, func(c *Config) { c.TLSClientCA = a.File })
 	}
 	first, same, other, open := trust(ours), trust(ours), trust(theirs), ticketEdge(t, ticketSecret)
-	alone := newSecured(t, newOurOrigin(), func(c *Config) { c.TLSClientCA = ours.File })
+	alone := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.TLSClientCA = ours.File })
 	for _, name := range []string{"TLS 1.3", "QUIC"} { // only they take client certificates
 		t.Run(name, func(t *testing.T) {
 			greet, r := greetings[name].greet, newResumer(tls.VersionTLS13)
@@ -278,14 +281,15 @@ func serveEarly(t *testing.T, secret string) string {
 // QUIC. Others use X25519.
 func TestKeyExchange(t *testing.T) {
 	t.Parallel()
-	s := newSecured(t, newOurOrigin())
+	s := newSecured(t, owntest.NewOrigin())
 	for _, name := range []string{"TLS 1.3", "QUIC"} {
 		for _, row := range []struct {
 			client string
 			offers []tls.CurveID
 			want   tls.CurveID
 		}{
-			{"a default client", nil, tls.X25519MLKEM768}, {"a client without ML-KEM", []tls.CurveID{tls.X25519, tls.CurveP256}, tls.X25519},
+			{"a default client", nil, tls.X25519MLKEM768},
+			{"a client without ML-KEM", []tls.CurveID{tls.X25519, tls.CurveP256}, tls.X25519},
 		} {
 			r := newResumer(tls.VersionTLS13)
 			r.CurvePreferences = row.offers

@@ -12,14 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/logtest"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
+	"github.com/iconedge/iconedge/internal/logtest"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 const tierSecret = "a-secret-between-tiers-0123"
@@ -42,16 +43,16 @@ type proof struct {
 // proofsBy returns the proofs to try over one way in. Certificates need TLS.
 func proofsBy(w wayIn) []proof {
 	all := []proof{
-		{"nothing", nil, false, false},
-		{"the secret", []string{tier.Field, tierSecret}, false, true},
-		{"the old secret", []string{tier.Field, "the-secret-before-0123"}, false, true},
-		{"another secret", []string{tier.Field, "a-secret-of-nobodys-0123"}, false, false},
-		{"the secret twice", []string{tier.Field, tierSecret, tier.Field, tierSecret}, false, false},
-		{"two secrets in a line", []string{tier.Field, tierSecret + ", " + tierSecret}, false, false},
-		{"an empty secret", []string{tier.Field, ""}, false, false},
+		{name: "nothing"},
+		{name: "the secret", fields: []string{tier.Field, tierSecret}, proves: true},
+		{name: "the old secret", fields: []string{tier.Field, "the-secret-before-0123"}, proves: true},
+		{name: "another secret", fields: []string{tier.Field, "a-secret-of-nobodys-0123"}},
+		{name: "the secret twice", fields: []string{tier.Field, tierSecret, tier.Field, tierSecret}},
+		{name: "two secrets in a line", fields: []string{tier.Field, tierSecret + ", " + tierSecret}},
+		{name: "an empty secret", fields: []string{tier.Field, ""}},
 	}
 	if w.secure {
-		all = append(all, proof{"a certificate", nil, true, true})
+		all = append(all, proof{name: "a certificate", certificate: true, proves: true})
 	}
 	return all
 }
@@ -83,7 +84,7 @@ func TestTierByEveryProtocol(t *testing.T) {
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			s, cert := newShield(t, namedLibrary{newOurOrigin()}, append(w.changes(), func(c *Config) {
+			s, cert := newShield(t, namedLibrary{owntest.NewOrigin()}, append(w.changes(), func(c *Config) {
 				c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}}
 				c.RequireToken = true
 			})...)
@@ -114,7 +115,7 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 			t.Errorf("%d, RateLimit: %q", a.StatusCode, a.Header.Get("RateLimit"))
 		}
 		inside := a.Header.Get(icon.FieldRelease) + a.Header.Get(icon.FieldMonochrome)
-		if want := map[bool]string{true: releaseA + "?1"}[p.proves]; inside != want {
+		if want := map[bool]string{true: owntest.ReleaseA + "?1"}[p.proves]; inside != want {
 			t.Errorf("%d has %q in the fields between tiers, want %q", a.StatusCode, inside, want)
 		}
 		if a.Header.Get(tier.Field) != "" || strings.Contains(a.body, tierSecret) {
@@ -124,7 +125,7 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 	if want := map[bool]int{false: 3}[p.proves]; limited != want {
 		t.Errorf("%d of four calls were over a limit of one, want %d", limited, want)
 	}
-	for target, want := range map[string]int{"/api/v1/packs": 401, "/-/release": 403, "/-/names?release=" + releaseA: 403} {
+	for target, want := range map[string]int{"/api/v1/packs": 401, "/-/release": 403, "/-/names?release=" + owntest.ReleaseA: 403} {
 		if p.proves {
 			want = 200
 		}
@@ -146,10 +147,10 @@ func TestTierOnTheFastPath(t *testing.T) {
 	t.Parallel()
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
-			s, cert := newShield(t, namedLibrary{newOurOrigin()}, append(w.changes(), func(c *Config) {
+			s, cert := newShield(t, namedLibrary{owntest.NewOrigin()}, append(w.changes(), func(c *Config) {
 				c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1000, Window: time.Hour}}
 			})...)
-			names := "/-/names?release=" + releaseA
+			names := "/-/names?release=" + owntest.ReleaseA
 			for range 3 { // the first fills the cache, the others could hit on the fast path
 				for _, p := range proofsBy(w) {
 					from := s
@@ -158,7 +159,8 @@ func TestTierOnTheFastPath(t *testing.T) {
 					}
 					client := from.by(t, way)
 					a := client.get(t, "/mdi/home.svg", p.fields...)
-					if hasLimit, inside := a.Header.Get("RateLimit") != "", a.Header.Get(icon.FieldRelease) != ""; a.StatusCode != 200 || hasLimit == p.proves || inside != p.proves {
+					if hasLimit, inside := a.Header.Get("RateLimit") != "",
+						a.Header.Get(icon.FieldRelease) != ""; a.StatusCode != 200 || hasLimit == p.proves || inside != p.proves {
 						t.Errorf("%s: %d, has RateLimit: %v, has a release: %v", p.name, a.StatusCode, hasLimit, inside)
 					}
 					if a := client.get(t, names, p.fields...); a.StatusCode != map[bool]int{true: 200, false: 403}[p.proves] {
@@ -173,7 +175,7 @@ func TestTierOnTheFastPath(t *testing.T) {
 var strangers atomic.Int64
 
 // A namedLibrary is an origin that also has a list of names for each release.
-type namedLibrary struct{ *ourOrigin }
+type namedLibrary struct{ *owntest.Origin }
 
 func (l namedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == routes.NamesPath {
@@ -182,7 +184,7 @@ func (l namedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write([]byte("names"))
 		return
 	}
-	l.ourOrigin.ServeHTTP(w, r)
+	l.Origin.ServeHTTP(w, r)
 }
 
 // The deny list does not apply to authenticated edges. A certificate of another authority
@@ -190,7 +192,7 @@ func (l namedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestTierIsNotDenied(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	must(t, os.WriteFile(deny, []byte("127.0.0.0/8\n0.0.0.0/8\n"), 0o600))
-	s, cert := newShield(t, newOurOrigin(), func(c *Config) { c.DenyFile = deny })
+	s, cert := newShield(t, owntest.NewOrigin(), func(c *Config) { c.DenyFile = deny })
 	for _, way := range []string{"h1 over TLS", "h2", "h3"} {
 		for range 2 {
 			if a := s.by(t, way).get(t, "/mdi/home.svg"); a.StatusCode != 403 {
@@ -217,7 +219,7 @@ func TestTierIsNotDenied(t *testing.T) {
 // Without a secret or authorities, every client may read the release, and the secret's header field
 // has no effect.
 func TestNoTiers(t *testing.T) {
-	e := newEdgeTest(t, newOurOrigin(), func(c *Config) { c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}} })
+	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1, Window: time.Hour}} })
 	must(t, e.library.Poll())
 	for i, want := range []int{200, 429} {
 		if a := e.get(t, "/mdi/home.svg", tier.Field, tierSecret); a.StatusCode != want || a.Header.Get(icon.FieldRelease) != "" {
@@ -253,7 +255,7 @@ func TestSecretStays(t *testing.T) {
 				c.TierSecretFile = secretFile(t, secret)
 			}
 		})
-		if release := releaseA; ours {
+		if release := owntest.ReleaseA; ours {
 			s.library.Restore(release)
 		}
 		for way := range wayOf {
@@ -282,7 +284,8 @@ func TestSecretIsNotEchoed(t *testing.T) {
 		r.Header.Write(w)
 	}), func(c *Config) { c.ProxyAll, c.TierSecretFile = true, secretFile(t, tierSecret) })
 	e.library.Poll()
-	for _, target := range []string{"/debug", "/mdi/home.svg", "/api/v1/search?q=a", "/api/v1/icon/a/b", "/api/v1/packs", "/-/names", "/-/release"} {
+	for _, target := range []string{"/debug", "/mdi/home.svg", "/api/v1/search?q=a", "/api/v1/icon/a/b",
+		"/api/v1/packs", "/-/names", "/-/release"} {
 		if a := e.get(t, target); strings.Contains(a.body, tierSecret) {
 			t.Errorf("%s: %s", target, a.body)
 		}
@@ -296,7 +299,7 @@ func TestSecretIsNotEchoed(t *testing.T) {
 // new release has not changed is valid for the new release. A response of another release than the
 // edge's belongs to that release.
 func TestReleaseOfAResponse(t *testing.T) {
-	l := newOurOrigin()
+	l := owntest.NewOrigin()
 	e := newEdgeTest(t, l, func(c *Config) { c.TierSecretFile = secretFile(t, tierSecret) })
 	must(t, e.library.Poll())
 	checkRelease := func(name, want string) {
@@ -306,18 +309,18 @@ func TestReleaseOfAResponse(t *testing.T) {
 			t.Errorf("%s: %d, release %s, want %s", name, a.StatusCode, got, want)
 		}
 	}
-	checkRelease("home", releaseA)
-	checkRelease("account", releaseA)
-	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/account"} })
+	checkRelease("home", owntest.ReleaseA)
+	checkRelease("account", owntest.ReleaseA)
+	l.Set(func() { l.Release, l.Changed = owntest.ReleaseB, []string{"icon/mdi/account"} })
 	must(t, e.library.Poll())
-	checkRelease("home", releaseB)
-	checkRelease("account", releaseB)
-	if n := l.count("/mdi/home.svg"); n != 1 {
+	checkRelease("home", owntest.ReleaseB)
+	checkRelease("account", owntest.ReleaseB)
+	if n := l.Count("/mdi/home.svg"); n != 1 {
 		t.Errorf("an unchanged icon was fetched %d times", n)
 	}
-	l.set(func() { l.release = releaseA }) // like another origin that is late
+	l.Set(func() { l.Release = owntest.ReleaseA }) // like another origin that is late
 	e.cache.InvalidateAll()
-	checkRelease("home", releaseA)
+	checkRelease("home", owntest.ReleaseA)
 }
 
 // Cache-Status lists the caches nearer to the origin first, in every kind of response. The edge
@@ -349,7 +352,8 @@ func TestCacheStatusOfEachTier(t *testing.T) {
 					a := client.get(t, target, fields...)
 					got := a.Header["Cache-Status"]
 					if n := len(got); n == 0 || !slices.Equal(got[:n-1], row.want) || !strings.HasPrefix(got[n-1], "iconedge; ") {
-						t.Errorf("%s, %s, call %d: %d, Cache-Status: %q, want %q before the edge's own", way, target, call, a.StatusCode, got, row.want)
+						t.Errorf("%s, %s, call %d: %d, Cache-Status: %q, want %q before the edge's own", way, target,
+							call, a.StatusCode, got, row.want)
 					}
 				}
 			}
@@ -371,16 +375,17 @@ func TestClocksApart(t *testing.T) {
 		want time.Duration // the edge's Age
 		warn bool
 	}{
-		{"agree", 0, true, "", 0, false},
-		{"behind", -time.Hour, true, "", 0, true},
-		{"ahead", time.Hour, true, "", 0, true},
-		{"behind, and some time in a shield", -time.Hour, true, "100", 100 * time.Second, true},
-		{"agree, and some time in a shield", -50 * time.Second, true, "50", 50 * time.Second, false},
-		{"a foreign origin", -time.Hour, false, "", time.Hour, false},
+		{name: "agree", ours: true},
+		{name: "behind", off: -time.Hour, ours: true, warn: true},
+		{name: "ahead", off: time.Hour, ours: true, warn: true},
+		{name: "behind, and some time in a shield", off: -time.Hour, ours: true, age: "100", want: 100 * time.Second, warn: true},
+		{name: "agree, and some time in a shield", off: -50 * time.Second, ours: true, age: "50", want: 50 * time.Second},
+		{name: "a foreign origin", off: -time.Hour, want: time.Hour},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			log, now := new(logtest.Log), newStoppedClock().now
-			e := newEdgeTest(t, skewedLibrary{newOurOrigin(), now().Add(row.off), row.age, row.ours}, func(c *Config) { c.Log, c.Clock = log.Logger(), now })
+			e := newEdgeTest(t, skewedLibrary{owntest.NewOrigin(), now().Add(row.off), row.age, row.ours},
+				func(c *Config) { c.Log, c.Clock = log.Logger(), now })
 			e.library.Poll()
 			e.library.Poll()
 			e.get(t, "/mdi/home.svg")
@@ -405,7 +410,7 @@ func TestClocksApart(t *testing.T) {
 
 // A skewedLibrary is an origin whose clock is off.
 type skewedLibrary struct {
-	*ourOrigin
+	*owntest.Origin
 	date time.Time
 	age  string
 	ours bool
@@ -421,11 +426,11 @@ func (l skewedLibrary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Cache-Control", iconLife)
+		w.Header().Set("Cache-Control", owntest.IconLife)
 		w.Write([]byte("an icon"))
 		return
 	}
-	l.ourOrigin.ServeHTTP(w, r)
+	l.Origin.ServeHTTP(w, r)
 }
 
 // To its own tiers an edge speaks TLS 1.3, whichever proof it has; to other origins TLS 1.2 is
@@ -445,7 +450,8 @@ func TestTLSToOrigins(t *testing.T) {
 		tiers, err := row.set.Open(time.Now())
 		must(t, err)
 		c := tiers.ToOrigins()
-		if c.MinVersion != row.oldest || (c.GetClientCertificate != nil) != (row.set.OriginCert != "") || (c.RootCAs != nil) != (row.set.OriginCA != "") {
+		if c.MinVersion != row.oldest || (c.GetClientCertificate != nil) != (row.set.OriginCert != "") ||
+			(c.RootCAs != nil) != (row.set.OriginCA != "") {
 			t.Errorf("%+v: %+v", row.set, c)
 		}
 	}
@@ -454,7 +460,7 @@ func TestTLSToOrigins(t *testing.T) {
 // An edge that has reached no origin for a while logs that once, and that it is not ready.
 func TestNoOriginAtStart(t *testing.T) {
 	log := new(logtest.Log)
-	e := newEdgeTest(t, newOurOrigin(), func(c *Config) {
+	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) {
 		c.Log = log.Logger()
 		must(t, c.Origins.Set("http://127.0.0.1:1"))
 	})

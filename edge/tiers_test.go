@@ -16,13 +16,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/library"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/edge/sites"
-	"github.com/iconedge/iconedge/logtest"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
+	"github.com/iconedge/iconedge/internal/logtest"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // A node is an edge that runs as it does in production.
@@ -112,30 +113,31 @@ func serveOrigin(t *testing.T, h http.Handler) string {
 // receives one request. Each tier reports itself in Cache-Status, and the edges colour the icon.
 func TestThreeEdgesTwoShields(t *testing.T) {
 	t.Parallel()
-	l := newOurOrigin()
+	l := owntest.NewOrigin()
 	origin := serveOrigin(t, l)
 	var shields, edges []*node
 	for range 2 {
 		shields = append(shields, runNode(t, before(t, origin)))
 	}
 	for range 3 {
-		edges = append(edges, runNode(t, before(t, shields[0].url()+","+shields[1].url(), origin), func(c *Config) { c.Limits = access.Limits{"icon": {N: 1000, Window: time.Minute}} }))
+		edges = append(edges, runNode(t, before(t, shields[0].url()+","+shields[1].url(), origin),
+			func(c *Config) { c.Limits = access.Limits{"icon": {N: 1000, Window: time.Minute}} }))
 	}
 	for _, n := range slices.Concat(shields, edges) {
-		n.knows(t, releaseA)
+		n.knows(t, owntest.ReleaseA)
 	}
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
 			a := call(t, edges[i%3].url()+"/mdi/home.svg")
-			if a.StatusCode != 200 || a.body != drawn(releaseA) {
+			if a.StatusCode != 200 || a.body != owntest.SVG(owntest.ReleaseA) {
 				t.Errorf("%d %.60s", a.StatusCode, a.body)
 			}
 			checkTiers(t, a, 2)
 		})
 	}
 	all.Wait()
-	if n := l.count("/mdi/home.svg"); n != 1 {
+	if n := l.Count("/mdi/home.svg"); n != 1 {
 		t.Errorf("the origin received %d requests for a hundred clients", n)
 	}
 	for _, n := range edges {
@@ -148,7 +150,7 @@ func TestThreeEdgesTwoShields(t *testing.T) {
 			t.Errorf("a client may read the release: %d", a.StatusCode)
 		}
 	}
-	if n := l.count("/mdi/home.svg?color=%23ff0000"); n != 0 {
+	if n := l.Count("/mdi/home.svg?color=%23ff0000"); n != 0 {
 		t.Errorf("the origin received %d requests for colours", n)
 	}
 }
@@ -168,20 +170,20 @@ func checkTiers(t *testing.T, a answer, n int) {
 // uses the origin itself.
 func TestShieldsAreGone(t *testing.T) {
 	t.Parallel()
-	l := newOurOrigin()
+	l := owntest.NewOrigin()
 	origin := serveOrigin(t, l)
 	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
 	n := runNode(t, before(t, shields[0].url()+","+shields[1].url(), origin))
 	for _, n := range append(shields, n) {
-		n.knows(t, releaseA)
+		n.knows(t, owntest.ReleaseA)
 	}
 	for gone, target := range []string{"/mdi/home.svg", "/mdi/account.svg", "/fc/apple.svg"} {
 		if gone > 0 {
 			shields[gone-1].stop()
 		}
 		a := call(t, n.url()+target)
-		if a.StatusCode != 200 || a.body != drawn(releaseA) || l.count(target) != 1 {
-			t.Errorf("%d shields are down: %d %.60s, %d requests to the origin", gone, a.StatusCode, a.body, l.count(target))
+		if a.StatusCode != 200 || a.body != owntest.SVG(owntest.ReleaseA) || l.Count(target) != 1 {
+			t.Errorf("%d shields are down: %d %.60s, %d requests to the origin", gone, a.StatusCode, a.body, l.Count(target))
 		}
 		checkTiers(t, a, map[bool]int{true: 1, false: 2}[gone == 2])
 	}
@@ -193,35 +195,35 @@ func TestShieldsAreGone(t *testing.T) {
 func TestShieldHasLostItsOrigin(t *testing.T) {
 	t.Parallel()
 	const key = "/api/v1/packs" // stale-while-revalidate ends long before stale-if-error
-	l, lost := newOurOrigin(), newOurOrigin()
+	l, lost := owntest.NewOrigin(), owntest.NewOrigin()
 	shield := runNode(t, before(t, serveOrigin(t, lost)))
-	shield.knows(t, releaseA)
+	shield.knows(t, owntest.ReleaseA)
 	e := newEdgeTest(t, nil, before(t, shield.url(), serveOrigin(t, l)), func(c *Config) { must(t, c.Limits.Set("packs=off")) })
 	must(t, e.library.Poll())
-	lost.set(func() { lost.broken = true })
-	if a := e.get(t, key); a.StatusCode != 200 || l.count(key) != 1 {
-		t.Errorf("cold: %d, %d requests to the origin", a.StatusCode, l.count(key))
+	lost.Set(func() { lost.Broken = true })
+	if a := e.get(t, key); a.StatusCode != 200 || l.Count(key) != 1 {
+		t.Errorf("cold: %d, %d requests to the origin", a.StatusCode, l.Count(key))
 	}
 	e.age(t, key, 12*time.Hour)
 	a := e.get(t, key)
-	if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || l.count(key) != 1 || !strings.Contains(got, "origin failed") {
-		t.Errorf("stale: %d, %d requests to the origin, Cache-Status: %s", a.StatusCode, l.count(key), got)
+	if got := a.Header.Get("Cache-Status"); a.StatusCode != 200 || l.Count(key) != 1 || !strings.Contains(got, "origin failed") {
+		t.Errorf("stale: %d, %d requests to the origin, Cache-Status: %s", a.StatusCode, l.Count(key), got)
 	}
 	e.age(t, key, 24*time.Hour) // stale-if-error is over too
 	// The edge caches a failure for a second.
 	settled(t, "the origin answers", func() bool { return e.get(t, key).StatusCode == 200 })
-	if n := l.count(key); n != 2 {
+	if n := l.Count(key); n != 2 {
 		t.Errorf("too old: %d requests to the origin", n)
 	}
-	l.set(func() { l.broken = true })
-	if a := e.get(t, "/mdi/account.svg"); a.StatusCode != 502 || l.count("/mdi/account.svg") != 1 {
-		t.Errorf("all have failed: %d, %d requests to the origin", a.StatusCode, l.count("/mdi/account.svg"))
+	l.Set(func() { l.Broken = true })
+	if a := e.get(t, "/mdi/account.svg"); a.StatusCode != 502 || l.Count("/mdi/account.svg") != 1 {
+		t.Errorf("all have failed: %d, %d requests to the origin", a.StatusCode, l.Count("/mdi/account.svg"))
 	}
-	lost.set(func() { lost.broken = false })
+	lost.Set(func() { lost.Broken = false })
 	settled(t, "the shield is used again", func() bool {
 		return e.get(t, "/mdi/account.svg").StatusCode == 200
 	})
-	if n := l.count("/mdi/account.svg"); n > 4 {
+	if n := l.Count("/mdi/account.svg"); n > 4 {
 		t.Errorf("%d requests to the origin, want 4 at most", n)
 	}
 }
@@ -230,31 +232,32 @@ func TestShieldHasLostItsOrigin(t *testing.T) {
 // every WatchEvery. Icons that it did not change are not fetched again.
 func TestReleaseThroughTwoTiers(t *testing.T) {
 	t.Parallel()
-	l := newOurOrigin()
+	l := owntest.NewOrigin()
 	origin := serveOrigin(t, l)
 	shields := []*node{runNode(t, before(t, origin)), runNode(t, before(t, origin))}
 	var edges []*node
 	for range 2 {
-		edges = append(edges, runNode(t, before(t, shields[0].url()+","+shields[1].url())).knows(t, releaseA))
+		edges = append(edges, runNode(t, before(t, shields[0].url()+","+shields[1].url())).knows(t, owntest.ReleaseA))
 	}
 	for _, n := range edges {
 		for _, target := range []string{"/mdi/home.svg", "/mdi/account.svg"} {
-			if a := call(t, n.url()+target); a.body != drawn(releaseA) {
+			if a := call(t, n.url()+target); a.body != owntest.SVG(owntest.ReleaseA) {
 				t.Fatalf("%d %.60s", a.StatusCode, a.body)
 			}
 		}
 	}
-	l.set(func() { l.release, l.changed = releaseB, []string{"icon/mdi/home"} })
+	l.Set(func() { l.Release, l.Changed = owntest.ReleaseB, []string{"icon/mdi/home"} })
 	if 2*library.WatchEvery > 5*time.Second {
 		t.Errorf("two tiers may take %v to ask", 2*library.WatchEvery)
 	}
 	for _, n := range edges {
-		settled(t, "the edge serves the new icon", func() bool { return call(t, n.url()+"/mdi/home.svg").body == drawn(releaseB) })
-		if a := call(t, n.url()+"/mdi/account.svg"); a.body != drawn(releaseA) {
+		settled(t, "the edge serves the new icon",
+			func() bool { return call(t, n.url()+"/mdi/home.svg").body == owntest.SVG(owntest.ReleaseB) })
+		if a := call(t, n.url()+"/mdi/account.svg"); a.body != owntest.SVG(owntest.ReleaseA) {
 			t.Errorf("an unchanged icon: %.60s", a.body)
 		}
 	}
-	if n := l.count("/mdi/account.svg"); n != 1 {
+	if n := l.Count("/mdi/account.svg"); n != 1 {
 		t.Errorf("an unchanged icon was fetched %d times", n)
 	}
 }
@@ -262,13 +265,13 @@ func TestReleaseThroughTwoTiers(t *testing.T) {
 // After purges at the shield and then at the edge, the edge serves a new response.
 func TestPurgeOfTwoTiers(t *testing.T) {
 	t.Parallel()
-	l := newOurOrigin()
-	shield := runNode(t, before(t, serveOrigin(t, l))).knows(t, releaseA)
-	n := runNode(t, before(t, shield.url())).knows(t, releaseA)
+	l := owntest.NewOrigin()
+	shield := runNode(t, before(t, serveOrigin(t, l))).knows(t, owntest.ReleaseA)
+	n := runNode(t, before(t, shield.url())).knows(t, owntest.ReleaseA)
 	for range 2 {
 		call(t, n.url()+"/mdi/home.svg")
 	}
-	if got := l.count("/mdi/home.svg"); got != 1 {
+	if got := l.Count("/mdi/home.svg"); got != 1 {
 		t.Fatalf("the origin received %d requests", got)
 	}
 	for i, purged := range []*node{shield, n} {
@@ -276,7 +279,7 @@ func TestPurgeOfTwoTiers(t *testing.T) {
 			t.Errorf("tier %d: %s", i, got)
 		}
 		a := call(t, n.url()+"/mdi/home.svg")
-		if got := l.count("/mdi/home.svg"); a.StatusCode != 200 || got != 1+i {
+		if got := l.Count("/mdi/home.svg"); a.StatusCode != 200 || got != 1+i {
 			t.Errorf("after the purge of tier %d: %d, %d requests to the origin", i, a.StatusCode, got)
 		}
 	}
@@ -286,9 +289,9 @@ func TestPurgeOfTwoTiers(t *testing.T) {
 // whose response has the same head as before.
 func TestEntityTagThroughTwoTiers(t *testing.T) {
 	t.Parallel()
-	origin := serveOrigin(t, newOurOrigin())
-	shield := runNode(t, before(t, origin)).knows(t, releaseA)
-	n := runNode(t, before(t, shield.url())).knows(t, releaseA)
+	origin := serveOrigin(t, owntest.NewOrigin())
+	shield := runNode(t, before(t, origin)).knows(t, owntest.ReleaseA)
+	n := runNode(t, before(t, shield.url())).knows(t, owntest.ReleaseA)
 	want := call(t, origin+"/mdi/home.svg", "Accept-Encoding", "identity").Header.Get("Etag")
 	for i := range 4 {
 		if a := call(t, n.url()+"/mdi/home.svg", "Accept-Encoding", "identity"); a.Header.Get("Etag") != want || want == "" {
@@ -304,8 +307,8 @@ func TestEntityTagThroughTwoTiers(t *testing.T) {
 func TestTwoEdgesInALoop(t *testing.T) {
 	t.Parallel()
 	ln := listenTest(t)
-	first := runNode(t, before(t, "http://"+ln.Addr().String()), func(c *Config) { c.ProxyAll, c.Icons = true, sites.On })
-	second := runNode(t, before(t, first.url()), func(c *Config) { c.Listener, c.ProxyAll, c.Icons = ln, true, sites.On })
+	first := runNode(t, before(t, "http://"+ln.Addr().String()), func(c *Config) { c.ProxyAll, c.Icons = true, vhosts.On })
+	second := runNode(t, before(t, first.url()), func(c *Config) { c.Listener, c.ProxyAll, c.Icons = ln, true, vhosts.On })
 	for range 3 {
 		for _, n := range []*node{first, second} {
 			if a := call(t, n.url()+"/round/and/round"); a.StatusCode != http.StatusLoopDetected {
@@ -347,7 +350,7 @@ func TestOriginComesLater(t *testing.T) {
 	settled(t, "the log says that the edge waits", func() bool { return strings.Contains(n.log.String(), "waiting for the origin") })
 	ln, err = net.Listen("tcp", address)
 	must(t, err)
-	o := httptest.NewUnstartedServer(newOurOrigin())
+	o := httptest.NewUnstartedServer(owntest.NewOrigin())
 	o.Listener.Close()
 	o.Listener = ln
 	o.Start()
@@ -359,10 +362,10 @@ func TestOriginComesLater(t *testing.T) {
 func TestSecretIsReplaced(t *testing.T) {
 	t.Parallel()
 	const next = "the-next-secret-01234567"
-	l := newOurOrigin()
+	l := owntest.NewOrigin()
 	files := []string{secretFile(t, tierSecret), secretFile(t, tierSecret)}
 	shield := runNode(t, before(t, serveOrigin(t, l)), func(c *Config) { c.TierSecretFile = files[0] })
-	n := runNode(t, before(t, shield.url()), func(c *Config) { c.TierSecretFile = files[1] }).knows(t, releaseA)
+	n := runNode(t, before(t, shield.url()), func(c *Config) { c.TierSecretFile = files[1] }).knows(t, owntest.ReleaseA)
 	write := func(i int, text string) {
 		t.Helper()
 		must(t, os.WriteFile(files[i], []byte(text), 0o600))
@@ -372,10 +375,12 @@ func TestSecretIsReplaced(t *testing.T) {
 		settled(t, "the file is read again", func() bool { return strings.Count(tier.log.String(), "file read again") > read })
 	}
 	for _, step := range []func(){
-		func() { write(0, next+"\n"+tierSecret) }, func() { write(1, next+"\n"+tierSecret) }, func() { write(0, next) }, func() { write(1, next) },
+		func() { write(0, next+"\n"+tierSecret) }, func() { write(1, next+"\n"+tierSecret) },
+		func() { write(0, next) }, func() { write(1, next) },
 	} {
 		step()
-		if a := call(t, n.url()+"/-/release", tier.Field, map[bool]string{true: tierSecret, false: next}[readFile(t, files[1]) == tierSecret]); a.StatusCode != 200 {
+		if a := call(t, n.url()+"/-/release", tier.Field,
+			map[bool]string{true: tierSecret, false: next}[readFile(t, files[1]) == tierSecret]); a.StatusCode != 200 {
 			t.Errorf("%d %s", a.StatusCode, a.body)
 		}
 	}
@@ -403,12 +408,12 @@ func TestTiersByCertificate(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := certstest.NewAuthority(t, dir, "ours"), certstest.NewAuthority(t, dir, "theirs")
 	shieldCert, shieldKey := ours.Pair(t, dir, "shield", "127.0.0.1")
-	l := newOurOrigin()
+	l := owntest.NewOrigin()
 	ln := listenTest(t)
 	shield := runNode(t, func(c *Config) {
 		must(t, c.Origins.Set(serveOrigin(t, l)))
 		c.TLSListener, c.TLSCerts, c.TLSKeys, c.TLSClientCA = ln, []string{shieldCert}, []string{shieldKey}, ours.File
-	}).knows(t, releaseA)
+	}).knows(t, owntest.ReleaseA)
 	address := "https://" + ln.Addr().String()
 	for _, row := range []struct {
 		name      string
@@ -417,13 +422,13 @@ func TestTiersByCertificate(t *testing.T) {
 		proven    bool
 		throughIt bool // the shield answers
 	}{
-		{"trusted both ways", ours, ours, true, true},
-		{"without a certificate", ours, nil, false, true},
-		{"with a certificate of another authority", ours, theirs, false, false},
-		{"that trusts another authority", theirs, ours, false, false},
+		{name: "trusted both ways", trusts: ours, signed: ours, proven: true, throughIt: true},
+		{name: "without a certificate", trusts: ours, throughIt: true},
+		{name: "with a certificate of another authority", trusts: ours, signed: theirs},
+		{name: "that trusts another authority", trusts: theirs, signed: ours},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			straight := newOurOrigin()
+			straight := owntest.NewOrigin()
 			cert, key := "", ""
 			if row.signed != nil {
 				cert, key = row.signed.Pair(t, t.TempDir(), "edge")
@@ -432,18 +437,19 @@ func TestTiersByCertificate(t *testing.T) {
 				must(t, c.Origins.Set(address))
 				must(t, c.Origins.Set(serveOrigin(t, straight)))
 				c.OriginCA, c.OriginCert, c.OriginKey = row.trusts.File, cert, key
-			}).knows(t, releaseA)
+			}).knows(t, owntest.ReleaseA)
 			a := call(t, n.url()+"/mdi/home.svg")
-			if through := straight.count("/mdi/home.svg") == 0; a.StatusCode != 200 || through != row.throughIt {
+			if through := straight.Count("/mdi/home.svg") == 0; a.StatusCode != 200 || through != row.throughIt {
 				t.Errorf("%d; through the shield: %v", a.StatusCode, through)
 			}
-			if refused := straight.count("/-/release") > 0; refused == row.proven {
+			if refused := straight.Count("/-/release") > 0; refused == row.proven {
 				t.Errorf("the shield refused its release: %v", refused)
 			}
 			n.stop()
 		})
 	}
-	if a := call(t, "http://"+shield.admin+"/metrics"); !strings.Contains(a.body, "iconedge_edge_tier_requests_total ") || strings.Contains(a.body, "iconedge_edge_tier_requests_total 0\n") {
+	if a := call(t, "http://"+shield.admin+"/metrics"); !strings.Contains(a.body,
+		"iconedge_edge_tier_requests_total ") || strings.Contains(a.body, "iconedge_edge_tier_requests_total 0\n") {
 		t.Error("no requests of tiers were counted")
 	}
 	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}

@@ -66,15 +66,12 @@ func TestTrailers(t *testing.T) {
 						must(t, c.Origins.Set(origin))
 					}
 				})...).by(t, way)
-				for _, row := range []struct {
-					method, path string
-					size         int // of the request's body
-				}{
+				for _, row := range []sized{
 					{"GET", "/short", 0}, {"GET", "/long", 0}, {"GET", "/empty", 0}, {"GET", "/stored", 0},
 					{"POST", "/short", 5}, {"POST", "/long", 200_000}, {"PUT", "/empty", 5}, {"POST", "/short", 0},
 				} {
 					for _, te := range []string{"trailers", ""} {
-						s.trailers(t, of, row.method, row.path, row.size, te, origin == "")
+						s.trailers(t, of, row, te, origin == "")
 					}
 				}
 			})
@@ -82,19 +79,25 @@ func TestTrailers(t *testing.T) {
 	}
 }
 
+// A sized request has a body of size bytes, unless it is a GET.
+type sized struct {
+	method, path string
+	size         int
+}
+
 // trailers sends one request with trailer fields, if it has a body, and checks those of the
 // response.
-func (s *securedTest) trailers(t *testing.T, of wayIn, method, path string, size int, te string, toH1 bool) {
+func (s *securedTest) trailers(t *testing.T, of wayIn, q sized, te string, toH1 bool) {
 	t.Helper()
 	var body io.Reader
-	if method != "GET" {
-		body = io.MultiReader(bytes.NewReader(make([]byte, size)), endOf{}) // of unknown length
+	if q.method != "GET" {
+		body = io.MultiReader(bytes.NewReader(make([]byte, q.size)), endOf{}) // of unknown length
 	}
 	scheme := map[bool]string{true: "https", false: "http"}[of.secure]
-	r, err := http.NewRequestWithContext(t.Context(), method, scheme+"://edge.test"+path, body)
+	r, err := http.NewRequestWithContext(t.Context(), q.method, scheme+"://edge.test"+q.path, body)
 	must(t, err)
 	sent := ""
-	if method != "GET" {
+	if q.method != "GET" {
 		r.Trailer = http.Header{"X-Check": {"1"}}
 		if sent = "X-Check=1"; of.protocol != exchange.H1 { // HTTP/1.1 refuses these
 			for _, name := range []string{"X-Forwarded-For", "X_forwarded_for", "Cookie", "X-Original-Url", "Forwarded"} {
@@ -110,7 +113,7 @@ func (s *securedTest) trailers(t *testing.T, of wayIn, method, path string, size
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	must(t, err)
-	at := fmt.Sprintf("%s %s with TE %q and %d bytes", method, path, te, size)
+	at := fmt.Sprintf("%s %s with TE %q and %d bytes", q.method, q.path, te, q.size)
 	want := "X-Late=a,b X-Sum=42"
 	if of.protocol == exchange.H1 {
 		if want = strings.Replace(want, "a,b", "a, b", 1); te == "" {
@@ -129,7 +132,7 @@ func (s *securedTest) trailers(t *testing.T, of wayIn, method, path string, size
 			t.Errorf("%s: %s is a header field", at, name)
 		}
 	}
-	if got, _, _ := strings.Cut(string(b), "x"); path != "/empty" && got != "["+sent+"]" {
+	if got, _, _ := strings.Cut(string(b), "x"); q.path != "/empty" && got != "["+sent+"]" {
 		t.Errorf("%s: the origin got %.100q, want %q", at, b, sent)
 	}
 	if want := map[bool]string{true: te, false: "trailers"}[toH1]; resp.Header.Get("X-Te") != want && !hit {

@@ -96,7 +96,8 @@ func TestExtendedConnect(t *testing.T) {
 			for i := range 4 {
 				all.Go(func() {
 					resp, w := connect(t, "/socket", "websocket")
-					if resp.StatusCode != 200 || resp.Header.Get("X-Accept") != "yes" || resp.Header.Get("Sec-Websocket-Accept") != "" || resp.Header.Get("Upgrade") != "" {
+					if resp.StatusCode != 200 || resp.Header.Get("X-Accept") != "yes" ||
+						resp.Header.Get("Sec-Websocket-Accept") != "" || resp.Header.Get("Upgrade") != "" {
 						t.Errorf("%d %v", resp.StatusCode, resp.Header)
 						return
 					}
@@ -109,7 +110,8 @@ func TestExtendedConnect(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if h := *u.header.Load(); h.Get("Upgrade") != "websocket" || h.Get("Connection") != "Upgrade" || len(h.Get("Sec-Websocket-Key")) != 24 {
+			if h := *u.header.Load(); h.Get("Upgrade") != "websocket" || h.Get("Connection") != "Upgrade" ||
+				len(h.Get("Sec-Websocket-Key")) != 24 {
 				t.Errorf("the origin got %v", h)
 			}
 			settled(t, "the tunnels have ended", func() bool { return u.open.Load() == 0 && s.Options.Tunnels.Stats().Open == 0 })
@@ -194,7 +196,8 @@ func TestTunnelToHTTP2Origin(t *testing.T) {
 	inner := newSecured(t, u, func(c *Config) { c.ProxyAll = true })
 	app := httptest.NewServer(u)
 	t.Cleanup(app.Close)
-	for name, origin := range map[string]string{"h2c": "h2c://" + inner.plain, "h2": "h2://" + inner.tls, "HAProxy": "h2c://" + haproxyBefore(t, app.Listener.Addr().String())} {
+	for name, origin := range map[string]string{"h2c": "h2c://" + inner.plain, "h2": "h2://" + inner.tls,
+		"HAProxy": "h2c://" + haproxyBefore(t, app.Listener.Addr().String())} {
 		t.Run(name, func(t *testing.T) {
 			if origin == "h2c://" {
 				t.Skip("SKIPPED: no HAProxy on this machine")
@@ -203,14 +206,16 @@ func TestTunnelToHTTP2Origin(t *testing.T) {
 				must(t, c.Origins.Set(origin))
 				c.ProxyAll, c.OriginCA, c.OriginSNI = true, inner.cfg.TLSCerts[0], "edge.test"
 			})
-			for way, connect := range map[string]connector{"h1": s.overH1(), "h2": s.overH2(t, true), "h2c": s.overH2(t, false), "h3": s.overH3(t)} {
+			for way, connect := range map[string]connector{"h1": s.overH1(), "h2": s.overH2(t, true),
+				"h2c": s.overH2(t, false), "h3": s.overH3(t)} {
 				var all sync.WaitGroup
 				for i := range 4 {
 					all.Go(func() {
 						resp, w := connect(t, "/socket", "websocket")
 						want := map[bool]int{true: 101, false: 200}[way == "h1"]
 						accept := map[bool]string{true: exchange.WebSocketAccept("abc"), false: ""}[way == "h1"]
-						if resp.StatusCode != want || resp.Header.Get("X-Accept") != "yes" || resp.Header.Get("Sec-Websocket-Accept") != accept {
+						if resp.StatusCode != want || resp.Header.Get("X-Accept") != "yes" ||
+							resp.Header.Get("Sec-Websocket-Accept") != accept {
 							t.Errorf("by %s: %d %v", way, resp.StatusCode, resp.Header)
 							return
 						}
@@ -234,7 +239,8 @@ func TestTunnelToHTTP2Origin(t *testing.T) {
 					stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
 				}
 				w.Close()
-				settled(t, "a client that leaves ends its tunnel by "+way, func() bool { return u.open.Load() == 0 && s.Options.Tunnels.Stats().Open == 0 })
+				settled(t, "a client that leaves ends its tunnel by "+way,
+					func() bool { return u.open.Load() == 0 && s.Options.Tunnels.Stats().Open == 0 })
 			}
 		})
 	}
@@ -247,7 +253,8 @@ func (s *securedTest) overH1() connector {
 		c, err := net.Dial("tcp", s.plain)
 		must(t, err)
 		t.Cleanup(func() { c.Close() })
-		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: edge.test\r\nConnection: Upgrade\r\nUpgrade: %s\r\nSec-WebSocket-Key: abc\r\n\r\n", target, protocol)
+		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: edge.test\r\nConnection: Upgrade\r\nUpgrade: %s\r\nSec-WebSocket-Key: abc\r\n\r\n",
+			target, protocol)
 		r := bufio.NewReader(c)
 		resp, err := http.ReadResponse(r, nil)
 		must(t, err)

@@ -19,7 +19,8 @@ import (
 )
 
 // upgradeTo is a request for a tunnel.
-const upgradeTo = "GET /socket HTTP/1.1\r\nHost: edge.test\r\nConnection: keep-alive, Upgrade\r\nUpgrade: echo/1\r\nSec-WebSocket-Key: abc\r\n\r\n"
+const upgradeTo = "GET /socket HTTP/1.1\r\nHost: edge.test\r\nConnection: keep-alive, Upgrade\r\nUpgrade: " +
+	"echo/1\r\nSec-WebSocket-Key: abc\r\n\r\n"
 
 // An upgrader is an origin that switches to a protocol of the test at /socket and /early, and
 // answers other requests.
@@ -51,7 +52,8 @@ func (u *upgrader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.RawQuery == "wrong" {
 		accept = "wrong"
 	}
-	fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\nSec-WebSocket-Accept: %s\r\nX-Accept: yes\r\n\r\nhello ", r.Header.Get("Upgrade"), accept)
+	fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\nSec-WebSocket-Accept: "+
+		"%s\r\nX-Accept: yes\r\n\r\nhello ", r.Header.Get("Upgrade"), accept)
 	if u.serve != nil {
 		u.serve(c.(*net.TCPConn), rw)
 		return
@@ -94,7 +96,8 @@ func (e *tunnelTest) tunnel(t *testing.T, request string) (*net.TCPConn, *bufio.
 	c, r := e.connect(t, request)
 	resp, err := http.ReadResponse(r, nil)
 	must(t, err)
-	if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("X-Accept") != "yes" || resp.Header.Get("Upgrade") != "echo/1" || resp.Header.Get("Connection") != "Upgrade" {
+	if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("X-Accept") != "yes" ||
+		resp.Header.Get("Upgrade") != "echo/1" || resp.Header.Get("Connection") != "Upgrade" {
 		t.Fatalf("%d %v, want the origin's 101", resp.StatusCode, resp.Header)
 	}
 	return c, r
@@ -111,7 +114,8 @@ func TestTunnel(t *testing.T) {
 	if err != nil || string(got) != "hello early late" {
 		t.Errorf("%q, %v; want what the origin sent with its 101, and the echo of all bytes", got, err)
 	}
-	if h := *e.origin.header.Load(); h.Get("Upgrade") != "echo/1" || h.Get("Connection") != "Upgrade" || h.Get("Sec-Websocket-Key") != "abc" || h.Get("Via") == "" {
+	if h := *e.origin.header.Load(); h.Get("Upgrade") != "echo/1" || h.Get("Connection") != "Upgrade" ||
+		h.Get("Sec-Websocket-Key") != "abc" || h.Get("Via") == "" {
 		t.Errorf("the origin got %v", h)
 	}
 	settled(t, "the tunnel has ended at both ends", func() bool { return e.origin.open.Load() == 0 && e.Options.Tunnels.Stats().Open == 0 })
@@ -175,8 +179,10 @@ func TestNoRequestBehindUpgrade(t *testing.T) {
 		{"TLS", strings.Replace(upgradeTo, "echo/1", "TLS/1.3", 1), 200, ""},
 		{"Connection does not name it", strings.Replace(upgradeTo, "keep-alive, Upgrade", "keep-alive", 1), 200, ""},
 		{"HTTP/1.0", strings.Replace(upgradeTo, "HTTP/1.1", "HTTP/1.0", 1), 200, ""},
-		{"chunks", strings.Replace(upgradeTo, "GET", "POST", 1)[:len(upgradeTo)-1] + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, ""},
-		{"a length that hides it", strings.Replace(upgradeTo, "GET", "POST", 1)[:len(upgradeTo)-1] + "Content-Length: 3\r\n\r\nabc", 101, "hello abcGET /hidden"},
+		{"chunks", strings.Replace(upgradeTo, "GET", "POST", 1)[:len(upgradeTo)-1] +
+			"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, ""},
+		{"a length that hides it", strings.Replace(upgradeTo, "GET", "POST", 1)[:len(upgradeTo)-1] +
+			"Content-Length: 3\r\n\r\nabc", 101, "hello abcGET /hidden"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newTunnelTest(t)
@@ -304,7 +310,8 @@ func TestTunnelIsLoggedOnce(t *testing.T) {
 	settled(t, "the place is free", func() bool { return e.Options.Tunnels.Stats().Open == 0 })
 	e.Server.Close()
 	lines := linesIn(t, text())
-	if len(lines) != 1 || lines[0].Status != 101 || lines[0].Bytes != 16 || lines[0].Path != "/socket" || lines[0].Cache != "passed" || lines[0].Protocol != "h1" {
+	if len(lines) != 1 || lines[0].Status != 101 || lines[0].Bytes != 16 || lines[0].Path != "/socket" ||
+		lines[0].Cache != "passed" || lines[0].Protocol != "h1" {
 		t.Errorf("%+v", lines)
 	}
 }

@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/own/owntest"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/logtest"
-	"github.com/iconedge/iconedge/problem"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/logtest"
+	"github.com/iconedge/iconedge/internal/problem"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // An emptyOrigin is an origin of ours without a release, until filled is set.
 type emptyOrigin struct {
-	*ourOrigin
+	*owntest.Origin
 	filled atomic.Bool
 }
 
 func (o *emptyOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if o.filled.Load() {
-		o.ourOrigin.ServeHTTP(w, r)
+		o.Origin.ServeHTTP(w, r)
 		return
 	}
 	w.Header().Set(icon.FieldReady, "?0")
@@ -39,7 +40,8 @@ func (o *emptyOrigin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // origin's response.
 func notReady(t *testing.T, a answer) {
 	t.Helper()
-	if a.StatusCode != 503 || a.Header.Get("Content-Type") != problem.ContentType || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Retry-After") != "5" ||
+	if a.StatusCode != 503 || a.Header.Get("Content-Type") != problem.ContentType ||
+		a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Retry-After") != "5" ||
 		!strings.Contains(a.body, "not ready") || strings.Contains(a.body, "secret") || a.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("%d %v %s, want a 503: not ready", a.StatusCode, a.Header, a.body)
 	}
@@ -48,7 +50,7 @@ func notReady(t *testing.T, a answer) {
 // If an origin of ours has no release, the edge answers 503, not ready. Any other failure of an
 // origin is a 502.
 func TestOriginWithoutRelease(t *testing.T) {
-	o := &emptyOrigin{ourOrigin: newOurOrigin()}
+	o := &emptyOrigin{Origin: owntest.NewOrigin()}
 	e := newEdgeTest(t, o)
 	for _, target := range []string{"/mdi/home.svg", "/api/v1/search?q=home", "/api/v1/icon/mdi/home", "/api/v1/packs", "/-/release"} {
 		a := e.get(t, target)
@@ -69,7 +71,7 @@ func TestOriginWithoutRelease(t *testing.T) {
 // that takes more than a minute.
 func TestNoWarningWhileTheOriginStarts(t *testing.T) {
 	log := new(logtest.Log)
-	e := newEdgeTest(t, &emptyOrigin{ourOrigin: newOurOrigin()}, func(c *Config) { c.Log = log.Logger() })
+	e := newEdgeTest(t, &emptyOrigin{Origin: owntest.NewOrigin()}, func(c *Config) { c.Log = log.Logger() })
 	for _, tt := range []struct {
 		waited   time.Duration
 		warnings int
@@ -86,7 +88,7 @@ func TestNoWarningWhileTheOriginStarts(t *testing.T) {
 // If there is no release, a stored response is served where stale-if-error allows it (RFC 5861,
 // section 4). Otherwise the client gets the 503.
 func TestStaleWithoutRelease(t *testing.T) {
-	o := &emptyOrigin{ourOrigin: newOurOrigin()}
+	o := &emptyOrigin{Origin: owntest.NewOrigin()}
 	o.filled.Store(true)
 	e := newEdgeTest(t, o)
 	e.get(t, "/mdi/home.svg")
@@ -103,7 +105,7 @@ func TestStaleWithoutRelease(t *testing.T) {
 // one.
 func TestTiersWithoutRelease(t *testing.T) {
 	t.Parallel()
-	o := &emptyOrigin{ourOrigin: newOurOrigin()}
+	o := &emptyOrigin{Origin: owntest.NewOrigin()}
 	shield := runNode(t, before(t, serveOrigin(t, o)))
 	edge := runNode(t, before(t, shield.url()), func(c *Config) { c.Publish = "publish --like this" })
 	settled(t, "a response through both tiers", func() bool { return call(t, edge.url()+"/mdi/home.svg").StatusCode == 503 })
@@ -116,7 +118,8 @@ func TestTiersWithoutRelease(t *testing.T) {
 		}
 	}
 	for n, how := range map[*node]string{shield: "iconedge publish", edge: "publish --like this"} {
-		if a := call(t, "http://"+n.admin+"/readyz"); a.StatusCode != 503 || !strings.Contains(a.body, "no release yet") || !strings.Contains(a.body, how) {
+		if a := call(t, "http://"+n.admin+"/readyz"); a.StatusCode != 503 ||
+			!strings.Contains(a.body, "no release yet") || !strings.Contains(a.body, how) {
 			t.Errorf("/readyz: %d %s, want %q", a.StatusCode, a.body, how)
 		}
 	}

@@ -34,7 +34,8 @@ var originBehaviours = []string{"reads all", "reads all", "reads all", "answers 
 func newRandomUpload(r *rand.Rand, i int) *randomUpload {
 	const window = 65535
 	sizes := []int{r.IntN(100), r.IntN(20_000), window - 1 + r.IntN(3), r.IntN(400_000), window * r.IntN(5)}
-	u := &randomUpload{size: sizes[r.IntN(len(sizes))], chunked: r.IntN(2) == 0, expects: r.IntN(5) == 0, until: -1, pausing: 1 + r.IntN(40), seed: r.Uint64(),
+	u := &randomUpload{size: sizes[r.IntN(len(sizes))], chunked: r.IntN(2) == 0, expects: r.IntN(5) == 0, until: -1,
+		pausing: 1 + r.IntN(40), seed: r.Uint64(),
 		behaves: originBehaviours[i%len(originBehaviours)]}
 	u.after = r.IntN(u.size + 1)
 	if r.IntN(10) == 0 && u.size > 0 {
@@ -166,7 +167,8 @@ func TestUploadsAtRandom(t *testing.T) {
 						turns <- struct{}{}
 						defer func() { <-turns }()
 						if err := u.send(t.Context(), s, path); err != nil {
-							t.Errorf("seed %d, upload %d of %d bytes (in chunks: %v, Expect: %v, the origin %s after %d): %v", seed, i, u.size, u.chunked, u.expects, u.behaves, u.after, err)
+							t.Errorf("seed %d, upload %d of %d bytes (in chunks: %v, Expect: %v, the origin %s after %d): %v", seed, i,
+								u.size, u.chunked, u.expects, u.behaves, u.after, err)
 						}
 					})
 				}

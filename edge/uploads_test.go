@@ -129,7 +129,8 @@ func TestExpect(t *testing.T) {
 		if strings.Contains(coding, "chunked") {
 			body = "5\r\nhello\r\n0\r\n\r\n"
 		}
-		for target, want := range map[string][]string{"/yes": {"HTTP/1.1 100 Continue", "HTTP/1.1 200 OK"}, "/no": {"HTTP/1.1 403 Forbidden"}} {
+		for target, want := range map[string][]string{"/yes": {"HTTP/1.1 100 Continue", "HTTP/1.1 200 OK"},
+			"/no": {"HTTP/1.1 403 Forbidden"}} {
 			c, err := net.Dial("tcp", w.public)
 			must(t, err)
 			defer c.Close()

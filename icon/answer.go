@@ -20,7 +20,8 @@ type Result struct {
 	Monochrome    bool    `json:"monochrome"`
 	AliasOf       *string `json:"alias_of"`
 	PackName      string  `json:"pack_name"`
-	Also          []Also  `json:"also"` // the same icon in other packs
+	Also          []Also  `json:"also"`            // the same icon in other packs
+	Color         *Color  `json:"color,omitempty"` // of a monochrome icon; nil: that of the text
 	// Matched is a part of an answer with explain=true alone.
 	Matched []Match `json:"matched,omitzero"`
 }
@@ -79,6 +80,9 @@ type Metadata struct {
 	AliasOf       *string  `json:"alias_of"`
 	Categories    []string `json:"categories"`
 	Tags          []string `json:"tags"`
+	Color         *Color   `json:"color"`  // of a monochrome icon; nil: that of the text
+	Stroke        *float64 `json:"stroke"` // see Style; nil: its strokes have not one width
+	TwoTone       bool     `json:"two_tone"`
 	PackName      string   `json:"pack_name"`
 	License       License  `json:"license"`
 	CommercialUse bool     `json:"commercial_use"`
@@ -149,8 +153,32 @@ const (
 	// FieldRelease names, on every answer of an origin, the state that it was made from: see
 	// ReleaseAnswer.
 	FieldRelease = "Iconedge-Release"
-	// FieldMonochrome is ?1 or ?0 (RFC 9651) on a plain icon: whether an edge may recolour it.
+	// FieldMonochrome is ?1 or ?0 (RFC 9651) on a plain icon: whether an edge may recolour it. An
+	// icon of one colour that is not that of the text has ?1;own, because earlier edges, which know
+	// only ?1, replace currentColor alone.
 	FieldMonochrome = "Iconedge-Monochrome"
 	// FieldReady is ?0 on every answer of an origin that has no release to answer from yet.
 	FieldReady = "Iconedge-Ready"
 )
+
+// The values of FieldMonochrome.
+const (
+	monochromeNo  = "?0"
+	monochromeYes = "?1"
+	monochromeOwn = "?1;own"
+)
+
+// MonochromeField returns the value of FieldMonochrome of an icon. Own says that it has a colour of
+// its own.
+func MonochromeField(monochrome, own bool) string {
+	switch {
+	case !monochrome:
+		return monochromeNo
+	case own:
+		return monochromeOwn
+	}
+	return monochromeYes
+}
+
+// IsMonochrome reports whether a value of FieldMonochrome says that an edge may recolour the icon.
+func IsMonochrome(field string) bool { return field == monochromeYes || field == monochromeOwn }

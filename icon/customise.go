@@ -32,10 +32,11 @@ func ParseCDNVariant(p Params) (Variant, error) {
 			plain[side.name] = "1" // for the rule that size excludes it
 		}
 	}
-	if s, given := p["rotate"]; given && !slices.Contains([]string{"90", "180", "270", "1", "2", "3"}, s) {
-		turns, ok := quarterTurns(s)
+	if s, given := p["rotate"]; given && !slices.Contains([]string{"90", "180", "270", "-90", "1", "2", "3"}, s) {
+		turns, ok := turnsOrAngle(s)
 		if !ok {
-			return Variant{}, &ParamError{"rotate", "rotate must be a number of quarter turns, such as 1, or an angle, such as 90, 90deg or 25%"}
+			return Variant{}, &ParamError{"rotate",
+				"rotate must be an angle of whole quarter turns, such as 90, -90, 90deg or 25%, or up to three quarter turns, such as 1"}
 		}
 		delete(plain, "rotate")
 		if turns != 0 {
@@ -55,7 +56,8 @@ func ParseCDNVariant(p Params) (Variant, error) {
 	if v.HeightText == "" {
 		v.Height = parsed.Height
 	}
-	v.Rotate, v.HFlip, v.VFlip = parsed.Rotate, parsed.HFlip, parsed.VFlip
+	v.Rotate, v.HFlip, v.VFlip, v.ID = parsed.Rotate, parsed.HFlip, parsed.VFlip, parsed.ID
+	v.Frame, v.Style, v.Dark = parsed.Frame, parsed.Style, parsed.Dark
 	return v, nil
 }
 
@@ -96,7 +98,8 @@ func length(s string) (text string, ok bool) {
 		return "none", true
 	}
 	number, unit := SplitLength(s)
-	if len(s) > maxLength || number == "" || strings.Count(number, ".") > 1 || strings.Trim(number, ".") == "" || number[len(number)-1] == '.' {
+	if len(s) > maxLength || number == "" || strings.Count(number, ".") > 1 || strings.Trim(number, ".") == "" ||
+		number[len(number)-1] == '.' {
 		return "", false
 	}
 	if unit != "" && unit != "%" && strings.Trim(strings.ToLower(unit), "abcdefghijklmnopqrstuvwxyz") != "" {
@@ -139,6 +142,16 @@ func quarterTurns(s string) (turns int, ok bool) {
 		return 0, false
 	}
 	return int(math.Mod(math.Mod(f, 4)+4, 4)), true
+}
+
+// turnsOrAngle reads a rotation of the CDN path: up to three quarter turns, or an angle. Iconify
+// takes every number as quarter turns, so that 45 would be one; here it is an angle that no icon
+// can be turned by.
+func turnsOrAngle(s string) (turns int, ok bool) {
+	if n, err := strconv.Atoi(s); err == nil && (n < -3 || n > 3) {
+		return ((n/90)%4 + 4) % 4, n%90 == 0
+	}
+	return quarterTurns(s)
 }
 
 // ParamCSSColor reads the color parameter of the CDN path: any CSS colour. It returns "" if the

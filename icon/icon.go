@@ -8,10 +8,24 @@ package icon
 import (
 	"errors"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // MaxKey is the longest pack key or icon name, in bytes.
 const MaxKey = 128
+
+// MaxSpelling is the longest spelling of an icon's name that is not a valid name, in bytes.
+const MaxSpelling = 255
+
+// ValidSpelling reports whether s may be another spelling of an icon's name, as its author has it:
+// the name of a file, which is no valid name itself. Clients fetch the icon by it.
+func ValidSpelling(s string) bool {
+	if s == "" || len(s) > MaxSpelling || ValidKey(s) || !utf8.ValidString(s) {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return r == '/' || r == '\\' || !unicode.IsPrint(r) })
+}
 
 // ErrRef means that a string is not the reference of an icon. It says nothing about whether such an
 // icon exists.

@@ -2,6 +2,7 @@ package icon
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,12 +60,65 @@ func TestRecolour(t *testing.T) {
 	if err := json.Unmarshal(RecolourAnswer(answer, "#ff0000"), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.SVG != string(Recolour(svg, "#ff0000")) || !got.Metadata.Recolored || got.Metadata.Tags[0] != "currentColor" || got.Metadata.Tags[1] != `"recolored":false` {
+	if got.SVG != string(Recolour(svg, "#ff0000")) || !got.Metadata.Recolored ||
+		got.Metadata.Tags[0] != "currentColor" || got.Metadata.Tags[1] != `"recolored":false` {
 		t.Errorf("got %+v", got)
+	}
+	for _, row := range []struct{ svg, literal, red, translucent string }{
+		{`<svg viewBox="0 0 9 9"><path fill="currentColor"/></svg>`, "currentColor", `<svg viewBox="0 0 9 9"><path fill="#ff0000"/></svg>`,
+			`<svg viewBox="0 0 9 9"><g opacity="0.502"><path fill="#ff0000"/></g></svg>`},
+		{`<svg color="#1A1f71"><use href="#a"/><path id="#b" style="fill:#1A1f71"/></svg>`, "#1A1f71",
+			`<svg color="#ff0000"><use href="#a"/><path id="#b" style="fill:#ff0000"/></svg>`,
+			`<svg color="#ff0000"><g opacity="0.502"><use href="#a"/><path id="#b" style="fill:#ff0000"/></g></svg>`},
+		{`<svg><use href="#ab"/><use href="#abcd"/><path fill="#fff"/></svg>`, "#fff",
+			`<svg><use href="#ab"/><use href="#abcd"/><path fill="#ff0000"/></svg>`,
+			`<svg><g opacity="0.502"><use href="#ab"/><use href="#abcd"/><path fill="#ff0000"/></g></svg>`},
+		{`<svg><path fill="none"/></svg>`, "", `<svg><path fill="none"/></svg>`, `<svg><g opacity="0.502"><path fill="none"/></g></svg>`},
+		{``, "", ``, `<g opacity="0.502"></g>`},
+	} {
+		if got := string(Literal([]byte(row.svg))); got != row.literal {
+			t.Errorf("%s is painted in %q, want %q", row.svg, got, row.literal)
+		}
+		for c, want := range map[Color]string{"#ff0000": row.red, "#ff000080": row.translucent} {
+			got := string(Recolour([]byte(row.svg), c))
+			if n := PaintOf([]byte(row.svg)).RecolouredLen(len(row.svg), c); got != want || n != len(got) {
+				t.Errorf("%s in %s: %d bytes\n%s, want\n%s", row.svg, c, n, got, want)
+			}
+			answer, err := json.Marshal(Answer{SVG: row.svg})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var a Answer
+			if err := json.Unmarshal(RecolourAnswer(answer, c), &a); err != nil || a.SVG != want {
+				t.Errorf("%s in %s, in JSON: %v\n%s, want\n%s", row.svg, c, err, a.SVG, want)
+			}
+		}
 	}
 	for _, odd := range []string{``, `{}`, `{"svg":"`, `{"svg":"a\`, `{"svg":"currentColor"}`} {
 		if got := string(RecolourAnswer([]byte(odd), "#ff0000")); got != odd {
 			t.Errorf("RecolourAnswer(%q) = %q, want it unchanged", odd, got)
+		}
+	}
+}
+
+// An alias is the parameter, so that both together are given twice.
+func TestAliases(t *testing.T) {
+	for _, row := range []struct{ raw, want string }{
+		{"colour=f00&w=20&h=30", "color=f00 height=30 width=20"},
+		{"fill=f00", "color=f00"},
+		{"color=f00", "color=f00"},
+		{"fill=f00&color=f00", "color is given more than once; colour and fill are the same parameter"},
+		{"w=1&width=1", "width is given more than once; w is the same parameter"},
+		{"Fill=f00", ""},
+	} {
+		p, err := ParseQuery(row.raw, VariantParams...)
+		got := []string{}
+		for name, value := range p {
+			got = append(got, name+"="+value)
+		}
+		slices.Sort(got)
+		if s := strings.Join(got, " "); err != nil && err.Error() != row.want || err == nil && s != row.want {
+			t.Errorf("ParseQuery(%q) = %s, %v; want %s", row.raw, s, err, row.want)
 		}
 	}
 }
@@ -89,7 +143,8 @@ func TestParams(t *testing.T) {
 		in   string
 		want int
 		ok   bool
-	}{{"1", 1, true}, {"50", 50, true}, {"0", 0, false}, {"-1", 0, false}, {"51", 0, false}, {"1e9", 0, false}, {"abc", 0, false}, {"", 0, false}, {"+5", 0, false}, {"1.5", 0, false}, {"99999999999999999999", 0, false}} {
+	}{{"1", 1, true}, {"50", 50, true}, {"0", 0, false}, {"-1", 0, false}, {"51", 0, false}, {"1e9", 0, false},
+		{"abc", 0, false}, {"", 0, false}, {"+5", 0, false}, {"1.5", 0, false}, {"99999999999999999999", 0, false}} {
 		if n, err := (Params{"limit": row.in}).Int("limit", 1, 50, 20); n != row.want || (err == nil) != row.ok {
 			t.Errorf("limit=%s: %d, %v; want %d", row.in, n, err, row.want)
 		}
@@ -113,11 +168,26 @@ func TestParseVariant(t *testing.T) {
 	for _, row := range []struct{ raw, canonical, wrong string }{
 		{"", "", ""}, {"size=24", "height=24", ""}, {"height=24", "height=24", ""}, {"width=1&height=4096", "height=4096&width=1", ""},
 		{"rotate=90", "rotate=90", ""}, {"rotate=3", "rotate=270", ""}, {"flip=horizontal", "flip=horizontal", ""},
+		{"rotate=-90", "rotate=270", ""}, {"id=a-B_1", "id=a-B_1", ""}, {"id=x&size=9&rotate=90", "height=9&id=x&rotate=90", ""},
+		{"dark=FFF", "dark=%23ffffff", ""}, {"dark=rgb(1,2,3)&size=9", "dark=%23010203&height=9", ""},
+		{"dark=00000080", "dark=%2300000080", ""}, {"dark=", "", "dark"}, {"dark=currentColor", "", "dark"}, {"dark=x", "", "dark"},
+		{"id=", "", "id"}, {"id=a.b", "", "id"}, {"id=a%20", "", "id"}, {"id=%C3%A4", "", "id"},
+		{"id=" + strings.Repeat("a", 64), "id=" + strings.Repeat("a", 64), ""}, {"id=" + strings.Repeat("a", 65), "", "id"},
 		{"flip=vertical,horizontal", "rotate=180", ""},  // both flips are half a turn
 		{"flip=horizontal,vertical&rotate=180", "", ""}, // with another half turn, nothing changes
 		{"size=024", "height=24", ""},                   // leading zeros are not canonical
 		{"size=0", "", "size"}, {"size=4097", "", "size"}, {"size=1.5", "", "size"}, {"width=auto", "", "width"}, {"height=", "", "height"},
-		{"size=1&width=1", "", "size"}, {"rotate=45", "", "rotate"}, {"rotate=0", "", "rotate"}, {"rotate=-90", "", "rotate"},
+		{"stroke=2", "stroke=2", ""}, {"stroke=02.0", "stroke=2", ""}, {"stroke=.5", "stroke=0.5", ""},
+		{"stroke=1.333333", "stroke=1.33", ""},
+		{"stroke=4.001", "stroke=4", ""}, {"stroke=0.25&size=9&width=9", "", "size"}, {"stroke=0.25&size=9", "height=9&stroke=0.25", ""},
+		{"stroke-width=1.50", "stroke=1.5", ""}, {"stroke=0.2", "", "stroke"},
+		{"stroke=4.1", "", "stroke"}, {"stroke-width=5", "", "stroke"}, {"stroke=", "", "stroke"}, {"stroke=%2B2", "", "stroke"},
+		{"stroke=1e0", "", "stroke"}, {"stroke=2px", "", "stroke"}, {"stroke=NaN", "", "stroke"}, {"stroke=0x1p0", "", "stroke"},
+		{"secondary=F00", "secondary=%23ff0000", ""}, {"secondary=red&stroke=1", "secondary=%23ff0000&stroke=1", ""},
+		{"secondary=F00F", "secondary=%23ff0000ff", ""}, {"secondary=%23ff000080", "secondary=%23ff000080", ""},
+		{"secondary=rgba(255,0,0,0.5)", "secondary=%23ff000080", ""}, {"secondary=currentcolor", "", ""}, {"secondary=x", "", "secondary"},
+		{"size=1&width=1", "", "size"}, {"rotate=45", "", "rotate"}, {"rotate=0", "", "rotate"},
+		{"rotate=-45", "", "rotate"}, {"rotate=-180", "", "rotate"},
 		{"flip=", "", "flip"}, {"flip=x", "", "flip"}, {"flip=horizontal,horizontal", "", "flip"}, {"flip=horizontal,", "", "flip"},
 	} {
 		p, err := ParseQuery(row.raw, VariantParams...)
@@ -133,8 +203,9 @@ func TestParseVariant(t *testing.T) {
 }
 
 func TestCommercialUse(t *testing.T) {
-	for spdx, want := range map[string]bool{"MIT": true, "CC-BY-4.0": true, "GPL-3.0": true, "CC-BY-NC-4.0": false, "CC-BY-NC-SA-4.0": false,
-		"cc-by-nc-2.5": false, "CC-BY-NC-4.0 OR MIT": true, "LicenseRef-Own": true} {
+	for spdx, want := range map[string]bool{"MIT": true, "CC-BY-4.0": true, "GPL-3.0": true, "CC-BY-NC-4.0": false,
+		"CC-BY-NC-SA-4.0": false,
+		"cc-by-nc-2.5":    false, "CC-BY-NC-4.0 OR MIT": true, "LicenseRef-Own": true} {
 		if got := (License{SPDX: spdx}).CommercialUse(); got != want {
 			t.Errorf("%s: %v, want %v", spdx, got, want)
 		}
@@ -145,7 +216,8 @@ func TestCommercialUse(t *testing.T) {
 		t.Errorf("attribution %q, want %q", p.Attribution, want)
 	}
 	p.AuthorURL = "https://pictogrammers.com"
-	if got, want := p.Credit(), "Material Design Icons by Pictogrammers (https://pictogrammers.com), Apache-2.0 (https://example.org/)"; got != want {
+	if got, want := p.Credit(),
+		"Material Design Icons by Pictogrammers (https://pictogrammers.com), Apache-2.0 (https://example.org/)"; got != want {
 		t.Errorf("credit %q, want %q", got, want)
 	}
 }
@@ -177,7 +249,8 @@ func FuzzParseColor(f *testing.F) {
 }
 
 func FuzzParseVariant(f *testing.F) {
-	for _, s := range []string{"size=24&rotate=90", "flip=vertical,horizontal", "width=1&height=2&flip=vertical&rotate=3", "size=1&size=2"} {
+	for _, s := range []string{"size=24&rotate=90", "flip=vertical,horizontal",
+		"width=1&height=2&flip=vertical&rotate=3", "size=1&size=2", "dark=red", "stroke=02.50&secondary=f00f"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -201,10 +274,12 @@ func FuzzParseVariant(f *testing.F) {
 
 // AppendHexColor gives the same colour as ParseColor, or none.
 func TestAppendHexColor(t *testing.T) {
-	for _, s := range []string{"", "f", "f0", "f00", "F0a", "ff0", "ff00", "ff000", "ff0000", "AbCdEf", "00000g", "#f00", "xyz", "12345678", "é0", "12345é"} {
+	for _, s := range []string{"", "f", "f0", "f00", "F0a", "ff0", "ff00", "ff000", "ff0000", "AbCdEf", "00000g",
+		"#f00", "xyz", "12345678", "é0", "12345é"} {
 		got, ok := AppendHexColor([]byte("x"), []byte(s))
 		want, err := ParseColor(s)
-		if ok && (err != nil || string(got) != "x"+string(want)) || !ok && string(got) != "x" || !ok && err == nil && (len(s) == 3 || len(s) == 6) {
+		if ok && (err != nil || string(got) != "x"+string(want)) || !ok && string(got) != "x" ||
+			!ok && err == nil && (len(s) == 3 || len(s) == 6) {
 			t.Errorf("%s: %q, %v; want %q, %v", s, got, ok, want, err)
 		}
 	}

@@ -11,4 +11,5 @@ const (
 	DefaultPage   = 1
 	DefaultOnPage = 100
 	MaxOnPage     = 1000
+	MaxGrid       = 48 // pixels: the largest height by which the site filters icons
 )

@@ -24,6 +24,8 @@ type PackNames struct {
 	Key    string
 	Hidden bool
 	Names  iter.Seq2[string, bool]
+	// Spellings are other spellings of names, which are no valid names themselves, sorted.
+	Spellings []string
 }
 
 type packNames struct {
@@ -32,13 +34,16 @@ type packNames struct {
 	names  []byte
 	starts []uint32 // offset of every sixteenth name
 	count  int
+
+	spellings []string // sorted
 }
 
 const (
-	namesForm  = "names/1\n"
-	whole      = 16     // distance between whole names
-	hiddenName = 1 << 7 // flag in the byte with the length of the shared prefix
-	maxShared  = 1<<7 - 1
+	namesForm   = "names/1\n"
+	spelledForm = "names/2\n" // with spellings, which an earlier edge can't read
+	whole       = 16          // distance between whole names
+	hiddenName  = 1 << 7      // flag in the byte with the length of the shared prefix
+	maxShared   = 1<<7 - 1
 )
 
 // NoIcon and NoPack are the details of 404 answers for well-formed names that do not exist.
@@ -53,10 +58,17 @@ var errNames = errors.New("not a list of names")
 // the length of its key, the key, 1 if it is hidden (otherwise 0), and the number and total size of
 // its names, 32 bits each. A name consists of the length of the prefix that it shares with the
 // previous one (with the highest bit set if the name is hidden), the length of the rest, and the
-// rest.
+// rest. If a pack has spellings, each pack ends with the number and total size of its spellings, 32
+// bits each, and of each spelling the length and the bytes.
 func AppendNames(b []byte, packs iter.Seq[PackNames]) []byte {
-	b = append(b, namesForm...)
-	for p := range packs {
+	all := slices.Collect(packs)
+	spelled := slices.ContainsFunc(all, func(p PackNames) bool { return len(p.Spellings) > 0 })
+	if spelled {
+		b = append(b, spelledForm...)
+	} else {
+		b = append(b, namesForm...)
+	}
+	for _, p := range all {
 		b = append(append(b, byte(len(p.Key))), p.Key...)
 		b = append(b, flag(p.Hidden, 1))
 		sizes := len(b)
@@ -73,7 +85,21 @@ func AppendNames(b []byte, packs iter.Seq[PackNames]) []byte {
 		}
 		binary.BigEndian.PutUint32(b[sizes:], uint32(count))
 		binary.BigEndian.PutUint32(b[sizes+4:], uint32(len(b)-sizes-8))
+		if spelled {
+			b = appendSpellings(b, p.Spellings)
+		}
 	}
+	return b
+}
+
+func appendSpellings(b []byte, spellings []string) []byte {
+	sizes := len(b)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(spellings)))
+	b = append(b, make([]byte, 4)...)
+	for _, s := range spellings {
+		b = append(append(b, byte(len(s))), s...)
+	}
+	binary.BigEndian.PutUint32(b[sizes+4:], uint32(len(b)-sizes-8))
 	return b
 }
 
@@ -95,12 +121,19 @@ func sharedBy(a, b string) int {
 // ParseNames reads the output of AppendNames. The result keeps b.
 func ParseNames(b []byte) (*Names, error) {
 	rest, ok := bytes.CutPrefix(b, []byte(namesForm))
+	spelled := false
 	if !ok {
+		rest, spelled = bytes.CutPrefix(b, []byte(spelledForm))
+	}
+	if !ok && !spelled {
 		return nil, errNames
 	}
 	n := &Names{}
 	for last := ""; len(rest) > 0; {
 		p, after, err := parsePack(rest)
+		if err == nil && spelled {
+			after, err = p.parseSpellings(after)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -126,6 +159,37 @@ func parsePack(b []byte) (p packNames, rest []byte, err error) {
 	}
 	p.names = b[:size]
 	return p, b[size:], p.index()
+}
+
+// parseSpellings reads the spellings of a pack, and returns the rest.
+func (p *packNames) parseSpellings(b []byte) (rest []byte, err error) {
+	if len(b) < 8 {
+		return nil, fmt.Errorf("%w: it is truncated", errNames)
+	}
+	count, size := int(binary.BigEndian.Uint32(b)), int(binary.BigEndian.Uint32(b[4:]))
+	if b = b[8:]; size > len(b) {
+		return nil, fmt.Errorf("%w: it is truncated", errNames)
+	}
+	b, rest = b[:size], b[size:]
+	for last := ""; len(b) > 0; {
+		n := 1 + int(b[0])
+		if n > len(b) {
+			return nil, fmt.Errorf("%w: a spelling is truncated", errNames)
+		}
+		s := string(b[1:n])
+		if s <= last {
+			return nil, fmt.Errorf("%w: its spellings are not sorted", errNames)
+		}
+		if ValidSpelling(s) { // earlier origins list names that no address can have
+			p.spellings = append(p.spellings, s)
+		}
+		last, b = s, b[n:]
+		count--
+	}
+	if count != 0 {
+		return nil, fmt.Errorf("%w: it announces %d spellings more than it has", errNames, count)
+	}
+	return rest, nil
 }
 
 // index reads all names once to build starts. It checks that they are valid and sorted, and that
@@ -235,6 +299,26 @@ func (n *Names) Has(pack, name string) (hasPack, hasIcon bool) {
 	return true, found
 }
 
+// Shows reports whether there is an icon that lists show.
+func (n *Names) Shows(ref Ref) bool {
+	p := n.pack(ref.Pack)
+	if p == nil || p.hidden {
+		return false
+	}
+	_, visible := p.Lookup(ref.Name)
+	return visible
+}
+
+// HasSpelling reports whether a pack has an icon whose name is spelled so at its author's.
+func (n *Names) HasSpelling(pack, spelling string) bool {
+	p := n.pack(pack)
+	if p == nil {
+		return false
+	}
+	_, found := slices.BinarySearch(p.spellings, spelling)
+	return found
+}
+
 func (n *Names) pack(key string) *packNames {
 	i, found := slices.BinarySearchFunc(n.packs, key, func(p packNames, key string) int { return cmp.Compare(p.key, key) })
 	if !found {
@@ -250,6 +334,15 @@ func (n *Names) Near(pack, name string) []string {
 		return nil
 	}
 	return Near(p, name)
+}
+
+// Meant returns the names in a pack that a client may mean by another spelling of name.
+func (n *Names) Meant(pack, name string) []string {
+	p := n.pack(pack)
+	if p == nil {
+		return nil
+	}
+	return Meant(p, name)
 }
 
 // NearPacks returns keys of visible packs that are similar to a key that does not exist.

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// spellingsOf has the spellings in the packs of listOf.
+var spellingsOf = map[string][]string{"own": {"Arrow Left", "arrow_back", "größe"}}
 
 // listOf returns the wire form of packs such as "mdi: home account -secret", where a dash marks a
 // hidden pack or icon.
@@ -23,7 +27,7 @@ func listOf(packs ...string) []byte {
 						return
 					}
 				}
-			}}) {
+			}, spellingsOf[key]}) {
 				return
 			}
 		}
@@ -36,7 +40,8 @@ func TestNames(t *testing.T) {
 		many = append(many, fmt.Sprintf("arrow-%03d", i))
 	}
 	long := strings.Repeat("a", MaxKey)
-	n, err := ParseNames(listOf("empty", "fc: apple", "-internal: x", "many: "+strings.Join(many, " "), "mdi: "+long+" account account-outline home -homes house"))
+	n, err := ParseNames(listOf("empty", "fc: apple", "-internal: x", "many: "+strings.Join(many, " "),
+		"mdi: "+long+" account account-outline home -homes house"))
 	if err != nil || n.Len() != 5+1+1+100+6 {
 		t.Fatalf("%v, %v", n, err)
 	}
@@ -44,10 +49,16 @@ func TestNames(t *testing.T) {
 		pack, name       string
 		hasPack, hasIcon bool
 	}{
-		{"mdi", "home", true, true}, {"mdi", "homes", true, true}, {"mdi", "account", true, true}, {"mdi", "account-outline", true, true}, {"mdi", long, true, true},
-		{"mdi", "accoun", true, false}, {"mdi", "account-", true, false}, {"mdi", "zzz", true, false}, {"mdi", "", true, false}, {"mdi", "0", true, false},
-		{"fc", "apple", true, true}, {"fc", "home", true, false}, {"empty", "x", true, false}, {"internal", "x", true, true},
-		{"md", "home", false, false}, {"", "", false, false}, {"mdi-light", "home", false, false},
+		{pack: "mdi", name: "home", hasPack: true, hasIcon: true},
+		{pack: "mdi", name: "homes", hasPack: true, hasIcon: true},
+		{pack: "mdi", name: "account", hasPack: true, hasIcon: true},
+		{pack: "mdi", name: "account-outline", hasPack: true, hasIcon: true},
+		{pack: "mdi", name: long, hasPack: true, hasIcon: true}, {pack: "mdi", name: "accoun", hasPack: true},
+		{pack: "mdi", name: "account-", hasPack: true}, {pack: "mdi", name: "zzz", hasPack: true},
+		{pack: "mdi", hasPack: true}, {pack: "mdi", name: "0", hasPack: true},
+		{pack: "fc", name: "apple", hasPack: true, hasIcon: true}, {pack: "fc", name: "home", hasPack: true},
+		{pack: "empty", name: "x", hasPack: true}, {pack: "internal", name: "x", hasPack: true, hasIcon: true},
+		{pack: "md", name: "home"}, {pack: ""}, {pack: "mdi-light", name: "home"},
 	} {
 		if p, i := n.Has(row.pack, row.name); p != row.hasPack || i != row.hasIcon {
 			t.Errorf("%s/%.20s: %v, %v", row.pack, row.name, p, i)
@@ -72,12 +83,47 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// A list has the other spellings of names, and without any it has the form that earlier edges read.
+func TestSpellings(t *testing.T) {
+	if !bytes.HasPrefix(listOf("mdi: home"), []byte(namesForm)) {
+		t.Error("a list without spellings has another form")
+	}
+	for spelling, want := range map[string]bool{"Arrow Left": true, "größe": true, "EC2": true, "_": true,
+		strings.Repeat("A", MaxSpelling): true, "": false, "home": false, "a/b": false, `a\b`: false, "a\x1bb": false, "a\xff": false, strings.Repeat("A", MaxSpelling+1): false} {
+		if got := ValidSpelling(spelling); got != want {
+			t.Errorf("ValidSpelling(%q) = %v", spelling, got)
+		}
+	}
+	// Earlier origins list spellings that no address can have.
+	earlier, err := ParseNames(AppendNames(nil, slices.Values([]PackNames{{Key: "own", Names: maps.All(map[string]bool{"a-b": false}),
+		Spellings: []string{"A_b", `a\b`}}})))
+	if err != nil || !earlier.HasSpelling("own", "A_b") || earlier.HasSpelling("own", `a\b`) {
+		t.Errorf("a list of an earlier origin: %v", err)
+	}
+	n, err := ParseNames(listOf("mdi: home", "own: arrow-back arrow-left grosse", "zoo: ape"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for spelling, want := range map[string]bool{"Arrow Left": true, "arrow_back": true, "größe": true,
+		"Arrow_Left": false, "arrow-back": false, "": false} {
+		if got := n.HasSpelling("own", spelling); got != want || n.HasSpelling("mdi", spelling) || n.HasSpelling("none", spelling) {
+			t.Errorf("HasSpelling(own, %q) = %v", spelling, got)
+		}
+	}
+	if _, has := n.Has("zoo", "ape"); !has {
+		t.Error("the pack after the spellings is missing")
+	}
+}
+
 func TestParseNames(t *testing.T) {
 	good := listOf("fc: apple", "mdi: account home")
 	for name, b := range map[string][]byte{
-		"nothing": nil, "half of the header": good[:5], "another version": append([]byte("names/2\n"), good[8:]...), "a page": []byte("<!doctype html>\n"),
-		"truncated in a name": good[:len(good)-1], "truncated in a pack": good[:12], "unsorted packs": listOf("mdi", "fc"), "a pack twice": listOf("fc", "fc"),
-		"unsorted names": listOf("mdi: home account"), "a name twice": listOf("mdi: home home"), "an invalid name": listOf("mdi: Home"), "an invalid key": listOf("MDI: home"),
+		"nothing": nil, "half of the header": good[:5], "another version": append([]byte("names/2\n"), good[8:]...),
+		"a page":              []byte("<!doctype html>\n"),
+		"truncated in a name": good[:len(good)-1], "truncated in a pack": good[:12],
+		"unsorted packs": listOf("mdi", "fc"), "a pack twice": listOf("fc", "fc"),
+		"unsorted names": listOf("mdi: home account"), "a name twice": listOf("mdi: home home"),
+		"an invalid name": listOf("mdi: Home"), "an invalid key": listOf("MDI: home"),
 		"one name too few": bytes.Replace(good, []byte("mdi\x00\x00\x00\x00\x02"), []byte("mdi\x00\x00\x00\x00\x03"), 1),
 		"a shared prefix longer than the previous name": bytes.Replace(good, []byte("\x00\x04home"), []byte("\x7f\x04home"), 1),
 	} {

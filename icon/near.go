@@ -48,6 +48,16 @@ func Near(s NameList, name string) []string {
 	return shown
 }
 
+// Meant returns the names that a client may mean by another spelling of name: name itself first, if
+// the list has it, then similar ones.
+func Meant(s NameList, name string) []string {
+	near := slices.DeleteFunc(Near(s, name), func(other string) bool { return other == name })
+	if _, visible := s.Lookup(name); visible {
+		near = append([]string{name}, near...)
+	}
+	return near[:min(len(near), MaxNear)]
+}
+
 // NearKeys returns the keys that are similar to a key that is not among them, the closest first.
 func NearKeys(keys iter.Seq[string], key string) []string {
 	seen := map[string]int{}

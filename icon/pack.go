@@ -41,7 +41,9 @@ type Pack struct {
 	Category      string     `json:"category"`
 	Samples       []string   `json:"samples"`
 	Monochrome    bool       `json:"monochrome"` // whether every icon is monochrome
-	Height        []float64  `json:"height"`     // the heights that its icons are designed for
+	// Palette says whether some icons have colours of their own.
+	Palette bool      `json:"palette,omitempty"`
+	Height  []float64 `json:"height"` // the heights that its icons are designed for
 }
 
 // SetLicense sets all fields that follow from the pack's name, author and licence. The attribution

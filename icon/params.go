@@ -23,9 +23,14 @@ func (e *ParamError) BadParameter() (name, detail string) { return e.Parameter, 
 // request lacks is absent.
 type Params map[string]string
 
+// aliases are other names of parameters, as people know them from CSS, SVG and other services. A
+// request with an alias is the same request as one with the name.
+var aliases = map[string]string{"colour": "color", "fill": "color", "w": "width", "h": "height",
+	"stroke-width": "stroke"}
+
 // ParseQuery reads a raw query (application/x-www-form-urlencoded). It ignores parameters that are
-// not in known, even malformed ones. A known parameter that is repeated, is not UTF-8 or is wrongly
-// percent-encoded is an error.
+// not in known, even malformed ones, and reads aliases as the names of parameters. A known
+// parameter that is repeated, is not UTF-8 or is wrongly percent-encoded is an error.
 func ParseQuery(raw string, known ...string) (Params, error) {
 	p := Params{}
 	for raw != "" {
@@ -33,11 +38,14 @@ func ParseQuery(raw string, known ...string) (Params, error) {
 		pair, raw, _ = strings.Cut(raw, "&")
 		key, value, _ := strings.Cut(pair, "=")
 		key, err := url.QueryUnescape(key)
+		if name, is := aliases[key]; is {
+			key = name
+		}
 		if err != nil || !slices.Contains(known, key) {
 			continue
 		}
 		if _, twice := p[key]; twice {
-			return nil, &ParamError{key, key + " is given more than once"}
+			return nil, &ParamError{key, givenTwice(key)}
 		}
 		value, err = url.QueryUnescape(value)
 		if err != nil {
@@ -49,6 +57,24 @@ func ParseQuery(raw string, known ...string) (Params, error) {
 		p[key] = value
 	}
 	return p, nil
+}
+
+// givenTwice says that a parameter is repeated, and by which names it may be.
+func givenTwice(name string) string {
+	names := []string{name}
+	for alias, of := range aliases {
+		if of == name {
+			names = append(names, alias)
+		}
+	}
+	slices.Sort(names[1:])
+	switch len(names) {
+	case 1:
+		return name + " is given more than once"
+	case 2:
+		return name + " is given more than once; " + names[1] + " is the same parameter"
+	}
+	return name + " is given more than once; " + strings.Join(names[1:], " and ") + " are the same parameter"
 }
 
 // Int reads a whole number from min to max. It returns def if the parameter is absent.

@@ -8,8 +8,10 @@ import (
 
 func TestCanonicalQuery(t *testing.T) {
 	for in, want := range map[string]string{
-		"home": "home", "Home": "home", "  trash \t CAN ": "trash can", "arrowLeft": "arrow left", "ArrowLeft": "arrow left", "HTMLFile": "html file",
-		"UvIndex9Fill": "uv index9 fill", "mdi:Home": "mdi:home", "arrow-left": "arrow-left", "GitHub": "git hub", "GITHUB": "github", "iPhone": "i phone",
+		"home": "home", "Home": "home", "  trash \t CAN ": "trash can", "arrowLeft": "arrow left",
+		"ArrowLeft": "arrow left", "HTMLFile": "html file",
+		"UvIndex9Fill": "uv index9 fill", "mdi:Home": "mdi:home", "arrow-left": "arrow-left", "GitHub": "git hub",
+		"GITHUB": "github", "iPhone": "i phone",
 		"ÉcoleÄpfel": "école äpfel", "ящик": "ящик", "": "", " ": "", "a\u00a0b": "a b", "x\xff": "x\uFFFD", "' OR 1=1 --": "' or 1=1 --",
 		strings.Repeat("aB", 150): "a" + strings.Repeat(" ba", 66),
 	} {

@@ -21,11 +21,11 @@ import (
 const benchHelp = `
 Measures the cost of a cache hit for iconedge's edge, nginx, Varnish, HAProxy and a bare fasthttp. They take turns on one
 core: first hits of every site and protocol, in front of an origin of made-up icons; then, in front of one origin with the real
-library, hits in the clear, and over TLS with HTTP/1.1 and HTTP/2, with h2load as the client. It prints the CPU time of a
-response and its ratios, and with --docs writes docs/reference/performance.md. If any response was wrong, it prints an error
-instead. The part hits, some of whose groups are in the last example, needs no library.
+library, hits in the clear, and over TLS with HTTP/1.1, HTTP/2 and HTTP/3, with h2load and quic-go as clients. It prints the CPU
+time of a response and its ratios, and with --docs writes docs/reference/performance.md and its lab book. If any response was
+wrong, it prints an error instead. The part hits, some of whose groups are in the last example, needs no library.
 
-  make build .cache/loadtest && .cache/loadtest bench --iconedge ./iconedge --library library/node_modules/@iconify/json
+  make build .cache/loadtest && .cache/loadtest bench --iconedge ./iconedge --library tools/library/node_modules/@iconify/json
   .cache/loadtest bench --rounds 7 --round 4s --install --docs docs/reference
   .cache/loadtest bench --only tls --rounds 7 --docs docs/reference
   .cache/loadtest bench --only forwarded,sites,http3 --rounds 3 --round 1s
@@ -67,17 +67,21 @@ type bench struct {
 func (b *bench) flags(fs *cli.Flags) {
 	fs.StringVar(&b.iconedge, "iconedge", "./iconedge", "`program` whose edge is measured")
 	fs.StringVar(&b.baseline, "baseline", "", "`program` of another build of iconedge, measured in turn with this one")
-	fs.StringVar(&b.library, "library", "library/node_modules/@iconify/json", "`folder` of @iconify/json to publish")
+	fs.StringVar(&b.library, "library", "tools/library/node_modules/@iconify/json", "`folder` of @iconify/json to publish")
 	fs.StringVar(&b.store, "store", "", "`address` of a store with a release, dir:PATH, instead of the library")
 	fs.StringVar(&b.docs, "docs", "", "`folder` for performance.md and performance/ (default: they are not written)")
-	fs.StringVar(&b.work, "work", "", "`folder` for caches and stores, best in a tmpfs (default a new one in /dev/shm or the temporary folder)")
+	fs.StringVar(&b.work, "work", "", "`folder` for caches and stores, best in a tmpfs (default a new one in /dev/shm "+
+		"or the temporary folder)")
 	fs.Var(&b.servers, "servers", "`NAME` of a server to measure, such as iconedge or nginx; may be repeated (default all)")
-	fs.Var(&b.only, "only", "`PART[,PART...]` to measure: hits, of every site and protocol, or some of its groups, "+strings.Join(allParts[firstGroup:], ", ")+"; clear, without TLS; misses, only those of clear; tls; or iconify, Iconify's icon data (default all)")
+	fs.Var(&b.only, "only", "`PART[,PART...]` to measure: hits, of every site and protocol, or some of its groups, "+
+		strings.Join(allParts[firstGroup:], ", ")+"; clear, without TLS; misses, only those of clear; tls; or "+
+		"iconify, Iconify's icon data (default all)")
 	fs.BoolVar(&b.install, "install", false, "install missing servers, and h2load, from Debian's packages")
 	fs.IntVar(&b.icons, "icons", 5000, "`number` of icons to request")
 	fs.IntVar(&b.misses, "misses", 10_000, "`number` of other icons for each round of misses; 0: no such rounds")
 	fs.IntVar(&b.lists, "lists", 6000, "`number` of requests for Iconify's icon data, for each row and round")
-	fs.StringVar(&b.iconify, "iconify", "tools/iconify", "`folder` with server.mjs, which runs @iconify/api; it is measured if its packages are installed")
+	fs.StringVar(&b.iconify, "iconify", "tools/iconify",
+		"`folder` with server.mjs, which runs @iconify/api; it is measured if its packages are installed")
 	fs.IntVar(&b.resting, "resting", 2000, "`number` of idle connections over TLS whose memory is measured; 0: none")
 	fs.IntVar(&b.connections, "connections", 64, "`number` of keep-alive connections")
 	fs.IntVar(&b.clients, "clients", 16, "`number` of loopback addresses of the client")
@@ -107,7 +111,8 @@ func (b *bench) validate() error {
 	check(b.connections >= 1 && b.clients >= 1, "--connections and --clients must be at least 1")
 	check(b.rounds >= 1 && b.round > 0 && b.warmUp >= 0, "--rounds must be at least 1, --round more than 0, --warm-up not negative")
 	check(b.rate > 0, "--rate must be more than 0")
-	check(b.serverCPU >= 0 && b.clientCPU >= 0 && b.serverCPU != b.clientCPU, "--server-cpu and --client-cpu must differ: the servers need a core of their own")
+	check(b.serverCPU >= 0 && b.clientCPU >= 0 && b.serverCPU != b.clientCPU,
+		"--server-cpu and --client-cpu must differ: the servers need a core of their own")
 	for _, name := range b.servers {
 		check(slices.Contains(slices.Concat(contenders, secureContenders, hitServers), name), "--servers "+name+": no such server")
 	}
@@ -332,7 +337,8 @@ func (b *bench) prepare() (done func(), err error) {
 // header returns the description of a part before its measurement.
 func (b *bench) header(columns []string) report.Bench {
 	r := report.Bench{
-		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Rounds: b.rounds, Seconds: b.round.Seconds(), Rate: b.rate, Icons: b.icons, Columns: columns,
+		Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Rounds: b.rounds,
+		Seconds: b.round.Seconds(), Rate: b.rate, Icons: b.icons, Columns: columns,
 	}
 	for _, p := range peers.Packages {
 		if version, err := p.Version(); err == nil {

@@ -140,7 +140,8 @@ func compare(a load.Answer, want load.Want) error {
 		return err
 	}
 	if a.Status != want.Status || int64(len(body)) != want.Length || load.Checksum(body) != want.Sum {
-		return fmt.Errorf("status %d and %d bytes, but the origin sent %d and %d, or other bytes: %w", a.Status, len(body), want.Status, want.Length, errWrong)
+		return fmt.Errorf("status %d and %d bytes, but the origin sent %d and %d, or other bytes: %w", a.Status,
+			len(body), want.Status, want.Length, errWrong)
 	}
 	return nil
 }

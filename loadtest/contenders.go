@@ -60,7 +60,8 @@ func (b *bench) startOrigin(ctx context.Context) error {
 			return fmt.Errorf("publishing the library: %w: %s", err, out)
 		}
 	}
-	spec, err := peers.Origin(b.iconedge, store, peers.Place{Dir: filepath.Join(b.work, "origin"), CPUs: strconv.Itoa(b.clientCPU), Cores: 1})
+	spec, err := peers.Origin(b.iconedge, store, peers.Place{Dir: filepath.Join(b.work, "origin"),
+		CPUs: strconv.Itoa(b.clientCPU), Cores: 1})
 	if err == nil {
 		b.origin, err = peers.Start(ctx, spec)
 	}

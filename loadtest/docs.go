@@ -18,10 +18,11 @@ import (
 )
 
 const reportHelp = `
-Writes performance.md and its plots again from the figures of bench and grow in performance/, and from the texts beside
-them: performance/tried.md (attempts) and performance/knees.md (why cost grows where it does).
+Writes performance.md, performance/lab-book.md and the plots again from the figures of bench, grow, handshakes and pages in
+performance/, and from the texts beside them: performance/tried.md (attempts) and performance/knees.md (why cost grows where it
+does).
 
-  loadtest report --docs docs`
+  loadtest report --docs docs/reference`
 
 func runReport(_ context.Context, std cli.Streams, args []string) error {
 	fs := program.Flags("report", "", reportHelp)
@@ -32,15 +33,18 @@ func runReport(_ context.Context, std cli.Streams, args []string) error {
 	return writeDocs(*docs, report.Page{})
 }
 
-// writeDocs writes performance.md. It takes the parts that are missing from page from the figures
-// of earlier runs.
+// writeDocs writes performance.md and the lab book behind it. It takes the parts that are missing
+// from page from the figures of earlier runs.
 func writeDocs(docs string, page report.Page) error {
 	dir := filepath.Join(docs, "performance")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	err := errors.Join(
-		figures(filepath.Join(dir, "hits.json"), &page.Hits), figures(filepath.Join(dir, "bench.json"), &page.Bench), figures(filepath.Join(dir, "tls.json"), &page.Secure), figures(filepath.Join(dir, "iconify.json"), &page.Lists), figures(filepath.Join(dir, "grow.json"), &page.Grow),
+		figures(filepath.Join(dir, "hits.json"), &page.Hits), figures(filepath.Join(dir, "bench.json"), &page.Bench),
+		figures(filepath.Join(dir, "tls.json"), &page.Secure),
+		figures(filepath.Join(dir, "iconify.json"), &page.Lists), figures(filepath.Join(dir, "grow.json"), &page.Grow),
+		figures(filepath.Join(dir, "handshakes.json"), &page.Handshakes), figures(filepath.Join(dir, "pages.json"), &page.Pages),
 		words(filepath.Join(dir, "tried.md"), &page.Tried), words(filepath.Join(dir, "knees.md"), &page.Knees),
 	)
 	if err != nil {
@@ -51,11 +55,16 @@ func writeDocs(docs string, page report.Page) error {
 			return err
 		}
 	}
-	b, err := page.Markdown()
+	results, err := page.Results()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(docs, "performance.md"), b, 0o666)
+	book, err := page.LabBook()
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(docs, "performance.md"), results, 0o666),
+		os.WriteFile(filepath.Join(dir, "lab-book.md"), book, 0o666))
 }
 
 // figures writes the figures that were measured, or reads those of an earlier run.
@@ -104,7 +113,8 @@ func lineOf(file, name, separator string) string {
 
 // machine describes this machine.
 func machine() report.Machine {
-	m := report.Machine{CPU: lineOf("/proc/cpuinfo", "model name", ":"), System: lineOf("/etc/os-release", "PRETTY_NAME", "="), Kernel: "unknown"}
+	m := report.Machine{CPU: lineOf("/proc/cpuinfo", "model name", ":"),
+		System: lineOf("/etc/os-release", "PRETTY_NAME", "="), Kernel: "unknown"}
 	m.Cores = runtime.NumCPU()
 	if b, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		m.Kernel = strings.TrimSpace(string(b))

@@ -59,8 +59,9 @@ func fleetFlags(fs *cli.Flags, c *fleet.Config) (docs *string) {
 	fs.StringVar(&c.Iconedge, "iconedge", "./iconedge", "`program` to run")
 	fs.StringVar(&c.Next, "next", "", "`program` that edges are upgraded to (default the same)")
 	fs.StringVar(&c.S3, "s3", "versitygw", "`program` of the S3 server, versitygw")
-	fs.StringVar(&c.Library, "library", "library/node_modules/@iconify/json", "`folder` of @iconify/json to publish")
-	fs.StringVar(&c.Work, "work", "", "`folder` for stores, caches and logs; a release in it is used again (default a new one, which is removed)")
+	fs.StringVar(&c.Library, "library", "tools/library/node_modules/@iconify/json", "`folder` of @iconify/json to publish")
+	fs.StringVar(&c.Work, "work", "", "`folder` for stores, caches and logs; a release in it is used again (default a "+
+		"new one, which is removed)")
 	fs.StringVar(&c.Dashboards, "dashboards", "deploy/grafana/dashboards", "`folder` of the dashboards whose queries are run")
 	fs.StringVar(&c.Rules, "rules", "deploy/prometheus/rules", "`folder` of Prometheus' rules")
 	fs.IntVar(&c.Shields, "shields", 1, "`number` of shields")

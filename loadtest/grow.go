@@ -19,9 +19,9 @@ import (
 const growHelp = `
 Measures how the cost of a cache hit grows with the number of entries, connections and cores, and with the length of bodies,
 one parameter at a time, with and without a disk tier. The edge's origin has made-up icons (loadtest origin). It prints a
-table for each parameter, and with --docs writes docs/reference/performance.md.
+table for each parameter, and with --docs writes the lab book (docs/reference/performance).
 
-  make build .cache/loadtest && .cache/loadtest grow --iconedge ./iconedge --docs docs
+  make build .cache/loadtest && .cache/loadtest grow --iconedge ./iconedge --docs docs/reference
   .cache/loadtest grow --iconedge ./iconedge --series connections --most 10000 --round 1s
 
 A million entries take about 5 GB of memory and many minutes to fill; --most lowers the number.`
@@ -44,7 +44,8 @@ func runGrow(ctx context.Context, std cli.Streams, args []string) error {
 	fs.StringVar(&g.iconedge, "iconedge", "./iconedge", "`program` whose edge is measured")
 	fs.StringVar(&g.docs, "docs", "", "`folder` for performance.md and performance/ (default: they are not written)")
 	fs.StringVar(&g.work, "work", "", "`folder` for the disk tier (default a new one in the temporary folder)")
-	fs.Var(&g.series, "series", "`NAME` of the parameter to vary: entries, connections, cores or \"body bytes\"; may be repeated (default all)")
+	fs.Var(&g.series, "series", "`NAME` of the parameter to vary: entries, connections, cores or \"body bytes\"; may "+
+		"be repeated (default all)")
 	fs.IntVar(&g.most, "most", 1_000_000, "maximum `number` of entries")
 	fs.IntVar(&g.rounds, "rounds", 3, "`number` of rounds")
 	fs.DurationVar(&g.round, "round", 2*time.Second, "`time` of each")

@@ -36,7 +36,8 @@ func (g *grow) measure(ctx context.Context, dir string, p *report.GrowPoint) err
 		return fmt.Errorf("filling the cache: %w", errors.Join(err, edge.Ended()))
 	}
 	cfg := load.Config{
-		Target: edge.Listen, Plan: plan, Connections: p.Connections, Threads: 1, Sources: sources(16), Spin: p.Cores == 1, Meter: tree.Meter(),
+		Target: edge.Listen, Plan: plan, Connections: p.Connections, Threads: 1, Sources: sources(16),
+		Spin: p.Cores == 1, Meter: tree.Meter(),
 		WarmUp: g.round / 4, Duration: g.round,
 	}
 	for range g.rounds {
@@ -115,7 +116,8 @@ func takeCheapest(p *report.GrowPoint, r *load.Result) {
 // start starts the origin and the edge.
 func (g *grow) start(ctx context.Context, dir string, p *report.GrowPoint) (origin, edge *peers.Server, err error) {
 	client := strconv.Itoa(g.clientCPU)
-	spec, err := peers.Self("origin", "origin", peers.Place{Dir: filepath.Join(dir, "origin"), CPUs: client, Cores: 1}, "--body", strconv.Itoa(p.Body))
+	spec, err := peers.Self("origin", "origin", peers.Place{Dir: filepath.Join(dir, "origin"), CPUs: client,
+		Cores: 1}, "--body", strconv.Itoa(p.Body))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,12 +38,14 @@ var (
 		{"sites", []string{report.Forwarding, report.ForwardingSites, report.Nginx}, []string{report.Zipf}},
 		{"icons", []string{report.Ours, report.Before, report.Sites}, []string{report.Zipf, report.Browser, report.Unchanged}},
 		{"stored", []string{report.Forwarding, report.Nginx}, []string{report.StoredMiss}},
-		{"http2", []string{report.Ours, report.Before, report.Forwarding, report.Nginx, report.H2O}, []string{report.Streams10, report.Streams50}},
+		{"http2", []string{report.Ours, report.Before, report.Forwarding, report.Nginx, report.H2O},
+			[]string{report.Streams10, report.Streams50}},
 		{"http3", []string{report.Ours, report.Before, report.Forwarding, report.Smallest}, []string{report.Quic10, report.Quic50}},
 	}
 	// hitServers is the order of the servers in each round.
 	hitServers = []string{
-		report.Ours, report.Before, report.Sites, report.Forwarding, report.ForwardingSites, report.Nginx, report.Varnish, report.HAProxy, report.H2O, report.Smallest,
+		report.Ours, report.Before, report.Sites, report.Forwarding, report.ForwardingSites, report.Nginx,
+		report.Varnish, report.HAProxy, report.H2O, report.Smallest,
 	}
 )
 
@@ -51,7 +53,8 @@ var hitColumns = []column{
 	{name: report.Zipf, icons: all, kind: mix.Plain},
 	{name: report.Browser, icons: all, kind: mix.Plain, fields: mix.Browser},
 	{name: report.Unchanged, icons: all, kind: mix.Conditional, filled: true},
-	{name: report.Since, icons: all, kind: mix.Plain, filled: true, fields: []string{"If-Modified-Since: " + modified.Format(http.TimeFormat)}},
+	{name: report.Since, icons: all, kind: mix.Plain, filled: true,
+		fields: []string{"If-Modified-Since: " + modified.Format(http.TimeFormat)}},
 	{name: report.Head, icons: all, kind: mix.Plain, filled: true, method: http.MethodHead},
 	{name: report.Range, icons: all, kind: mix.Plain, filled: true, fields: []string{"Range: bytes=100-599"}},
 	{name: report.Device, icons: byDevice, kind: mix.Plain, fields: []string{"X-Device: phone"}, other: []string{"X-Device: desktop"}},
@@ -259,7 +262,7 @@ func (b *bench) countAllocations(ctx context.Context, server *peers.Server, colu
 				return err
 			}
 		}
-		count, err := mallocs(ctx, server.Admin)
+		count, err := metric(ctx, server.Admin, "go_memstats_mallocs_total")
 		if err != nil {
 			return err
 		}
@@ -271,17 +274,26 @@ func (b *bench) countAllocations(ctx context.Context, server *peers.Server, colu
 	return nil
 }
 
-// mallocs reads how many objects an edge has allocated, from its metrics.
-func mallocs(ctx context.Context, admin netip.AddrPort) (count float64, err error) {
+// metric reads a metric of an edge, and adds up its values for all labels.
+func metric(ctx context.Context, admin netip.AddrPort, name string) (sum float64, err error) {
 	m := mix.Maker{Host: admin.String()}
 	err = load.Ask(ctx, admin, 1, func(int) []byte { return m.Get("/metrics") }, func(_ int, a load.Answer) error {
+		found := false
 		for line := range strings.Lines(string(a.Body)) {
-			if value, ok := strings.CutPrefix(line, "go_memstats_mallocs_total "); ok {
-				count, err = strconv.ParseFloat(strings.TrimSpace(value), 64)
-				return err
+			of, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if of, _, _ = strings.Cut(of, "{"); of != name {
+				continue
 			}
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return fmt.Errorf("metric %s: %w", name, err)
+			}
+			found, sum = true, sum+n
 		}
-		return fmt.Errorf("status %d, and no go_memstats_mallocs_total among the metrics", a.Status)
+		if !found {
+			return fmt.Errorf("status %d, and no %s among the metrics", a.Status, name)
+		}
+		return nil
 	})
-	return count, err
+	return sum, err
 }

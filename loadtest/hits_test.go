@@ -40,14 +40,16 @@ func TestHitTargets(t *testing.T) {
 			t.Errorf("%s is not measured", target.String(0))
 		}
 	}
-	if got := (groups{{"x", []string{report.Nginx, report.Forwarding}, []string{report.Head}}}).servers(report.Zipf, report.Head); !slices.Equal(got, []string{report.Forwarding, report.Nginx}) {
+	if got := (groups{{"x", []string{report.Nginx, report.Forwarding}, []string{report.Head}}}).servers(report.Zipf,
+		report.Head); !slices.Equal(got, []string{report.Forwarding, report.Nginx}) {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestChosen(t *testing.T) {
 	for only, want := range map[string]string{
-		"": "true true true false", "hits": "true false false false", "sites,tls": "false true true false", "misses": "false false false true",
+		"": "true true true false", "hits": "true false false false", "sites,tls": "false true true false",
+		"misses": "false false false true",
 	} {
 		var b bench
 		if only != "" {
@@ -76,7 +78,8 @@ func TestHitColumns(t *testing.T) {
 			t.Errorf("%s: %s, %v", column.name, why, err)
 			continue
 		}
-		want := map[string]string{report.Unchanged: "304 0", report.Since: "304 0", report.Head: "200 0", report.Range: "206 500"}[column.name]
+		want := map[string]string{report.Unchanged: "304 0", report.Since: "304 0", report.Head: "200 0",
+			report.Range: "206 500"}[column.name]
 		sums := map[uint32]bool{}
 		for _, r := range plan.Requests {
 			if got := fmt.Sprint(r.Want.Status, r.Want.Length); got != want && (want != "" || got != "200 1000") {
@@ -128,7 +131,8 @@ func TestAllocations(t *testing.T) {
 	b := &bench{std: cli.Streams{Err: &strings.Builder{}}}
 	server := &peers.Server{Spec: peers.Spec{Name: report.Ours, Admin: addressOf(admin)}}
 	err := b.countAllocations(t.Context(), server, report.Zipf, func(n int) error { allocated += 123 + 3*float64(n); return nil })
-	if want := []report.Allocation{{Server: report.Ours, Column: report.Zipf, Each: 3}}; err != nil || !slices.Equal(b.result.Allocations, want) {
+	if want := []report.Allocation{{Server: report.Ours, Column: report.Zipf, Each: 3}}; err != nil ||
+		!slices.Equal(b.result.Allocations, want) {
 		t.Errorf("%+v (%v), want %+v", b.result.Allocations, err, want)
 	}
 	server.Name = report.Nginx

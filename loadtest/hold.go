@@ -34,7 +34,8 @@ func runHold(ctx context.Context, std cli.Streams, args []string) error {
 	if err != nil {
 		return cli.Usage("--pem: " + err.Error())
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, DynamicRecordSizingDisabled: true}
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13,
+		NextProtos: []string{"h2"}, DynamicRecordSizingDisabled: true}
 	ln, err := tls.Listen("tcp", *listen, config)
 	if err != nil {
 		return err

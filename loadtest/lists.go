@@ -57,7 +57,8 @@ func paths(lists []list) (all []string) {
 
 // measureLists starts an edge, and Iconify's own service if it is installed, and measures them.
 func (b *bench) measureLists(ctx context.Context) (*report.Lists, error) {
-	l := listBench{b: b, result: report.Lists{Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(), Rounds: listRounds, Requests: b.lists}}
+	l := listBench{b: b, result: report.Lists{Date: time.Now().UTC().Format(time.DateOnly), Machine: machine(),
+		Rounds: listRounds, Requests: b.lists}}
 	if err := l.readPacks(ctx); err != nil {
 		return nil, err
 	}
@@ -181,7 +182,8 @@ func hitRatios(what string, lists []list) report.ListsMix {
 			names[l.pack+"/"+name] = true
 		}
 	}
-	return report.ListsMix{What: what, Requests: len(lists), Pieces: float64(oldNames) / float64(max(1, all)), Addresses: float64(oldLists) / float64(max(1, len(lists)))}
+	return report.ListsMix{What: what, Requests: len(lists), Pieces: float64(oldNames) / float64(max(1, all)),
+		Addresses: float64(oldLists) / float64(max(1, len(lists)))}
 }
 
 // compare compares the edge's data with the origin's.
@@ -304,7 +306,8 @@ func (l *listBench) rounds(ctx context.Context, name, what string, server *peers
 			return err
 		}
 		origin := float64(after-before) / float64(time.Microsecond) / float64(each)
-		fmt.Fprintf(l.b.std.Err, "round %d/%d  %-14s %-46s %8.2f µs, origin %8.2f µs\n", round+1, listRounds, name, what, r.CPUMicros, origin)
+		fmt.Fprintf(l.b.std.Err, "round %d/%d  %-14s %-46s %8.2f µs, origin %8.2f µs\n", round+1, listRounds, name,
+			what, r.CPUMicros, origin)
 		if round == 0 || r.CPUMicros < best.CPU {
 			best.CPU, best.Origin, best.Bytes = r.CPUMicros, origin, float64(r.Bytes)/float64(max(1, r.Answers))
 		}
@@ -364,14 +367,16 @@ func (l *listBench) startService(ctx context.Context) (*peers.Server, error) {
 	}
 	server, err := peers.Start(ctx, peers.Spec{
 		Name: report.IconifyService, Program: "node", Dir: place.Dir, CPUs: place.CPUs, Cores: place.Cores, Listen: listen,
-		Args: []string{filepath.Join(folder, "server.mjs"), library, strconv.Itoa(int(listen.Port()))}, Env: []string{"CACHE=" + filepath.Join(place.Dir, "cache")},
+		Args: []string{filepath.Join(folder, "server.mjs"), library, strconv.Itoa(int(listen.Port()))},
+		Env:  []string{"CACHE=" + filepath.Join(place.Dir, "cache")},
 	})
 	if err != nil {
 		return nil, err
 	}
 	for range 1200 {
 		var sets map[string]any
-		if askJSON(ctx, target{report.IconifyService, listen.String(), listen}, "/collections?prefix="+listedPack, &sets) == nil && len(sets) == 1 {
+		if askJSON(ctx, target{report.IconifyService, listen.String(), listen}, "/collections?prefix="+listedPack,
+			&sets) == nil && len(sets) == 1 {
 			return server, nil
 		}
 		if err = errors.Join(load.Pause(ctx, 100*time.Millisecond), server.Ended()); err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/mix"
 	"github.com/iconedge/iconedge/loadtest/report"
+	"github.com/iconedge/iconedge/test/golden"
 )
 
 // loadtest runs the program in this process.
@@ -58,6 +59,11 @@ func TestWrongCalls(t *testing.T) {
 		{"bench --rounds 0", "--rounds must be"},
 		{"bench --server-cpu 1 --client-cpu 1", "must differ"},
 		{"bench --servers apache", "no such server"},
+		{"handshakes --number 0", "--number, --rounds and --clients must be"},
+		{"handshakes --server-cpu 1", "must differ"},
+		{"pages --loads 0", "--icons and --loads must be"},
+		{"pages --loss 1,101", `"101" is not a percentage`},
+		{"pages --loss ,", `"" is not a percentage`},
 		{"grow --series colour", "no such series"},
 		{"grow --most 10", "--most must be"},
 		{"origin --body 3", "--body must be"},
@@ -69,10 +75,14 @@ func TestWrongCalls(t *testing.T) {
 		{"bench --only sites --docs x", "--only sites has no page"},
 		{"smallest", "--pem: "},
 		{"bench --resting -1", "--resting"},
+		{"quic --states asleep", "--states asleep: no such state"},
+		{"quic --servers nginx --connections 0", "no such server; --connections must be"},
+		{"quic --settle 0s", "--settle and --idle must be"},
 	} {
 		status, out, errs := loadtest(t, strings.Fields(row.args)...)
 		if status != 2 || out != "" || !strings.Contains(errs, row.want) || strings.Count(errs, "\n") != 1 {
-			t.Errorf("loadtest %s: status %d, %q on stdout, %q on stderr; want 2 and one line with %q", row.args, status, out, errs, row.want)
+			t.Errorf("loadtest %s: status %d, %q on stdout, %q on stderr; want 2 and one line with %q", row.args,
+				status, out, errs, row.want)
 		}
 	}
 }
@@ -95,11 +105,15 @@ func library(t *testing.T, right int64) (url string) {
 	t.Helper()
 	var drawn atomic.Int64
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/v1/packs", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"packs":[{"pack":"a"},{"pack":"b"}]}`) })
+	mux.HandleFunc("GET /api/v1/packs", func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprint(w, `{"packs":[{"pack":"a"},{"pack":"b"}]}`)
+	})
 	mux.HandleFunc("GET /api/v1/packs/{pack}", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"icons":[{"name":"one"},{"name":"two"}]}`)
 	})
-	mux.HandleFunc("GET /api/v1/icon/{pack}/{name}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"name":%q}`, r.PathValue("name")) })
+	mux.HandleFunc("GET /api/v1/icon/{pack}/{name}",
+		func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"name":%q}`, r.PathValue("name")) })
 	mux.HandleFunc("GET /{pack}/{file}", func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimSuffix(r.PathValue("file"), ".svg")
 		if name != "one" && name != "two" {
@@ -125,8 +139,10 @@ func TestRun(t *testing.T) {
 	url := library(t, math.MaxInt64)
 	dir := t.TempDir()
 	results, plot := filepath.Join(dir, "results.json"), filepath.Join(dir, "latency.svg")
-	status, out, errs := loadtest(t, "run", "--target", "first="+url, "--target", "second="+url, "--icons", "4", "--mix", "cdn=5,304=2,api=1,color=1,miss=1,404=1",
-		"--rate", "1000", "--connections", "4", "--clients", "3", "--warm-up", "0s", "--duration", "100ms", "--browser", "--json", results, "--plot", plot)
+	status, out, errs := loadtest(t, "run", "--target", "first="+url, "--target", "second="+url, "--icons", "4",
+		"--mix", "cdn=5,304=2,api=1,color=1,miss=1,404=1",
+		"--rate", "1000", "--connections", "4", "--clients", "3", "--warm-up", "0s", "--duration", "100ms",
+		"--browser", "--json", results, "--plot", plot)
 	if status != 0 || !strings.Contains(out, "first") || !strings.Contains(out, "second") {
 		t.Fatalf("status %d\n%s\n%s", status, out, errs)
 	}
@@ -139,7 +155,8 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%v in %s", err, b)
 	}
 	for _, r := range runs {
-		if r.Answers != 100 || r.Wrong != 0 || r.Statuses["200"] == 0 || r.Statuses["304"] == 0 || r.Statuses["404"] == 0 || len(r.Latency.Percentiles) == 0 {
+		if r.Answers != 100 || r.Wrong != 0 || r.Statuses["200"] == 0 || r.Statuses["304"] == 0 ||
+			r.Statuses["404"] == 0 || len(r.Latency.Percentiles) == 0 {
 			t.Errorf("%+v; want 100 responses, of all kinds", r)
 		}
 	}
@@ -151,7 +168,8 @@ func TestRun(t *testing.T) {
 // TestRunFindsWrongAnswers: a server whose responses change under load is reported.
 func TestRunFindsWrongAnswers(t *testing.T) {
 	url := library(t, 50) // of the 200 requests that become due, however slow the machine
-	status, out, errs := loadtest(t, "run", "--target", url, "--path", "/a/one.svg", "--connections", "2", "--warm-up", "0s", "--rate", "1000", "--duration", "200ms")
+	status, out, errs := loadtest(t, "run", "--target", url, "--path", "/a/one.svg", "--connections", "2",
+		"--warm-up", "0s", "--rate", "1000", "--duration", "200ms")
 	if status != 1 || !strings.Contains(errs, "a body of 29 bytes, want 16") {
 		t.Errorf("status %d, %s%s; want 1 and the reason", status, out, errs)
 	}
@@ -215,7 +233,8 @@ func FuzzIconNumber(f *testing.F) {
 func TestDrawIcon(t *testing.T) {
 	for _, size := range []int{minIconBytes, 200, 1000, 1_000_000} {
 		a, b := drawIcon(1, size), drawIcon(2, size)
-		if len(a) != size || !bytes.HasSuffix(a, []byte(iconTail)) || size > minIconBytes && bytes.Equal(a, b) || !bytes.Equal(a, drawIcon(1, size)) {
+		if len(a) != size || !bytes.HasSuffix(a, []byte(iconTail)) || size > minIconBytes && bytes.Equal(a, b) ||
+			!bytes.Equal(a, drawIcon(1, size)) {
 			t.Errorf("%d bytes: %d of them, %.20q…", size, len(a), a[len(a)-20:])
 		}
 	}
@@ -254,7 +273,8 @@ func TestCeiling(t *testing.T) {
 			copied, asks := answerOf(t, ours, field), asked.Load()
 			want := answerOf(t, theirs.addr, field)
 			asked.Store(asks)
-			if copied.Status != want.Status || !bytes.Equal(copied.Body, want.Body) || copied.Header.Get("ETag") != want.Header.Get("ETag") || lengthOf(copied) != lengthOf(want) {
+			if copied.Status != want.Status || !bytes.Equal(copied.Body, want.Body) ||
+				copied.Header.Get("ETag") != want.Header.Get("ETag") || lengthOf(copied) != lengthOf(want) {
 				t.Errorf("with %s: %+v (a head of %d bytes), want %+v (%d)", field, copied, lengthOf(copied), want, lengthOf(want))
 			}
 		}
@@ -271,7 +291,8 @@ func listening(t *testing.T, command string, args ...string) netip.AddrPort {
 	in, out := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- program.Run(ctx, commands, cli.Streams{Out: io.Discard, Err: out}, append([]string{command, "--listen", "127.0.0.1:0"}, args...))
+		done <- program.Run(ctx, commands, cli.Streams{Out: io.Discard, Err: out},
+			append([]string{command, "--listen", "127.0.0.1:0"}, args...))
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -380,12 +401,41 @@ func TestDocs(t *testing.T) {
 	if status, _, errs := loadtest(t, "report", "--docs", docs); status != 0 {
 		t.Fatal(errs)
 	}
-	b, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	b, err := os.ReadFile(filepath.Join(docs, "performance", "lab-book.md"))
 	for _, want := range []string{"Testium 9000", "Much was tried.", "9.25"} {
 		if err != nil || !strings.Contains(string(b), want) {
 			t.Errorf("the output has no %q (%v):\n%s", want, err, b)
 		}
 	}
+}
+
+// TestPages: the pages of the repository are those of the figures beside them, and a person reads
+// the results in three minutes.
+func TestPages(t *testing.T) {
+	const committed, mostWords = "../docs/reference", 900 // figures count as words
+	docs := t.TempDir()
+	if err := os.CopyFS(docs, os.DirFS(committed)); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeDocs(docs, report.Page{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"performance.md", "performance/lab-book.md", "performance/saturation.svg", "performance/rate.svg"} {
+		golden.Check(t, filepath.Join(committed, name), read(t, filepath.Join(docs, name)))
+	}
+	page := strings.ReplaceAll(string(read(t, filepath.Join(docs, "performance.md"))), "|", " ")
+	if words := len(strings.Fields(page)); words > mostWords {
+		t.Errorf("performance.md has %d words; at most %d can be read in three minutes", words, mostWords)
+	}
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func TestPoints(t *testing.T) {

@@ -90,7 +90,8 @@ func (b *bench) measure(ctx context.Context, c *contender, column column, rate f
 		return nil, err
 	}
 	r, err := load.Run(ctx, load.Config{
-		Target: c.server.Listen, Plan: *c.plans[column.name], Connections: cmp.Or(column.connections, b.connections), Threads: 1, Sources: sources(b.clients), Rate: rate,
+		Target: c.server.Listen, Plan: *c.plans[column.name], Connections: cmp.Or(column.connections, b.connections),
+		Threads: 1, Sources: sources(b.clients), Rate: rate,
 		WarmUp: b.warmUp, Duration: b.round, Spin: true, Meter: tree.Meter(),
 	})
 	if err != nil {
@@ -118,7 +119,8 @@ const idle = 0.01
 func judge(r *load.Result, origin time.Duration) error {
 	switch {
 	case r.Wrong > 0 || r.Broken > 0 || r.Unheard > 0:
-		return fmt.Errorf("%d wrong responses, %d broken connections, %d requests without a response (%v): %w", r.Wrong, r.Broken, r.Unheard, r.Mistakes, errWrong)
+		return fmt.Errorf("%d wrong responses, %d broken connections, %d requests without a response (%v): %w",
+			r.Wrong, r.Broken, r.Unheard, r.Mistakes, errWrong)
 	case r.Answers == 0 && !r.Stopped:
 		return errors.New("no responses; other programs may keep the machine busy")
 	case origin.Seconds() > 0.03+idle*r.Seconds && origin.Seconds()*1e6 > 0.5*float64(r.Answers):

@@ -46,7 +46,8 @@ func (b *bench) measureMisses(ctx context.Context) error {
 		return err
 	}
 	any, small := split(b.missPaths, wants)
-	loads := []missLoad{{"edge", edge.server, any, wants}, {"edge, icons below " + strconv.Itoa(smallIcon) + " bytes", edge.server, small, wants}}
+	loads := []missLoad{{"edge", edge.server, any, wants},
+		{"edge, icons below " + strconv.Itoa(smallIcon) + " bytes", edge.server, small, wants}}
 	if before := b.contenderNamed(report.Before); before != nil {
 		loads = append(loads, missLoad{"baseline", before.server, any, wants})
 	}

@@ -24,7 +24,8 @@ func (b *bench) planFor(ctx context.Context, c *contender, col column) (plan *lo
 	}
 	if col.filled {
 		plain := mix.Maker{Host: m.Host}
-		s, err := see(ctx, c.server.Listen, requestsOf(&plain, paths), func(i int, a load.Answer) error { return b.reference.check(paths[i], a) })
+		s, err := see(ctx, c.server.Listen, requestsOf(&plain, paths),
+			func(i int, a load.Answer) error { return b.reference.check(paths[i], a) })
 		if err != nil {
 			return nil, "", err
 		}
@@ -134,11 +135,12 @@ func (b *bench) wanted(ctx context.Context, col column, requests [][]byte) ([]lo
 		}
 		return wants, nil
 	}
-	return wants, load.Ask(ctx, b.origin.Listen, len(requests), func(i int) []byte { return requests[i] }, func(i int, a load.Answer) error {
-		body, err := decode(a.Header.Get("Content-Encoding"), a.Body)
-		wants[i] = load.Want{Status: a.Status, Length: int64(len(body)), Sum: load.Checksum(body)}
-		return err
-	})
+	return wants, load.Ask(ctx, b.origin.Listen, len(requests), func(i int) []byte { return requests[i] },
+		func(i int, a load.Answer) error {
+			body, err := decode(a.Header.Get("Content-Encoding"), a.Body)
+			wants[i] = load.Want{Status: a.Status, Length: int64(len(body)), Sum: load.Checksum(body)}
+			return err
+		})
 }
 
 // check compares a response with the origin's. A response with another status is no error if it
@@ -156,7 +158,8 @@ func (c column) check(a load.Answer, want load.Want) error {
 // findCoded finds the icons that our edge stores in a coding.
 func (b *bench) findCoded(ctx context.Context, c *contender, coding icons, fields []string) error {
 	m := mix.Maker{Host: c.server.Listen.String(), Fields: fields}
-	s, err := see(ctx, c.server.Listen, requestsOf(&m, b.paths), func(i int, a load.Answer) error { return b.reference.check(b.paths[i], a) })
+	s, err := see(ctx, c.server.Listen, requestsOf(&m, b.paths),
+		func(i int, a load.Answer) error { return b.reference.check(b.paths[i], a) })
 	if err != nil {
 		return err
 	}

@@ -194,7 +194,8 @@ func writeFile(std cli.Streams, name string, b []byte) error {
 func wrongIn(runs []report.Run) error {
 	for _, r := range runs {
 		if r.Wrong > 0 || r.Broken > 0 || r.Unheard > 0 {
-			return fmt.Errorf("%s: %d wrong responses, %d broken connections, %d requests without a response: %s", r.Name, r.Wrong, r.Broken, r.Unheard, strings.Join(r.Mistakes, "; "))
+			return fmt.Errorf("%s: %d wrong responses, %d broken connections, %d requests without a response: %s",
+				r.Name, r.Wrong, r.Broken, r.Unheard, strings.Join(r.Mistakes, "; "))
 		}
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
-// A secureBench is the part of a bench over TLS. It uses h2load as its client, because loadtest's
-// own client speaks only HTTP/1.1 in the clear.
+// A secureBench is the part of a bench over TLS. It uses h2load as its client, and package h3load
+// for HTTP/3, because loadtest's own client speaks only HTTP/1.1 in the clear.
 type secureBench struct {
 	b       *bench
 	pem     string // file with the certificate and key of the servers
@@ -38,7 +38,8 @@ type secureServer struct {
 	loads  map[string]*secureLoad
 }
 
-var secureContenders = []string{report.Ours, report.Before, report.Limited, report.Reference, report.Nginx, report.HAProxy, report.H2O}
+var secureContenders = []string{report.Ours, report.Before, report.Limited, report.Reference, report.Nginx,
+	report.HAProxy, report.H2O, report.Smallest}
 
 // measureSecure measures every server in every column over TLS, and idle connections.
 func (b *bench) measureSecure(ctx context.Context) (*report.Secure, error) {
@@ -60,7 +61,8 @@ func (b *bench) secureBench(names []string, columns []secureColumn) (s *secureBe
 	for _, c := range columns {
 		of = append(of, c.name)
 	}
-	s = &secureBench{b: b, pem: filepath.Join(b.work, "pair.pem"), names: names, columns: columns, result: report.Secure{Bench: b.header(of)}}
+	s = &secureBench{b: b, pem: filepath.Join(b.work, "pair.pem"), names: names, columns: columns,
+		result: report.Secure{Bench: b.header(of)}}
 	if s.pool, err = makePEM(s.pem, time.Now()); err != nil {
 		return nil, err
 	}
@@ -185,8 +187,13 @@ func (s *secureBench) asks(server string, column secureColumn) bool {
 	if s.b.groups != nil {
 		return s.b.groups.has(server, column.name)
 	}
-	// Go's server differs only in HTTP/2.
-	return server != report.Reference || column.protocol != h2load.HTTP1
+	switch column.protocol {
+	case h2load.HTTP3: // Debian's packages of the other servers do not speak it
+		return isEdge(server) && server != report.Reference || server == report.Smallest
+	case h2load.HTTP1: // Go's server differs only in HTTP/2
+		return server != report.Reference && server != report.Smallest
+	}
+	return server != report.Smallest
 }
 
 // compareCodings is compare, after the server has made the codings that the column accepts.
@@ -222,7 +229,8 @@ func (s *secureBench) round(ctx context.Context, round int) error {
 				return fmt.Errorf("%s, %s: %w", c.name, column.name, err)
 			}
 			s.result.Add(c.name, column.name, 0, *r)
-			fmt.Fprintf(s.b.std.Err, "round %d/%d  %-30s %-26s %6.2f µs  %8.0f/s\n", round+1, s.b.rounds, column.name, c.name, r.CPUMicros, r.PerSecond)
+			fmt.Fprintf(s.b.std.Err, "round %d/%d  %-30s %-26s %6.2f µs  %8.0f/s\n", round+1, s.b.rounds, column.name,
+				c.name, r.CPUMicros, r.PerSecond)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -17,8 +18,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/quic-go/quic-go/http3"
 
 	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/loadtest/h2load"
@@ -28,7 +32,7 @@ import (
 )
 
 // secured returns a bench with a certificate, and a server of Go's library that uses it and speaks
-// HTTP/1.1 and HTTP/2.
+// HTTP/1.1 and HTTP/2, and HTTP/3 by quic-go's.
 func secured(t *testing.T, handler http.HandlerFunc) (*secureBench, *httptest.Server) {
 	t.Helper()
 	s := &secureBench{b: &bench{std: cli.Streams{Out: io.Discard, Err: io.Discard}}, pem: filepath.Join(t.TempDir(), "pair.pem")}
@@ -45,6 +49,13 @@ func secured(t *testing.T, handler http.HandlerFunc) (*secureBench, *httptest.Se
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
+	conn, err := net.ListenPacket("udp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	quic := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{pair}})}
+	go quic.Serve(conn)
+	t.Cleanup(func() { quic.Close(); conn.Close() })
 	return s, server
 }
 
@@ -62,7 +73,8 @@ func TestMakePEM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: "127.0.0.1", Roots: pool}); err != nil || pair.Leaf.PublicKeyAlgorithm != x509.ECDSA {
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: "127.0.0.1", Roots: pool}); err != nil ||
+		pair.Leaf.PublicKeyAlgorithm != x509.ECDSA {
 		t.Errorf("%v, with a key of %s", err, pair.Leaf.PublicKeyAlgorithm)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
@@ -73,9 +85,12 @@ func TestMakePEM(t *testing.T) {
 // TestCompare: each column uses its protocol, and a browser's column its fields; the responses are
 // compared with the origin's, and their bytes counted.
 func TestCompare(t *testing.T) {
+	var mu sync.Mutex
 	var columns []string
 	wrong := ""
 	s, server := secured(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		columns = append(columns, fmt.Sprintf("%d %s %t", r.ProtoMajor, r.Header.Get("Sec-Fetch-Dest"), r.TLS.Version == tls.VersionTLS13))
 		fmt.Fprint(w, "<svg>", r.URL.Path, "</svg>", wrong)
 	})
@@ -92,26 +107,37 @@ func TestCompare(t *testing.T) {
 		column secureColumn
 		seen   string
 	}{
-		{secureColumns[0], "1  true"}, {secureColumns[1], "2  true"}, {secureColumns[4], "1 image true"}, {secureColumns[7], "2 image true"},
+		{secureColumns[0], "1  true"}, {secureColumns[1], "2  true"}, {secureColumns[4], "3  true"},
+		{secureColumns[7], "1 image true"}, {secureColumns[8], "2 image true"}, {secureColumns[11], "3 image true"},
 	} {
+		mu.Lock()
 		columns = nil
+		mu.Unlock()
 		got, err := s.compare(t.Context(), c, row.column)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: bodies of %d bytes (%v), want %d", row.column.name, got, err, want)
 		}
+		mu.Lock()
 		if !slices.Equal(columns, slices.Repeat([]string{row.seen}, 4)) {
 			t.Errorf("%s: it was asked %q, want each path twice as %q", row.column.name, columns, row.seen)
 		}
+		mu.Unlock()
 	}
+	mu.Lock()
 	wrong = "<!-- more -->"
+	mu.Unlock()
 	if _, err := s.compare(t.Context(), c, secureColumns[1]); !errors.Is(err, errWrong) {
 		t.Errorf("a longer answer: %v, want %v", err, errWrong)
 	}
 }
 
 func TestSecureColumns(t *testing.T) {
-	if len(secureColumns) != 11 {
-		t.Fatalf("%d columns", len(secureColumns))
+	of := map[string]int{}
+	for _, c := range secureColumns {
+		of[cmp.Or(c.protocol, h2load.HTTP2)]++
+	}
+	if of[h2load.HTTP1] != 2 || of[h2load.HTTP2] != 9 || of[h2load.HTTP3] != of[h2load.HTTP2] {
+		t.Fatalf("columns by protocol: %v", of)
 	}
 	for _, c := range secureColumns {
 		if strings.Contains(strings.Join(c.fields, "\n"), "Connection") {
@@ -167,7 +193,8 @@ func TestPick(t *testing.T) {
 	if err := s.pick(); err != nil {
 		t.Fatal(err)
 	}
-	if s.paths[0] != "/pack/100.svg" || slices.Contains(s.paths, tooLong) || len(s.paths) != securePaths || s.result.Body < 990 || s.result.Body > 1010 {
+	if s.paths[0] != "/pack/100.svg" || slices.Contains(s.paths, tooLong) || len(s.paths) != securePaths ||
+		s.result.Body < 990 || s.result.Body > 1010 {
 		t.Errorf("%d paths of %v bytes, %s first", len(s.paths), s.result.Body, s.paths[0])
 	}
 	s.b.paths = s.b.paths[:securePaths-1]
@@ -190,7 +217,8 @@ func TestResting(t *testing.T) {
 			io.WriteString(w, body)
 		}
 	})
-	client := &resting{target: addressOf(server), path: "/a/b.svg", want: 1000, config: &tls.Config{RootCAs: s.pool, NextProtos: []string{"h2"}}}
+	client := &resting{target: addressOf(server), path: "/a/b.svg", want: 1000,
+		config: &tls.Config{RootCAs: s.pool, NextProtos: []string{"h2"}}}
 	defer client.close()
 	if err := client.open(t.Context(), 3); err != nil || asked != 3 || len(client.conns) != 3 {
 		t.Errorf("%v, %d connections, asked %d times", err, len(client.conns), asked)
@@ -239,7 +267,8 @@ func TestRestingAsks(t *testing.T) {
 		ours.Close()
 		<-served
 		theirs.Close()
-		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) || !bytes.Equal(acknowledged, frame(frameSettings, flagAck, 0, 0)) {
+		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) ||
+			!bytes.Equal(acknowledged, frame(frameSettings, flagAck, 0, 0)) {
 			t.Errorf("%v, %x acknowledged; want %q", err, acknowledged, row.want)
 		}
 	}
@@ -257,7 +286,8 @@ func FuzzReadFrame(f *testing.F) {
 			return
 		}
 		read := b[:len(b)-r.Len()]
-		if !bytes.Equal(read[:5], frame(kind, flags, 0, len(payload))[:5]) || !bytes.Equal(read[frameHead:], payload) || len(payload) > maxFrame {
+		if !bytes.Equal(read[:5], frame(kind, flags, 0, len(payload))[:5]) ||
+			!bytes.Equal(read[frameHead:], payload) || len(payload) > maxFrame {
 			t.Fatalf("%x is read as type %d, flags %d, %x", read, kind, flags, payload)
 		}
 	})
@@ -273,7 +303,7 @@ func TestSecureDocs(t *testing.T) {
 	if err := writeDocs(docs, report.Page{Bench: &report.Bench{Machine: report.Machine{CPU: "Testium 9000"}}}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	b, err := os.ReadFile(filepath.Join(docs, "performance", "lab-book.md"))
 	for _, want := range []string{"Testium 9000", "TEST_CIPHER", "| TLS alone | 25.0 |"} {
 		if err != nil || !strings.Contains(string(b), want) {
 			t.Errorf("the output has no %q (%v):\n%s", want, err, b)

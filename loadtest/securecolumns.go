@@ -36,6 +36,9 @@ var secureColumns = withAllPacks(withBrowser([]secureColumn{
 	{name: report.Streams1, conns: 64, streams: 1},
 	{name: report.Streams10, conns: 16, streams: 10},
 	{name: report.Streams50, conns: 4, streams: 50},
+	{name: report.Quic1, protocol: h2load.HTTP3, conns: 64, streams: 1},
+	{name: report.Quic10, protocol: h2load.HTTP3, conns: 16, streams: 10},
+	{name: report.Quic50, protocol: h2load.HTTP3, conns: 4, streams: 50},
 }))
 
 func withAllPacks(columns []secureColumn) []secureColumn {
@@ -52,7 +55,7 @@ func withBrowser(columns []secureColumn) []secureColumn {
 	for _, c := range slices.Clone(columns) {
 		c.name = report.Browsing(c.name)
 		c.fields = slices.DeleteFunc(slices.Clone(mix.Browser), func(line string) bool {
-			// HTTP/2 has no such field (RFC 9113, section 8.2.2)
+			// HTTP/2 and HTTP/3 have no such field (RFC 9113, section 8.2.2; RFC 9114, section 4.2)
 			return strings.HasPrefix(line, "Connection:")
 		})
 		columns = append(columns, c)
@@ -106,7 +109,8 @@ func (s *secureBench) client(protocol string) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(protocol == h2load.HTTP1)
 	protocols.SetHTTP2(protocol != h2load.HTTP1)
-	return &http.Client{Timeout: restTime, Transport: &http.Transport{Protocols: protocols, DisableCompression: true, TLSClientConfig: config}}
+	return &http.Client{Timeout: restTime, Transport: &http.Transport{Protocols: protocols, DisableCompression: true,
+		TLSClientConfig: config}}
 }
 
 // majorOf has the major version of a response by protocol.

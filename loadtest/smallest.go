@@ -11,7 +11,9 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"time"
 
+	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
 	"github.com/iconedge/iconedge/internal/cli"
@@ -19,7 +21,7 @@ import (
 
 const smallestHelp = `
 Answers every request over HTTP/3 with the same --body bytes, and with no more code than quic-go's http3 needs. No server on
-http3 can cost less.
+http3 can cost less. It never answers /bench/1000000000.svg, for loadtest quic.
 
   loadtest smallest --listen 127.0.0.1:8443 --pem FILE --body 1000`
 
@@ -53,7 +55,12 @@ func runSmallest(ctx context.Context, std cli.Streams, args []string) error {
 	body := bytes.Repeat([]byte("x"), *size)
 	server := &http3.Server{
 		TLSConfig: http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{pair}}),
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		// Allow0RTT is http3's default.
+		QUICConfig: &quic.Config{Allow0RTT: true, MaxIdleTimeout: time.Hour},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == waitPath {
+				<-r.Context().Done()
+			}
 			h := w.Header()
 			h["Content-Type"], h["Content-Length"] = kind, length
 			w.Write(body)

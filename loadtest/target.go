@@ -28,7 +28,10 @@ func parseTarget(ctx context.Context, s string) (t target, err error) {
 		name, address = "", s
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" {
+		return t, errTarget
+	}
+	if u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return t, errTarget
 	}
 	port := uint64(80)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -54,7 +54,8 @@ func (a arguments) key(name, example string) (string, error) {
 		err = refusef("%s is required, such as %s.", name, example)
 	}
 	if err == nil && !icon.ValidKey(value) {
-		err = refusef("%s must be lower-case letters, digits and single hyphens, such as %s.", name, example)
+		err = refusef("%s must be lower-case letters, digits and single hyphens, such as %s; search_icons finds a name in code.",
+			name, example)
 	}
 	return value, err
 }

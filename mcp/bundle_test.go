@@ -59,8 +59,10 @@ func TestServerJSON(t *testing.T) {
 		"description": s.Description != "" && len(s.Description) <= 100,
 		"version":     regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(s.Version),
 		"repository":  s.Repository.URL != "" && s.Repository.Source == "github",
-		"package": len(s.Packages) == 1 && s.Packages[0].RegistryType == "oci" && strings.HasSuffix(s.Packages[0].Identifier, ":"+s.Version) &&
-			s.Packages[0].PackageArguments[0] == struct{ Type, Value string }{"positional", "mcp"} && s.Packages[0].Transport.Type == "stdio",
+		"package": len(s.Packages) == 1 && s.Packages[0].RegistryType == "oci" &&
+			strings.HasSuffix(s.Packages[0].Identifier, ":"+s.Version) &&
+			s.Packages[0].PackageArguments[0] == struct{ Type, Value string }{"positional", "mcp"} &&
+			s.Packages[0].Transport.Type == "stdio",
 	} {
 		if !ok {
 			t.Errorf("its %s is not as the registry takes it: %+v", what, s)

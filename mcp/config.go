@@ -7,8 +7,8 @@ import (
 	"net"
 	"os"
 
-	"github.com/iconedge/iconedge/client"
-	"github.com/iconedge/iconedge/hostport"
+	client "github.com/iconedge/iconedge/clients/go"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // Config holds all settings of a user. Flags gives the defaults; Run replaces fields that are zero
@@ -26,7 +26,8 @@ type Config struct {
 // Flags adds the flags of `iconedge mcp` to fs.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Config.Flags(fs)
-	fs.StringVar(&c.HTTP, "http", "", "`address` to serve streamable HTTP on at /mcp, HOST:PORT, instead of stdin and stdout; every client that can reach it uses your licence")
+	fs.StringVar(&c.HTTP, "http", "", "`address` to serve streamable HTTP on at /mcp, HOST:PORT, instead of stdin and "+
+		"stdout; every client that can reach it uses your licence")
 }
 
 // filled returns c with defaults for empty fields, and with bases that paths can be appended to.

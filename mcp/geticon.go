@@ -2,12 +2,13 @@ package mcp
 
 import (
 	"context"
+	"encoding/base64"
 	"slices"
 	"strings"
 
-	"github.com/iconedge/iconedge/client"
-	"github.com/iconedge/iconedge/client/output"
-	"github.com/iconedge/iconedge/client/react"
+	client "github.com/iconedge/iconedge/clients/go"
+	"github.com/iconedge/iconedge/clients/go/output"
+	"github.com/iconedge/iconedge/clients/go/react"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -37,14 +38,80 @@ func getIcon(l *library, args arguments) (func(context.Context) (result, error),
 	if err != nil || given && !slices.Contains(formats, format) {
 		return nil, refusef("format must be one of %s.", strings.Join(formats, ", "))
 	}
-	if !given {
-		format = formats[0]
-	}
-	color, err := args.color()
+	picture, err := args.picture(given)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (result, error) { return l.icon(ctx, ref, format, color) }, nil
+	switch {
+	case picture:
+		format = output.PNG
+	case !given:
+		format = formats[0]
+	}
+	v, err := args.variant(picture)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (result, error) { return l.icon(ctx, ref, format, v) }, nil
+}
+
+// id reads the prefix of the ids within; if it is absent, the result is empty.
+func (a arguments) id() (string, error) {
+	value, given, err := a.text("id")
+	if err != nil || !given {
+		return "", err
+	}
+	v, err := icon.ParseVariant(icon.Params{"id": value})
+	if err != nil {
+		return "", refusef("%s.", err)
+	}
+	return v.ID, nil
+}
+
+// picture reports whether output asks for a picture, which then has no other format.
+func (a arguments) picture(formatted bool) (bool, error) {
+	value, given, err := a.text("output")
+	switch {
+	case err != nil:
+		return false, err
+	case given && value != "text" && value != output.PNG:
+		return false, refusef("output must be text or png.")
+	case value == output.PNG && formatted:
+		return false, refusef("format is for output text; leave it out for output png.")
+	}
+	return value == output.PNG, nil
+}
+
+// variant reads the colour, the prefix of ids, the style and, of a picture, its size and ground.
+func (a arguments) variant(picture bool) (v client.Variant, err error) {
+	if v.Color, err = a.color(); err != nil {
+		return v, err
+	}
+	if v.ID, err = a.id(); err != nil {
+		return v, err
+	}
+	if v.Style, err = a.style(); err != nil {
+		return v, err
+	}
+	_, sized := a["size"]
+	background, grounded, err := a.text("background")
+	switch {
+	case err != nil:
+		return v, err
+	case !picture && (sized || grounded):
+		return v, refusef("size and background are for output png.")
+	case !picture:
+		return v, nil
+	}
+	if v.Height, err = a.whole("size", icon.DefaultPicture, icon.MaxPicture); err != nil {
+		return v, err
+	}
+	if grounded {
+		if v.Frame, err = icon.ParseFrame(icon.Params{"background": background}); err != nil {
+			return v, refusef("background must be a CSS color, such as #ffffff or white.")
+		}
+	}
+	return v, nil
 }
 
 // color reads a hex colour; if it is absent, the result is empty.
@@ -60,10 +127,28 @@ func (a arguments) color() (icon.Color, error) {
 	return c, nil
 }
 
+// style reads the width of strokes and the second colour.
+func (a arguments) style() (icon.Style, error) {
+	p := icon.Params{}
+	if value, given, err := a.text("secondary"); err != nil {
+		return icon.Style{}, err
+	} else if given {
+		p["secondary"] = value
+	}
+	if width, given := a["stroke"]; given {
+		p["stroke"] = string(width) // a number, or something that is refused
+	}
+	s, err := icon.ParseStyle(p)
+	if err != nil {
+		return s, refusef("%s.", err)
+	}
+	return s, nil
+}
+
 // icon returns an icon in one format. It checks the SVG for every format, because the server at the
 // API's address need not be the real API.
-func (l *library) icon(ctx context.Context, ref icon.Ref, format string, color icon.Color) (result, error) {
-	a, err := l.client.Icon(ctx, ref, client.Variant{Color: color})
+func (l *library) icon(ctx context.Context, ref icon.Ref, format string, v client.Variant) (result, error) {
+	a, err := l.client.Icon(ctx, ref, v)
 	if err != nil {
 		return result{}, err
 	}
@@ -71,15 +156,22 @@ func (l *library) icon(ctx context.Context, ref icon.Ref, format string, color i
 	if err != nil {
 		return result{}, err
 	}
-	drawn.Recolored = drawn.Recolored && color != ""
-	g := got{Pack: ref.Pack, Name: ref.Name, Format: format, LicenseURL: client.Line(a.Metadata.License.URL), Credit: drawn.Credit, Recolored: drawn.Recolored}
-	if g.Content, err = output.Write(format, drawn, output.Options{CDN: l.client.CDN(), Color: color}); err != nil {
+	drawn.Recolored = drawn.Recolored && v.Color != ""
+	g := got{Pack: ref.Pack, Name: ref.Name, Format: format, LicenseURL: client.Line(a.Metadata.License.URL),
+		Credit: drawn.Credit, Recolored: drawn.Recolored}
+	words := strings.Join(append([]string{g.words(v.Color)}, output.Unstyled(drawn, v.Style)...), "\n")
+	if format == output.PNG {
+		picture, err := l.client.Picture(ctx, ref, v)
+		g.Content = base64.StdEncoding.EncodeToString(picture)
+		return result{texts: []string{words}, picture: picture, structured: g}, err
+	}
+	if g.Content, err = output.Write(format, drawn, output.Options{CDN: l.client.CDN(), Variant: v}); err != nil {
 		return result{}, err
 	}
 	if format == "react" {
 		g.Component = react.Name(ref.Pack, ref.Name)
 	}
-	return result{[]string{g.Content, g.words(color)}, g}, nil
+	return result{texts: []string{g.Content, words}, structured: g}, nil
 }
 
 func (g *got) ref() string { return g.Pack + "/" + g.Name }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
 // TestHTTP: the server rejects requests other than calls of this machine's own clients (C22).
@@ -36,7 +36,8 @@ func TestHTTP(t *testing.T) {
 		{"by another name", "POST", "/mcp", "application/json", list, map[string]string{"Host": "evil.example"}, 403},
 		{"no JSON", "POST", "/mcp", "application/json", "{", nil, 400},
 		{"another type", "POST", "/mcp", "text/plain", list, nil, 415},
-		{"too long", "POST", "/mcp", "application/json", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("a", maxBody) + `"}`, nil, 413},
+		{"too long", "POST", "/mcp", "application/json",
+			`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("a", maxBody) + `"}`, nil, 413},
 		{"no session to listen to", "GET", "/mcp", "", "", nil, 405},
 		{"elsewhere", "POST", "/", "application/json", list, nil, 404},
 	} {
@@ -104,7 +105,8 @@ func TestValidate(t *testing.T) {
 		{"no port", Config{HTTP: "localhost"}, "--http"},
 	} {
 		err := row.cfg.Validate()
-		if (err == nil) != (row.want == "") || err != nil && (!strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "secret")) {
+		if (err == nil) != (row.want == "") || err != nil &&
+			(!strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%s: %v, want %q", row.about, err, row.want)
 		}
 	}

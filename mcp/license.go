@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
 const (
@@ -36,7 +36,8 @@ type gate struct {
 func (g *gate) open(ctx context.Context) error {
 	token := g.client.Token()
 	if token == "" {
-		return refusef("A license token is needed: set ICONEDGE_LICENSE_TOKEN or ICONEDGE_LICENSE_TOKEN_FILE in the environment of this server.")
+		return refusef("A license token is needed: set ICONEDGE_LICENSE_TOKEN or ICONEDGE_LICENSE_TOKEN_FILE in the " +
+			"environment of this server.")
 	}
 	// not a token of ours, and not fit for a header field
 	if len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -45,7 +46,8 @@ func (g *gate) open(ctx context.Context) error {
 	if g.age(token, time.Now()) < goodFor {
 		return nil
 	}
-	_, err := client.Collapse(ctx, &g.fetches, token, client.CallTimeout, func(ctx context.Context) (any, error) { return nil, g.confirm(ctx, token) })
+	_, err := client.Collapse(ctx, &g.fetches, token, client.CallTimeout,
+		func(ctx context.Context) (any, error) { return nil, g.confirm(ctx, token) })
 	if ctx.Err() != nil && err != nil {
 		return &client.Error{Sentence: unsureFix + ".", Err: err}
 	}

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
 // TestLicense: until the API confirms the token for the lifetime plan, it gets no other request,
@@ -37,14 +37,17 @@ func TestLicense(t *testing.T) {
 		{"{}", goodToken, reply(200, `{}`), "could not be verified; try again"},
 		{"valid is no boolean", goodToken, reply(200, `{"valid":"true","plan":"lifetime"}`), "could not be verified; try again"},
 		{"null", goodToken, reply(200, `null`), "could not be verified; try again"},
-		{"hung up", goodToken, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "could not be verified; try again"},
+		{"hung up", goodToken, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"could not be verified; try again"},
 	} {
 		a := newFakeAPI(t)
 		a.answer("/api/v1/auth/verify", row.verify)
 		s := dial(t, "stdio", Config{Config: client.Config{API: a.URL, Token: row.token}})
-		for tool, args := range map[string]map[string]any{"get_icon": {"pack": "mdi", "name": "home", "format": "url"}, "search_icons": {"query": "home"}, "list_packs": {}, "get_pack": {"pack": "mdi"}} {
+		for tool, args := range map[string]map[string]any{"get_icon": {"pack": "mdi", "name": "home",
+			"format": "url"}, "search_icons": {"query": "home"}, "list_packs": {}, "get_pack": {"pack": "mdi"}} {
 			got := call(t, s, tool, args)
-			if !got.refused || !strings.Contains(got.texts[0], row.want) || strings.Contains(row.want, "verified") && strings.Contains(got.texts[0], "not valid") {
+			if !got.refused || !strings.Contains(got.texts[0], row.want) ||
+				strings.Contains(row.want, "verified") && strings.Contains(got.texts[0], "not valid") {
 				t.Errorf("%s: %s: %+v, want %q", row.about, tool, got, row.want)
 			}
 		}
@@ -116,7 +119,8 @@ func TestReplacedToken(t *testing.T) {
 	cfg := with(roundTrip(func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
 		asked = append(asked, string(body))
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"valid":true,"plan":"lifetime"}`))}, err
+		return &http.Response{StatusCode: 200, Header: http.Header{},
+			Body: io.NopCloser(strings.NewReader(`{"valid":true,"plan":"lifetime"}`))}, err
 	}))
 	cfg.Token, cfg.TokenFile = "", path
 	g := newLibrary(cfg).gate

@@ -7,8 +7,8 @@
 // the plan "lifetime"; until then the package makes no other request. It sends the token to the API
 // only, and never logs or returns it.
 //
-// The file tools.json defines the arguments and results of each tool. Package client/react writes
-// React components.
+// The file tools.json defines the arguments and results of each tool. Package react of clients/go
+// writes React components.
 package mcp
 
 import (
@@ -19,7 +19,8 @@ import (
 
 const (
 	name         = "iconedge"
-	instructions = "Call search_icons first, then get_icon with the pack and name of a hit (format: svg, react, url or datauri). " +
+	instructions = "Call search_icons first, then get_icon with the pack and name of a hit " +
+		"(format: svg, react, url or datauri; or output: png). " +
 		"Keep the license and the attribution that come with an icon wherever you use it, and tell the user when commercial_use is false."
 )
 
@@ -41,7 +42,8 @@ func Run(ctx context.Context, cfg Config) error {
 func newServer(cfg Config) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: name, Title: "iconedge icons", Version: cfg.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{},
+			Prompts: &sdk.PromptCapabilities{}},
 		SetCacheable: func(_ context.Context, req sdk.Request, c *sdk.Cacheable) {
 			if _, reading := req.(*sdk.ReadResourceRequest); reading {
 				c.CacheScope = "private" // icons are for licence holders

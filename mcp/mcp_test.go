@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"maps"
 	"net"
@@ -17,7 +19,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
 const goodToken = "iel_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -83,14 +85,19 @@ func (a *fakeAPI) requests(path string) (list []*http.Request) {
 
 func usual(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
+	if r.FormValue("format") == "png" {
+		png.Encode(w, image.NewNRGBA(image.Rect(0, 0, 2, 1)))
+		return
+	}
 	body, ok := map[string]string{
-		"/icon/mdi/home":   iconJSON("mdi", "home", colored(homeSVG, r), "Apache-2.0", true, r.FormValue("color") != ""),
-		"/icon/nc/home":    iconJSON("nc", "home", colored(homeSVG, r), "CC-BY-NC-4.0", false, r.FormValue("color") != ""),
-		"/icon/bi/123":     iconJSON("bi", "123", homeSVG, "MIT", true, false),
-		"/icon/fl/apple":   iconJSON("fl", "apple", appleSVG, "MIT", true, false),
-		"/packs":           `{"total":2,"license":"see each result","packs":[` + packJSON("mdi", "Apache-2.0", true) + `,` + packJSON("nc", "CC-BY-NC-4.0", false) + `]}`,
-		"/packs/mdi":       packJSON("mdi", "Apache-2.0", true),
-		"/packs/nc":        packJSON("nc", "CC-BY-NC-4.0", false),
+		"/icon/mdi/home": homeFor(r, "mdi", "Apache-2.0"),
+		"/icon/nc/home":  homeFor(r, "nc", "CC-BY-NC-4.0"),
+		"/icon/bi/123":   iconJSON("bi", "123", homeSVG, "MIT"),
+		"/icon/fl/apple": iconJSON("fl", "apple", prefixed(appleSVG, r.FormValue("id")), "MIT"),
+		"/packs": `{"total":2,"license":"see each result","packs":[` + packJSON("mdi", "Apache-2.0") +
+			`,` + packJSON("nc", "CC-BY-NC-4.0") + `]}`,
+		"/packs/mdi":       packJSON("mdi", "Apache-2.0"),
+		"/packs/nc":        packJSON("nc", "CC-BY-NC-4.0"),
 		"/auth/verify":     `{"valid":true,"plan":"lifetime","since":"2026-11-21T00:00:00Z"}`,
 		"/search":          searchJSON(r),
 		"/icon/mdi/broken": `{"pack":"mdi"`,
@@ -106,6 +113,11 @@ func usual(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, body)
 }
 
+// prefixed returns an SVG with the one id "a" as a request with the parameter id gets it.
+func prefixed(svg, id string) string {
+	return strings.NewReplacer(`"a"`, `"`+id+`a"`, `(#a)`, `(#`+id+`a)`).Replace(svg)
+}
+
 func colored(svg string, r *http.Request) string {
 	if c := r.FormValue("color"); c != "" {
 		return strings.ReplaceAll(svg, "currentColor", c)
@@ -113,14 +125,25 @@ func colored(svg string, r *http.Request) string {
 	return svg
 }
 
-func iconJSON(pack, name, svg, spdx string, commercial, recolored bool) string {
-	return fmt.Sprintf(`{"pack":%q,"name":%q,"svg":%q,"license":%q,"metadata":{"license":{"spdx":%q,"url":"https://example.org/l"},"commercial_use":%v,"attribution":"%s by A, %s","recolored":%v}}`,
-		pack, name, svg, spdx, spdx, commercial, pack, spdx, recolored)
+// homeFor returns the icon home of a pack, in the color that a request names.
+func homeFor(r *http.Request, pack, spdx string) string {
+	body := iconJSON(pack, "home", colored(homeSVG, r), spdx)
+	if r.FormValue("color") != "" {
+		body = strings.Replace(body, `"recolored":false`, `"recolored":true`, 1)
+	}
+	return body
 }
 
-func packJSON(key, spdx string, commercial bool) string {
+func iconJSON(pack, name, svg, spdx string) string {
+	return fmt.Sprintf(`{"pack":%q,"name":%q,"svg":%q,"license":%q,"metadata":{"license":{"spdx":%q,"url":"https://example.org/l"},"commercial_use":%v,"attribution":"%s by A, %s","recolored":false}}`,
+		pack, name, svg, spdx, spdx, commercial(spdx), pack, spdx)
+}
+
+func commercial(spdx string) bool { return !strings.Contains(spdx, "-NC-") }
+
+func packJSON(key, spdx string) string {
 	return fmt.Sprintf(`{"pack":%q,"name":"The pack","count":3,"categories":[{"name":"Places","count":2}],"license":%q,"attribution":"%s by A, %s","commercial_use":%v,"samples":["home"],"monochrome":true}`,
-		key, spdx, key, spdx, commercial)
+		key, spdx, key, spdx, commercial(spdx))
 }
 
 func searchJSON(r *http.Request) string {
@@ -173,6 +196,7 @@ func session(t *testing.T, a *fakeAPI) *sdk.ClientSession {
 // A toolAnswer is the result of a call as a client sees it.
 type toolAnswer struct {
 	texts   []string
+	picture []byte
 	fields  map[string]any
 	refused bool
 }
@@ -186,6 +210,13 @@ func call(t *testing.T, s *sdk.ClientSession, name string, args any) toolAnswer 
 	}
 	a := toolAnswer{refused: r.IsError}
 	for _, c := range r.Content {
+		if i, ok := c.(*sdk.ImageContent); ok {
+			a.picture = i.Data
+			if i.MIMEType != "image/png" {
+				t.Errorf("%s(%v): a picture of the type %s", name, args, i.MIMEType)
+			}
+			continue
+		}
 		a.texts = append(a.texts, c.(*sdk.TextContent).Text)
 	}
 	all := strings.Join(a.texts, "\n")

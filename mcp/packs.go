@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -39,7 +39,7 @@ func listPacks(l *library, args arguments) (func(context.Context) (result, error
 			return result{}, err
 		}
 		list, words := page(a.Packs, after)
-		return result{[]string{words}, list}, nil
+		return result{texts: []string{words}, structured: list}, nil
 	}, nil
 }
 
@@ -100,15 +100,18 @@ func getPack(l *library, args arguments) (func(context.Context) (result, error),
 		if err != nil {
 			return result{}, err
 		}
-		p := packInfo{a.Pack.Key, client.Line(a.Name), a.Count, append([]icon.Category{}, a.Categories...), append([]string{}, a.Samples...), a.Monochrome,
-			client.CreditOf(a.License, a.Attribution, a.CommercialUse), client.Line(a.LicenseTitle), client.Line(a.LicenseURL), client.Line(a.Author), client.Line(a.AuthorURL), client.Line(a.Version)}
-		return result{[]string{p.words()}, p}, nil
+		p := packInfo{a.Pack.Key, client.Line(a.Name), a.Count, append([]icon.Category{}, a.Categories...),
+			append([]string{}, a.Samples...), a.Monochrome,
+			client.CreditOf(a.License, a.Attribution, a.CommercialUse), client.Line(a.LicenseTitle),
+			client.Line(a.LicenseURL), client.Line(a.Author), client.Line(a.AuthorURL), client.Line(a.Version)}
+		return result{texts: []string{p.words()}, structured: p}, nil
 	}, nil
 }
 
 func (p packInfo) words() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s), %d icons, version %s, by %s %s\n%s\nLicense text: %s %s\n", p.Pack, p.Name, p.Count, orUnknown(p.Version), orUnknown(p.Author), p.AuthorURL,
+	fmt.Fprintf(&b, "%s (%s), %d icons, version %s, by %s %s\n%s\nLicense text: %s %s\n", p.Pack, p.Name, p.Count,
+		orUnknown(p.Version), orUnknown(p.Author), p.AuthorURL,
 		p.Credit, p.LicenseTitle, p.LicenseURL)
 	if p.Monochrome {
 		b.WriteString("Every icon can be colored.\n")

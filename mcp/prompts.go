@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
 // addPrompts adds one prompt, which leads from a wish to a credited icon.
@@ -22,7 +22,8 @@ func addPrompts(s *sdk.Server) {
 		},
 	}, func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		if client.Line(req.Params.Arguments["what"]) == "" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the argument \"what\" is required: what the icon shows or means, such as: trash can"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+				Message: "the argument \"what\" is required: what the icon shows or means, such as: trash can"}
 		}
 		return &sdk.GetPromptResult{Description: "Find, use and credit an icon",
 			Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: wish(req.Params.Arguments)}}}}, nil
@@ -35,7 +36,8 @@ func wish(args map[string]string) string {
 	if pack := client.Line(args["pack"]); pack != "" {
 		b.WriteString(" with pack " + pack)
 	}
-	b.WriteString(" and choose the hit that fits best.\n2. Call get_icon with its pack and name, in the format that the code needs (react for React)")
+	b.WriteString(" and choose the hit that fits best.\n2. Call get_icon with its pack and name, in the format that " +
+		"the code needs (react for React)")
 	if color := client.Line(args["color"]); color != "" {
 		b.WriteString(", color " + color)
 	}

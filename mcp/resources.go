@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -58,7 +58,7 @@ func (l *library) readIcon(ctx context.Context, uri string) (*sdk.ReadResourceRe
 	if err := l.gate.open(ctx); err != nil {
 		return nil, l.failed(err)
 	}
-	out, err := l.icon(ctx, ref, "svg", "")
+	out, err := l.icon(ctx, ref, "svg", client.Variant{})
 	if err != nil {
 		return nil, l.failed(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
 // TestResources: the listed resources can be read, behind the same gate; an address that is not an
@@ -30,7 +30,8 @@ func TestResources(t *testing.T) {
 		t.Errorf("%v %v", home, err)
 	}
 	before := len(a.requests(""))
-	for uri, want := range map[string]string{"icon://mdi/Home": "icon://pack/name", "icon://mdi/../x": "not found", "icon://mdi/home?x": "", "file:///etc/passwd": "not found"} {
+	for uri, want := range map[string]string{"icon://mdi/Home": "icon://pack/name", "icon://mdi/../x": "not found",
+		"icon://mdi/home?x": "", "file:///etc/passwd": "not found"} {
 		if got, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", uri, got, err)
 		}
@@ -38,12 +39,14 @@ func TestResources(t *testing.T) {
 	if n := len(a.requests("")); n != before {
 		t.Errorf("%d requests were made for no icons", n-before)
 	}
-	if _, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "icon://mdi/no"}); err == nil || !strings.Contains(err.Error(), "mdi/no was not found") {
+	if _, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "icon://mdi/no"}); err == nil ||
+		!strings.Contains(err.Error(), "mdi/no was not found") {
 		t.Errorf("%v", err)
 	}
 	locked := dial(t, "stdio", Config{Config: client.Config{API: a.URL}})
 	for _, uri := range []string{"icon://packs", "icon://mdi/home"} {
-		if _, err := locked.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "ICONEDGE_LICENSE_TOKEN") {
+		if _, err := locked.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil ||
+			!strings.Contains(err.Error(), "ICONEDGE_LICENSE_TOKEN") {
 			t.Errorf("%s without a token: %v", uri, err)
 		}
 	}
@@ -55,7 +58,8 @@ func TestPrompt(t *testing.T) {
 	if err != nil || len(list.Prompts) != 1 {
 		t.Fatal(list, err)
 	}
-	got, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: list.Prompts[0].Name, Arguments: map[string]string{"what": "trash\ncan", "pack": "mdi", "color": "#f00", "where": "App.tsx"}})
+	got, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: list.Prompts[0].Name,
+		Arguments: map[string]string{"what": "trash\ncan", "pack": "mdi", "color": "#f00", "where": "App.tsx"}})
 	if err != nil {
 		t.Fatal(err)
 	}

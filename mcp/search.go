@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -22,7 +22,8 @@ type hit struct {
 	Pack string `json:"pack"`
 	Name string `json:"name"`
 	client.Credit
-	Monochrome bool `json:"monochrome"`
+	Monochrome bool        `json:"monochrome"`
+	Color      *icon.Color `json:"color,omitempty"`
 }
 
 const eachResult = "see each result"
@@ -48,14 +49,16 @@ func searchIcons(l *library, args arguments) (func(context.Context) (result, err
 			return result{}, err
 		}
 		found := searchedOf(a, query, limit)
-		return result{[]string{found.words()}, found}, nil
+		return result{texts: []string{found.words()}, structured: found}, nil
 	}, nil
 }
 
 func searchedOf(a *icon.SearchAnswer, query string, limit int) searched {
-	s := searched{Query: query, Total: a.Total, Results: []hit{}, Suggestions: append([]string{}, a.Suggestions...), License: eachResult, Attribution: eachResult}
+	s := searched{Query: query, Total: a.Total, Results: []hit{}, Suggestions: append([]string{}, a.Suggestions...),
+		License: eachResult, Attribution: eachResult}
 	for _, r := range a.Results[:min(limit, len(a.Results))] {
-		s.Results = append(s.Results, hit{r.Pack, r.Name, client.CreditOf(r.License, r.Attribution, r.CommercialUse), r.Monochrome})
+		credit := client.CreditOf(r.License, r.Attribution, r.CommercialUse)
+		s.Results = append(s.Results, hit{r.Pack, r.Name, credit, r.Monochrome, r.Color})
 	}
 	return s
 }

@@ -48,7 +48,8 @@ type lines struct {
 
 // Connect implements the SDK's Transport.
 func (l lines) Connect(context.Context) (sdk.Connection, error) {
-	c := &lineConn{out: l.out, incoming: make(chan jsonrpc.Message), closed: make(chan struct{}), idle: make(chan struct{}, 1), under: map[jsonrpc.ID]int{}}
+	c := &lineConn{out: l.out, incoming: make(chan jsonrpc.Message), closed: make(chan struct{}),
+		idle: make(chan struct{}, 1), under: map[jsonrpc.ID]int{}}
 	go c.read(bufio.NewReaderSize(l.in, 64<<10))
 	return c, nil
 }

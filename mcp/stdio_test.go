@@ -13,7 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
 // raw runs a session of plain lines to its end. It returns the answers by id.
@@ -37,14 +37,16 @@ func raw(t *testing.T, cfg Config, in string) map[string]map[string]any {
 }
 
 func initialize(version string) string {
-	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version +
+		`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 }
 
 // TestVersions: the server confirms each known protocol version, and offers a known one instead of
 // an unknown (C3).
 func TestVersions(t *testing.T) {
-	for version, want := range map[string]string{"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25", "1999-01-01": "2025-11-25", "x": "2025-11-25"} {
+	for version, want := range map[string]string{"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26",
+		"2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25", "1999-01-01": "2025-11-25", "x": "2025-11-25"} {
 		answers := raw(t, Config{}, initialize(version)+`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
 		if got := answers["0"]["result"].(map[string]any)["protocolVersion"]; got != want || answers["1"]["result"] == nil {
 			t.Errorf("%s is answered with %v, ping with %v", version, got, answers["1"])
@@ -63,7 +65,8 @@ func TestStateless(t *testing.T) {
 	discovered, _ := json.Marshal(answers["1"])
 	listed, _ := json.Marshal(answers["2"])
 	called, _ := json.Marshal(answers["3"])
-	if !bytes.Contains(discovered, []byte(`"2026-07-28"`)) || !bytes.Contains(listed, []byte(`"ttlMs":3600000`)) || !bytes.Contains(listed, []byte(`"cacheScope":"public"`)) ||
+	if !bytes.Contains(discovered, []byte(`"2026-07-28"`)) || !bytes.Contains(listed, []byte(`"ttlMs":3600000`)) ||
+		!bytes.Contains(listed, []byte(`"cacheScope":"public"`)) ||
 		!bytes.Contains(called, []byte(`"commercial_use":true`)) {
 		t.Errorf("%s\n%s\n%s", discovered, listed, called)
 	}
@@ -80,7 +83,8 @@ func TestRawLines(t *testing.T) {
 		`7`:                "-32600",
 		`{"jsonrpc":"2.0","id":"` + strings.Repeat("a", maxLine) + `","method":"ping"}`: "-32600",
 	} {
-		answers := raw(t, Config{}, initialize("2025-03-26")+line+"\r\n\n"+`[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]`)
+		answers := raw(t, Config{}, initialize("2025-03-26")+line+"\r\n\n"+
+			`[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]`)
 		refused, _ := json.Marshal(answers["null"])
 		if !strings.Contains(string(refused), want) || answers[`"a"`] == nil || answers[`"b"`] == nil {
 			t.Errorf("%.40q: %s, want %s; then %v", line, refused, want, answers)
@@ -94,9 +98,11 @@ func TestParting(t *testing.T) {
 	a := newFakeAPI(t)
 	a.answer("/api/v1/icon/mdi/slow", func(http.ResponseWriter, *http.Request) { <-t.Context().Done() })
 	ask := func(id, name string) string {
-		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"get_icon","arguments":{"pack":"mdi","name":"` + name + `"}}}` + "\n"
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"get_icon","arguments":{"pack":"mdi","name":"` +
+			name + `"}}}` + "\n"
 	}
-	answers := raw(t, Config{Config: client.Config{API: a.URL, Token: goodToken}}, initialize("2025-11-25")+ask("1", "slow")+ask("2", "home"))
+	answers := raw(t, Config{Config: client.Config{API: a.URL, Token: goodToken}},
+		initialize("2025-11-25")+ask("1", "slow")+ask("2", "home"))
 	if answers["1"] != nil || answers["2"]["result"] == nil {
 		t.Errorf("a slow call was waited for, or a quick one was not answered: %v", answers)
 	}
@@ -126,7 +132,8 @@ func FuzzLines(f *testing.F) {
 	f.Add("x\n[1,2]\n{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}\r\n")
 	f.Fuzz(func(t *testing.T, in string) {
 		var out bytes.Buffer
-		c := &lineConn{out: &out, incoming: make(chan jsonrpc.Message), closed: make(chan struct{}), idle: make(chan struct{}, 1), under: map[jsonrpc.ID]int{}}
+		c := &lineConn{out: &out, incoming: make(chan jsonrpc.Message), closed: make(chan struct{}),
+			idle: make(chan struct{}, 1), under: map[jsonrpc.ID]int{}}
 		close(c.closed) // nothing reads the messages
 		c.read(bufio.NewReader(strings.NewReader(in)))
 		for line := range strings.Lines(out.String()) {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	_ "embed"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -11,10 +12,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
-// toolsJSON describes each tool: its purpose, arguments and result, with schemas in JSON Schema
+// described describes each tool: its purpose, arguments and result, with schemas in JSON Schema
 // 2020-12.
 //
 //go:embed tools.json
@@ -35,8 +36,9 @@ func newLibrary(cfg Config) *library {
 	return &library{client: c, gate: &gate{client: c}, log: cfg.Log}
 }
 
-// A result is the result of a tool, structured and as text.
+// A result is the result of a tool, structured and as text; a picture stands before the text.
 type result struct {
+	picture    []byte // a PNG
 	texts      []string
 	structured any
 }
@@ -50,7 +52,7 @@ var tools = map[string]struct {
 	takes []string
 }{
 	"search_icons": {searchIcons, []string{"query", "limit", "pack"}},
-	"get_icon":     {getIcon, []string{"pack", "name", "format", "color"}},
+	"get_icon":     {getIcon, []string{"pack", "name", "format", "color", "stroke", "secondary", "id", "output", "size", "background"}},
 	"list_packs":   {listPacks, []string{"cursor"}},
 	"get_pack":     {getPack, []string{"pack"}},
 }
@@ -62,7 +64,8 @@ func addTools(s *sdk.Server, l *library) {
 	}
 	no := false
 	for _, t := range list {
-		t.Annotations = &sdk.ToolAnnotations{Title: t.Title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
+		t.Annotations = &sdk.ToolAnnotations{Title: t.Title, ReadOnlyHint: true, IdempotentHint: true,
+			DestructiveHint: &no, OpenWorldHint: &no}
 		s.AddTool(t, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			out, err := l.call(ctx, req.Params.Name, req.Params.Arguments)
 			return l.result(out, err), nil
@@ -109,17 +112,21 @@ func (l *library) call(ctx context.Context, name string, raw json.RawMessage) (r
 // result makes the result of the protocol. An error is reported as a tool error, which the model
 // reads, not as a protocol error.
 func (l *library) result(out result, err error) *sdk.CallToolResult {
-	length := 0
+	length := base64.StdEncoding.EncodedLen(len(out.picture))
 	for _, t := range out.texts {
 		length += len([]rune(t))
 	}
 	if err == nil && length > maxContent {
-		err = refusef("The answer is longer than %d characters; ask for an icon as format url, or for less.", maxContent)
+		err = refusef("The answer is longer than %d characters; ask for an icon as format url, or for less: "+
+			"a smaller size, fewer results.", maxContent)
 	}
 	if err != nil {
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: l.sentence(err)}}}
 	}
 	r := &sdk.CallToolResult{StructuredContent: json.RawMessage(l.client.Redact(string(marshal(out.structured))))}
+	if out.picture != nil {
+		r.Content = append(r.Content, &sdk.ImageContent{Data: out.picture, MIMEType: "image/png"})
+	}
 	for _, t := range out.texts {
 		r.Content = append(r.Content, &sdk.TextContent{Text: l.client.Redact(t)})
 	}

@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
 // TestTransports: an agent's steps from a search to an icon in each format, with the SDK's client,
@@ -24,7 +26,8 @@ func TestTransports(t *testing.T) {
 			s := dial(t, transport, Config{Config: client.Config{API: a.URL, CDN: "https://cdn.example", Token: goodToken}})
 			found := call(t, s, "search_icons", map[string]any{"query": "home", "limit": 5})
 			first := found.fields["results"].([]any)[0].(map[string]any)
-			for format, begins := range map[string]string{"": "<svg", "svg": "<svg", "react": "// mdi/home", "url": "https://cdn.example/mdi/home.svg", "datauri": "data:"} {
+			for format, begins := range map[string]string{"": "<svg", "svg": "<svg", "react": "// mdi/home",
+				"url": "https://cdn.example/mdi/home.svg", "datauri": "data:"} {
 				args := map[string]any{"pack": first["pack"], "name": first["name"]}
 				if format != "" {
 					args["format"] = format
@@ -55,7 +58,8 @@ func TestToolsList(t *testing.T) {
 			t.Errorf("%s: %+v", tool.Name, tool)
 		}
 		properties := in["properties"].(map[string]any)
-		if described, takes := slices.Sorted(maps.Keys(properties)), slices.Sorted(slices.Values(tools[tool.Name].takes)); !slices.Equal(described, takes) {
+		if described, takes := slices.Sorted(maps.Keys(properties)),
+			slices.Sorted(slices.Values(tools[tool.Name].takes)); !slices.Equal(described, takes) {
 			t.Errorf("the schema of %s has the arguments %v, the tool takes %v", tool.Name, described, takes)
 		}
 		for name, p := range properties {
@@ -71,7 +75,8 @@ func TestToolsList(t *testing.T) {
 		t.Errorf("tools %s, %d characters", names, size)
 	}
 	init := s.InitializeResult()
-	if len(init.Instructions) < 40 || init.ServerInfo.Version == "" || init.Capabilities.Tools == nil || init.Capabilities.Completions != nil {
+	if len(init.Instructions) < 40 || init.ServerInfo.Version == "" || init.Capabilities.Tools == nil ||
+		init.Capabilities.Completions != nil {
 		t.Errorf("initialize: %+v", init)
 	}
 }
@@ -129,11 +134,23 @@ func TestArguments(t *testing.T) {
 		{"get_icon", `{"pack":["mdi"],"name":"home"}`, "pack"},
 		{"get_icon", `{"pack":"mdi","name":"home","format":"png"}`, "svg, react, url, datauri"},
 		{"get_icon", `{"pack":"mdi","name":"home","format":5}`, "format"},
+		{"get_icon", `{"pack":"mdi","name":"home","output":"gif"}`, "text or png"},
+		{"get_icon", `{"pack":"mdi","name":"home","output":null}`, "output"},
+		{"get_icon", `{"pack":"mdi","name":"home","output":"png","format":"svg"}`, "format"},
+		{"get_icon", `{"pack":"mdi","name":"home","output":"png","size":1025}`, "1024"},
+		{"get_icon", `{"pack":"mdi","name":"home","output":"png","background":"url(#x)"}`, "background"},
+		{"get_icon", `{"pack":"mdi","name":"home","size":24}`, "output png"},
+		{"get_icon", `{"pack":"mdi","name":"home","background":"red"}`, "output png"},
+		{"get_icon", `{"pack":"mdi","name":"home","stroke":5}`, "0.25 to 4"},
+		{"get_icon", `{"pack":"mdi","name":"home","stroke":"2"}`, "stroke"},
+		{"get_icon", `{"pack":"mdi","name":"home","secondary":"x"}`, "secondary"},
 		{"get_icon", `{"pack":"mdi","name":"home","color":"red"}`, "hex"},
 		{"get_icon", `{"pack":"mdi","name":"home","color":"url(#x)"}`, "color"},
 		{"get_icon", `{"pack":"mdi","name":"home","color":"\"><script>"}`, "color"},
 		{"get_icon", `{"pack":"mdi","name":"home","color":255}`, "string"},
 		{"get_icon", `{"pack":"mdi","name":"home","api":"http://evil.example"}`, "takes"},
+		{"get_icon", `{"pack":"mdi","name":"home","id":"a b"}`, "id must be a prefix"},
+		{"get_icon", `{"pack":"mdi","name":"home","id":""}`, "id must be a prefix"},
 		{"get_pack", `{}`, "pack"},
 		{"get_pack", `{"pack":5}`, "pack"},
 		{"list_packs", `{"cursor":"../x"}`, "cursor"},
@@ -143,7 +160,8 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s %s: %+v, want a refusal with %q", row.tool, row.args[:min(80, len(row.args))], got, row.word)
 		}
 	}
-	for _, name := range []string{"..", ".", "a/b", "%2e%2e", "home?color=red", "home#x", "", "\x00", "A", "a--b", strings.Repeat("a", 5000), "home ", "hömé"} {
+	for _, name := range []string{"..", ".", "a/b", "%2e%2e", "home?color=red", "home#x", "", "\x00", "A", "a--b",
+		strings.Repeat("a", 5000), "home ", "hömé"} {
 		for _, tool := range []string{"get_icon", "get_pack"} {
 			args := map[string]any{"pack": name}
 			if tool == "get_icon" {
@@ -160,7 +178,8 @@ func TestArguments(t *testing.T) {
 	if n := len(a.requests("")); n != 0 {
 		t.Errorf("%d requests were made for them", n)
 	}
-	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "no_such_tool"}); err == nil || !strings.Contains(err.Error(), "no_such_tool") {
+	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "no_such_tool"}); err == nil ||
+		!strings.Contains(err.Error(), "no_such_tool") {
 		t.Errorf("an unknown tool: %v", err)
 	}
 }
@@ -171,7 +190,8 @@ func TestNotFound(t *testing.T) {
 	if !got.refused || got.texts[0] != "Icon mdi/hom was not found. Close names: home, home-2." {
 		t.Errorf("%+v", got)
 	}
-	if got := call(t, s, "get_pack", map[string]any{"pack": "zz"}); !got.refused || !strings.Contains(got.texts[0], "Pack zz was not found") {
+	if got := call(t, s, "get_pack", map[string]any{"pack": "zz"}); !got.refused ||
+		!strings.Contains(got.texts[0], "Pack zz was not found") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -181,26 +201,64 @@ func TestGetIcon(t *testing.T) {
 	s := session(t, a)
 	for _, row := range []struct{ about, args, want, words string }{
 		{"svg is as the API has it", `{"pack":"mdi","name":"home"}`, homeSVG, "license Apache-2.0; attribution: mdi by A"},
-		{"a colour in any spelling", `{"pack":"mdi","name":"home","color":"#F00"}`, strings.Replace(homeSVG, "currentColor", "#ff0000", 1), "mdi/home"},
+		{"a colour in any spelling", `{"pack":"mdi","name":"home","color":"#F00"}`,
+			strings.Replace(homeSVG, "currentColor", "#ff0000", 1), "mdi/home"},
 		{"a palette stays as it is", `{"pack":"fl","name":"apple","color":"#ff0000"}`, appleSVG, "color was not applied"},
 		{"an address", `{"pack":"mdi","name":"home","format":"url"}`, a.URL + "/mdi/home.svg", "license"},
-		{"an address in a colour", `{"pack":"mdi","name":"home","format":"url","color":"0f0"}`, a.URL + "/mdi/home.svg?color=%2300ff00", "license"},
-		{"an address of a palette has no colour that would do nothing", `{"pack":"fl","name":"apple","format":"url","color":"#0f0"}`, a.URL + "/fl/apple.svg", "color was not applied"},
-		{"pixels of text", `{"pack":"mdi","name":"home","format":"datauri"}`, "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(homeSVG)), "license"},
+		{"an address in a colour", `{"pack":"mdi","name":"home","format":"url","color":"0f0"}`,
+			a.URL + "/mdi/home.svg?color=%2300ff00", "license"},
+		{"an address of a palette has no colour that would do nothing",
+			`{"pack":"fl","name":"apple","format":"url","color":"#0f0"}`, a.URL + "/fl/apple.svg", "color was not applied"},
+		{"pixels of text", `{"pack":"mdi","name":"home","format":"datauri"}`,
+			"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(homeSVG)), "license"},
+		{"the second copy in a page", `{"pack":"fl","name":"apple","id":"b_"}`, prefixed(appleSVG, "b_"), "license"},
 		{"an icon that may not be sold", `{"pack":"nc","name":"home"}`, homeSVG, "non-commercial"},
 	} {
 		got := call(t, s, "get_icon", json.RawMessage(row.args))
-		if len(got.texts) != 2 || got.texts[0] != row.want || got.fields["content"] != row.want || !strings.Contains(got.texts[1], row.words) {
+		if len(got.texts) != 2 || got.texts[0] != row.want || got.fields["content"] != row.want ||
+			!strings.Contains(got.texts[1], row.words) {
 			t.Errorf("%s: %+v, want %s and %s", row.about, got, row.want, row.words)
 		}
 	}
 	got := call(t, s, "get_icon", map[string]any{"pack": "bi", "name": "123", "format": "react"})
-	if got.fields["component"] != "Bi123" || !strings.Contains(got.texts[0], "export default function Bi123(props") || !strings.Contains(got.texts[0], "// bi/123: license MIT") {
+	if got.fields["component"] != "Bi123" || !strings.Contains(got.texts[0], "export default function Bi123(props") ||
+		!strings.Contains(got.texts[0], "// bi/123: license MIT") {
 		t.Errorf("react: %+v", got)
 	}
 	for _, r := range a.requests("") {
-		if r.UserAgent() != "iconedge-mcp/1.2" || r.Header.Get("Authorization") != "Bearer "+goodToken || strings.Contains(r.URL.Path, "//") {
+		if r.UserAgent() != "iconedge-mcp/1.2" || r.Header.Get("Authorization") != "Bearer "+goodToken ||
+			strings.Contains(r.URL.Path, "//") {
 			t.Errorf("%s asked with %v", r.URL, r.Header)
+		}
+	}
+}
+
+// TestPicture: output png gives image content and the credit. An icon that can't be drawn, and a
+// response that is no picture, are refused.
+func TestPicture(t *testing.T) {
+	a := newFakeAPI(t)
+	s := session(t, a)
+	got := call(t, s, "get_icon", json.RawMessage(`{"pack":"mdi","name":"home","output":"png","color":"#f00","size":128,"background":"white"}`))
+	if got.fields["format"] != "png" || got.fields["content"] != base64.StdEncoding.EncodeToString(got.picture) ||
+		!bytes.HasPrefix(got.picture, []byte("\x89PNG")) || !strings.Contains(got.texts[0], "license Apache-2.0; attribution: mdi by A") {
+		t.Errorf("%+v", got)
+	}
+	const want = "/api/v1/icon/mdi/home?background=%23ffffff&color=%23ff0000&format=png&size=128"
+	if asked := a.requests("/api/v1/icon/mdi/home"); asked[len(asked)-1].URL.String() != want {
+		t.Errorf("asked %s, want %s", asked[len(asked)-1].URL, want)
+	}
+	for about, answer := range map[string]http.HandlerFunc{"can't be drawn": reply(422, `{"title":"x","status":422}`),
+		"invalid response": reply(200, "<html>")} {
+		a.answer("/api/v1/icon/mdi/text", func(w http.ResponseWriter, r *http.Request) {
+			if r.FormValue("format") == "png" {
+				answer(w, r)
+				return
+			}
+			reply(200, iconJSON("mdi", "text", homeSVG, "MIT"))(w, r)
+		})
+		got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "text", "output": "png"})
+		if !got.refused || got.picture != nil || !strings.Contains(got.texts[0], about) {
+			t.Errorf("%s: %+v", about, got)
 		}
 	}
 }
@@ -210,19 +268,22 @@ func TestGetIcon(t *testing.T) {
 func TestUnsafe(t *testing.T) {
 	a := newFakeAPI(t)
 	s := session(t, a)
-	for i, svg := range []string{`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>x</script></svg>`, `<svg viewBox="0 0 1 1" onload="x()"/>`, `<html>`, `<svg`,
+	for i, svg := range []string{`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>x</script></svg>`,
+		`<svg viewBox="0 0 1 1" onload="x()"/>`, `<html>`, `<svg`,
 		`<svg viewBox="0 0 1 1"><style>@import "x"</style></svg>`} {
 		name := fmt.Sprintf("bad-%d", i)
-		a.answer("/api/v1/icon/mdi/"+name, reply(200, iconJSON("mdi", name, svg, "MIT", true, false)))
+		a.answer("/api/v1/icon/mdi/"+name, reply(200, iconJSON("mdi", name, svg, "MIT")))
 		for _, format := range formats {
-			if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": name, "format": format}); !got.refused || !strings.Contains(got.texts[0], "not safe") {
+			if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": name,
+				"format": format}); !got.refused || !strings.Contains(got.texts[0], "not safe") {
 				t.Errorf("%s as %s: %+v", svg, format, got)
 			}
 		}
 	}
 	sheet := `<svg viewBox="0 0 1 1"><style>path{fill:red}</style><path d="M0 0"/></svg>`
-	a.answer("/api/v1/icon/mdi/sheet", reply(200, iconJSON("mdi", "sheet", sheet, "MIT", true, false)))
-	if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "sheet", "format": "react"}); !got.refused || !strings.Contains(got.texts[0], "React") {
+	a.answer("/api/v1/icon/mdi/sheet", reply(200, iconJSON("mdi", "sheet", sheet, "MIT")))
+	if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "sheet",
+		"format": "react"}); !got.refused || !strings.Contains(got.texts[0], "React") {
 		t.Errorf("a style sheet for the whole page: %+v", got)
 	}
 	if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "sheet"}); got.refused {
@@ -243,7 +304,8 @@ func TestPacks(t *testing.T) {
 		t.Errorf("%s", all.texts[0])
 	}
 	one := call(t, s, "get_pack", map[string]any{"pack": "nc"})
-	if one.fields["commercial_use"] != false || one.fields["count"] != 3.0 || !strings.Contains(one.texts[0], "Places (2)") || !strings.Contains(one.texts[0], "non-commercial") {
+	if one.fields["commercial_use"] != false || one.fields["count"] != 3.0 ||
+		!strings.Contains(one.texts[0], "Places (2)") || !strings.Contains(one.texts[0], "non-commercial") {
 		t.Errorf("%+v", one)
 	}
 }
@@ -253,7 +315,7 @@ func TestPages(t *testing.T) {
 	a := newFakeAPI(t)
 	var list []string
 	for i := range 2000 {
-		list = append(list, packJSON(fmt.Sprintf("pack-%04d", i), "MIT", true))
+		list = append(list, packJSON(fmt.Sprintf("pack-%04d", i), "MIT"))
 	}
 	a.answer("/api/v1/packs", reply(200, `{"total":2000,"packs":[`+strings.Join(list, ",")+`]}`))
 	s := session(t, a)
@@ -283,9 +345,10 @@ func TestPages(t *testing.T) {
 func TestLong(t *testing.T) {
 	a := newFakeAPI(t)
 	long := `<svg viewBox="0 0 1 1"><path d="` + strings.Repeat("M0 0", maxContent/4) + `"/></svg>`
-	a.answer("/api/v1/icon/mdi/long", reply(200, iconJSON("mdi", "long", long, "MIT", true, false)))
+	a.answer("/api/v1/icon/mdi/long", reply(200, iconJSON("mdi", "long", long, "MIT")))
 	s := session(t, a)
-	if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "long"}); !got.refused || !strings.Contains(got.texts[0], "url") {
+	if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "long"}); !got.refused ||
+		!strings.Contains(got.texts[0], "url") {
 		t.Errorf("%.200v", got)
 	}
 	if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "long", "format": "url"}); got.refused {
@@ -319,7 +382,7 @@ func TestParallel(t *testing.T) {
 // TestEcho: a token that the API sends back is not passed on.
 func TestEcho(t *testing.T) {
 	a := newFakeAPI(t)
-	a.answer("/api/v1/packs/mdi", reply(200, strings.Replace(packJSON("mdi", "MIT", true), "The pack", goodToken, 1)))
+	a.answer("/api/v1/packs/mdi", reply(200, strings.Replace(packJSON("mdi", "MIT"), "The pack", goodToken, 1)))
 	got := call(t, session(t, a), "get_pack", map[string]any{"pack": "mdi"})
 	if strings.Contains(fmt.Sprint(got), goodToken) || got.fields["name"] != "…" {
 		t.Errorf("%+v", got)

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/iconedge/iconedge/client"
+	client "github.com/iconedge/iconedge/clients/go"
 )
 
 // reply returns a handler with a fixed response.
@@ -29,7 +29,7 @@ func reply(status int, body string, fields ...string) http.HandlerFunc {
 func TestFaults(t *testing.T) {
 	half := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "5000")
-		io.WriteString(w, iconJSON("mdi", "home", homeSVG, "MIT", true, false))
+		io.WriteString(w, iconJSON("mdi", "home", homeSVG, "MIT"))
 	}
 	for _, row := range []struct {
 		about  string
@@ -54,7 +54,8 @@ func TestFaults(t *testing.T) {
 		a := newFakeAPI(t)
 		s := session(t, a)
 		a.answer("*", row.answer)
-		for tool, args := range map[string]map[string]any{"get_icon": {"pack": "mdi", "name": "home"}, "search_icons": {"query": "home"}, "list_packs": {}, "get_pack": {"pack": "mdi"}} {
+		for tool, args := range map[string]map[string]any{"get_icon": {"pack": "mdi", "name": "home"},
+			"search_icons": {"query": "home"}, "list_packs": {}, "get_pack": {"pack": "mdi"}} {
 			if got := call(t, s, tool, args); !got.refused || !strings.Contains(got.texts[0], row.word) {
 				t.Errorf("%s: %s: %+v, want %q", row.about, tool, got, row.word)
 			}
@@ -69,8 +70,9 @@ func TestFaults(t *testing.T) {
 // TestEndless: no more than 8 MiB of a response are read.
 func TestEndless(t *testing.T) {
 	a := newFakeAPI(t)
-	a.answer("/api/v1/icon/mdi/home", reply(200, iconJSON("mdi", "home", homeSVG, "MIT", true, false)+strings.Repeat(" ", 8<<20)))
-	if got := call(t, session(t, a), "get_icon", map[string]any{"pack": "mdi", "name": "home"}); !got.refused || !strings.Contains(got.texts[0], "ended its response early") {
+	a.answer("/api/v1/icon/mdi/home", reply(200, iconJSON("mdi", "home", homeSVG, "MIT")+strings.Repeat(" ", 8<<20)))
+	if got := call(t, session(t, a), "get_icon", map[string]any{"pack": "mdi", "name": "home"}); !got.refused ||
+		!strings.Contains(got.texts[0], "ended its response early") {
 		t.Errorf("%.200v", got)
 	}
 }
@@ -90,7 +92,7 @@ func TestCached(t *testing.T) {
 			return
 		}
 		plain.Add(1)
-		io.WriteString(w, iconJSON("mdi", "home", homeSVG, "MIT", true, false))
+		io.WriteString(w, iconJSON("mdi", "home", homeSVG, "MIT"))
 	})
 	s := session(t, a)
 	for _, format := range append(formats, formats...) {
@@ -105,7 +107,8 @@ func TestCached(t *testing.T) {
 	cacheControl = "no-cache"
 	s = session(t, a)
 	for _, format := range formats {
-		if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "home", "format": format}); got.refused || got.fields["format"] != format {
+		if got := call(t, s, "get_icon", map[string]any{"pack": "mdi", "name": "home",
+			"format": format}); got.refused || got.fields["format"] != format {
 			t.Fatal(got)
 		}
 	}
@@ -148,7 +151,7 @@ func TestAskedAgain(t *testing.T) {
 		mute := ""
 		answers := map[string]string{
 			"/api/v1/auth/verify":   `{"valid":true,"plan":"lifetime"}`,
-			"/api/v1/icon/mdi/home": iconJSON("mdi", "home", homeSVG, "MIT", true, false),
+			"/api/v1/icon/mdi/home": iconJSON("mdi", "home", homeSVG, "MIT"),
 		}
 		for _, path := range []string{"/api/v1/auth/verify", "/api/v1/icon/mdi/home"} {
 			mute = path
@@ -156,7 +159,8 @@ func TestAskedAgain(t *testing.T) {
 				if r.URL.Path == mute {
 					return (&silent{}).RoundTrip(r)
 				}
-				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answers[r.URL.Path]))}, nil
+				return &http.Response{StatusCode: 200, Header: http.Header{},
+					Body: io.NopCloser(strings.NewReader(answers[r.URL.Path]))}, nil
 			})))
 			ctx, leave := context.WithTimeout(t.Context(), time.Second)
 			if _, err := l.call(ctx, "get_icon", []byte(`{"pack":"mdi","name":"home"}`)); err == nil {

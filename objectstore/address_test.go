@@ -17,7 +17,8 @@ func TestAddress(t *testing.T) {
 		{"s3://icons/", s3Address{bucket: "icons", endpoint: "s3.amazonaws.com", tls: true}},
 		{"s3://icons/a/b/", s3Address{bucket: "icons", prefix: "a/b", endpoint: "s3.amazonaws.com", tls: true}},
 		{"s3://icons?endpoint=127.0.0.1:9000&tls=false", s3Address{bucket: "icons", endpoint: "127.0.0.1:9000"}},
-		{"s3://icons/p?endpoint=s3.example.com&region=eu-west-1", s3Address{bucket: "icons", prefix: "p", endpoint: "s3.example.com", region: "eu-west-1", tls: true}},
+		{"s3://icons/p?endpoint=s3.example.com&region=eu-west-1",
+			s3Address{bucket: "icons", prefix: "p", endpoint: "s3.example.com", region: "eu-west-1", tls: true}},
 		{"s3://icons?endpoint=[::1]:9000&tls=true", s3Address{bucket: "icons", endpoint: "[::1]:9000", tls: true}},
 		{"s3://icons/%F0%9F%8F%A0", s3Address{bucket: "icons", prefix: "🏠", endpoint: "s3.amazonaws.com", tls: true}},
 	} {
@@ -47,10 +48,13 @@ func TestAddressRegion(t *testing.T) {
 
 func TestBadAddress(t *testing.T) {
 	for _, address := range []string{
-		"", "dir:", "dir:a\x00b", "icons", "/var/lib/icons", "https://icons", "s3:", "s3://", "s3:icons", "s3:///prefix", "s3://icons%3A9000",
+		"", "dir:", "dir:a\x00b", "icons", "/var/lib/icons", "https://icons", "s3:", "s3://", "s3:icons",
+		"s3:///prefix", "s3://icons%3A9000",
 		"s3://x", "s3://icons:9000", "s3://hush:hush@icons", "s3://hush@icons", "s3://icons#hush", "s3://icons/../other",
-		"s3://icons/a//b", "s3://icons?endpoint=https://hush", "s3://icons?endpoint=", "s3://icons?endpoint=h:0", "s3://icons?endpoint=h:hush",
-		"s3://icons?endpoint=h:99999", "s3://icons?endpoint=h/hush", "s3://icons?endpoint=hush@h", "s3://icons?tls=hush", "s3://icons?secret=hush",
+		"s3://icons/a//b", "s3://icons?endpoint=https://hush", "s3://icons?endpoint=", "s3://icons?endpoint=h:0",
+		"s3://icons?endpoint=h:hush",
+		"s3://icons?endpoint=h:99999", "s3://icons?endpoint=h/hush", "s3://icons?endpoint=hush@h",
+		"s3://icons?tls=hush", "s3://icons?secret=hush",
 		"s3://icons?tls=true&tls=true", "s3://icons?%zz=hush", "s3://icons/%zz", "s3://icons/\x7f",
 	} {
 		b, err := Address(address)
@@ -75,7 +79,8 @@ func FuzzAddress(f *testing.F) {
 		if err != nil && !errors.Is(err, ErrAddress) {
 			t.Fatalf("Address(%q): %v, want ErrAddress", s, err)
 		}
-		if a, err := parseS3(s); err == nil && (a.bucket == "" || strings.ContainsAny(a.endpoint, "/@?# ") || checkPrefix(a.prefix) != nil) {
+		if a, err := parseS3(s); err == nil && (a.bucket == "" || strings.ContainsAny(a.endpoint, "/@?# ") ||
+			checkPrefix(a.prefix) != nil) {
 			t.Fatalf("parseS3(%q) = %+v", s, a)
 		}
 	})

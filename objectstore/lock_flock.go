@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/internal/files"
 )
 
 // retryLock is the time between two attempts to take the lock, which is held for a few system calls

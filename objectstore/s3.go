@@ -308,7 +308,8 @@ func (s *s3Store) fail(ctx context.Context, doing, key string, err error) error 
 		return fmt.Errorf("%s: %w", where, s3Failure(e.StatusCode, e.Code, e.Message, s.anonymous()))
 	case *url.Error: // its text would repeat the whole address of the request
 		if errors.Is(err, http.ErrSchemeMismatch) {
-			return fmt.Errorf("%s: %w: the service speaks HTTP without TLS: add tls=false to the address of the store (%w)", where, ErrUnreachable, e.Err)
+			return fmt.Errorf("%s: %w: the service speaks HTTP without TLS: add tls=false to the address of the store (%w)", where,
+				ErrUnreachable, e.Err)
 		}
 		return fmt.Errorf("%s: %w: %w", where, ErrUnreachable, e.Err)
 	}

@@ -69,22 +69,29 @@ func testErrors(t *testing.T, address string) {
 		says          []string
 	}{
 		{"no bucket", strings.Replace(address, "icons", "other", 1), env, objectstore.ErrNoBucket, []string{"s3://other at " + endpoint}},
-		{"no bucket, region from the service", strings.Replace(strings.Replace(address, "icons", "other", 1), "&region=us-east-1", "", 1), env,
+		{"no bucket, region from the service", strings.Replace(strings.Replace(address, "icons", "other", 1),
+			"&region=us-east-1", "", 1), env,
 			objectstore.ErrNoBucket, []string{"s3://other at " + endpoint}},
-		{"wrong secret", address, with("AWS_SECRET_ACCESS_KEY", "a-wrong-secret"), objectstore.ErrDenied, []string{"s3://icons at " + endpoint}},
+		{"wrong secret", address, with("AWS_SECRET_ACCESS_KEY", "a-wrong-secret"), objectstore.ErrDenied,
+			[]string{"s3://icons at " + endpoint}},
 		{"wrong key", address, with("AWS_ACCESS_KEY_ID", "a-wrong-key"), objectstore.ErrDenied, []string{"s3://icons at " + endpoint}},
-		{"wrong key, region from the service", strings.Replace(address, "&region=us-east-1", "", 1), with("AWS_ACCESS_KEY_ID", "a-wrong-key"),
+		{"wrong key, region from the service", strings.Replace(address, "&region=us-east-1", "", 1),
+			with("AWS_ACCESS_KEY_ID", "a-wrong-key"),
 			objectstore.ErrDenied, []string{"s3://icons at " + endpoint}},
-		{"no credentials", address, with("AWS_ACCESS_KEY_ID", ""), objectstore.ErrDenied, []string{"s3://icons at " + endpoint, "no credentials"}},
-		{"no such endpoint", strings.Replace(address, endpoint, nobody, 1), env, objectstore.ErrUnreachable, []string{"s3://icons at 127.0.0.1:", "refused"}},
-		{"no TLS there", strings.Replace(address, "&tls=false", "", 1), env, objectstore.ErrUnreachable, []string{"s3://icons at " + endpoint, "HTTP response to HTTPS client", "add tls=false to the address of the store"}},
+		{"no credentials", address, with("AWS_ACCESS_KEY_ID", ""), objectstore.ErrDenied,
+			[]string{"s3://icons at " + endpoint, "no credentials"}},
+		{"no such endpoint", strings.Replace(address, endpoint, nobody, 1), env, objectstore.ErrUnreachable,
+			[]string{"s3://icons at 127.0.0.1:", "refused"}},
+		{"no TLS there", strings.Replace(address, "&tls=false", "", 1), env, objectstore.ErrUnreachable,
+			[]string{"s3://icons at " + endpoint, "HTTP response to HTTPS client", "add tls=false to the address of the store"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for name, value := range c.env {
 				t.Setenv(name, value)
 			}
 			for call, err := range everyCall(t, open(t, c.address)) {
-				for _, kind := range []error{objectstore.ErrNoBucket, objectstore.ErrDenied, objectstore.ErrUnreachable, objectstore.ErrNotExist, objectstore.ErrChanged} {
+				for _, kind := range []error{objectstore.ErrNoBucket, objectstore.ErrDenied,
+					objectstore.ErrUnreachable, objectstore.ErrNotExist, objectstore.ErrChanged} {
 					if errors.Is(err, kind) != (kind == c.want) {
 						t.Errorf("%s: %v, want only %v", call, err, c.want)
 					}
@@ -131,7 +138,8 @@ func TestS3CredentialsAreReadAgain(t *testing.T) {
 	var auth string
 	address := endpoint(t, func(w http.ResponseWriter, r *http.Request) { auth = r.Header.Get("Authorization") })
 	path := write(t, "[default]\naws_access_key_id = FIRST\naws_secret_access_key = hush\n")
-	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": path} {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
+		"AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": path} {
 		t.Setenv(name, value)
 	}
 	b := open(t, address)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/internal/files"
 )
 
 // awsFiles provides the credentials of the AWS files, and reads the files again when one of them

@@ -35,8 +35,11 @@ func s3Failure(status int, code, message string, anonymous bool) error {
 // isDenied reports whether the service refused the credentials. Expired ones cause a 400 instead of
 // a 403, and an access key that versitygw does not know causes a 404.
 func isDenied(status int, code string) bool {
-	return status == http.StatusUnauthorized || status == http.StatusForbidden ||
-		code == "ExpiredToken" || code == "InvalidToken" || code == "TokenRefreshRequired" || code == "XAdminUserNotFound"
+	switch code {
+	case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "XAdminUserNotFound":
+		return true
+	}
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
 // oneLine makes a service's message fit for a log line: without control characters, and at most 200

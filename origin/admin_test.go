@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/internal/admin"
 )
 
 // call sends a request with a Host and header fields to the admin listener. It returns the status.
@@ -70,7 +70,8 @@ func TestAdmin(t *testing.T) {
 	}
 	token("second")
 	signals <- syscall.SIGHUP
-	for deadline := time.Now().Add(2 * time.Minute); p.call("/metrics", p.admin, "Authorization", "Bearer second") != 200; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); p.call("/metrics", p.admin, "Authorization",
+		"Bearer second") != 200; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the second token is still refused")
 		}

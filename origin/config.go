@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/admin"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/admin"
+	"github.com/iconedge/iconedge/internal/hostport"
+	"github.com/iconedge/iconedge/internal/trace"
 	"github.com/iconedge/iconedge/objectstore"
-	"github.com/iconedge/iconedge/trace"
 )
 
 // Config holds the settings of an origin. Flags sets the defaults; Run also sets them for fields
@@ -53,8 +53,10 @@ const (
 // Flags adds the flags of `iconedge origin` to fs.
 func (c *Config) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Listen, "listen", defaultListen, "`address` of the listener for edges, HOST:PORT; port 0 takes a free one")
-	fs.StringVar(&c.AdminListen, "admin-listen", defaultAdmin, "`address` of the listener for /healthz, /readyz and /metrics, HOST:PORT; none disables it")
-	fs.StringVar(&c.Store, "store", "", "`address` of the object store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=REGION")
+	fs.StringVar(&c.AdminListen, "admin-listen", defaultAdmin,
+		"`address` of the listener for /healthz, /readyz and /metrics, HOST:PORT; none disables it")
+	fs.StringVar(&c.Store, "store", "", "`address` of the object store: dir:PATH or "+
+		"s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=REGION")
 	fs.StringVar(&c.Mirror, "mirror", "", "`folder` to mirror the release in; each origin needs its own")
 	fs.StringVar(&c.CacheControl, "cache-control", defaultCache, "Cache-Control `value` of icons")
 	fs.StringVar(&c.CDNURL, "cdn-url", defaultCDN, "`URL` of the CDN, which responses contain")
@@ -63,7 +65,8 @@ func (c *Config) Flags(fs *flag.FlagSet) {
 	c.Admin.Flags(fs, "")
 	c.Tiers.flags(fs)
 	c.Trace.Flags(fs)
-	fs.DurationVar(&c.ShutdownDelay, "shutdown-delay", 0, "`duration` for which the origin continues after the signal to stop, while /readyz answers 503, so that load balancers use others before it drains")
+	fs.DurationVar(&c.ShutdownDelay, "shutdown-delay", 0, "`duration` for which the origin continues after the signal "+
+		"to stop, while /readyz answers 503, so that load balancers use others before it drains")
 	fs.DurationVar(&c.Drain, "drain", defaultDrain, "`duration` that in-flight requests have to finish when the origin stops")
 }
 
@@ -73,7 +76,8 @@ func (c Config) withDefaults() Config {
 		field *string
 		def   string
 	}{
-		{&c.Listen, defaultListen}, {&c.AdminListen, defaultAdmin}, {&c.CacheControl, defaultCache}, {&c.CDNURL, defaultCDN}, {&c.Version, "unknown"},
+		{&c.Listen, defaultListen}, {&c.AdminListen, defaultAdmin}, {&c.CacheControl, defaultCache},
+		{&c.CDNURL, defaultCDN}, {&c.Version, "unknown"},
 	} {
 		if *f.field == "" {
 			*f.field = f.def

@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/trace"
 	"github.com/iconedge/iconedge/objectstore"
-	"github.com/iconedge/iconedge/trace"
 )
 
 // A metered store reports how long each object takes to open, and its failures.

@@ -11,11 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/iconedge/iconedge/admin"
+	"github.com/iconedge/iconedge/internal/admin"
+	"github.com/iconedge/iconedge/internal/trace"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/api"
 	"github.com/iconedge/iconedge/origin/catalog"
-	"github.com/iconedge/iconedge/trace"
 )
 
 // metrics holds all metrics of an origin. Labels have only values of our own: routes, statuses that
@@ -36,8 +36,10 @@ func newMetrics(version string) *metrics {
 		requests: counters("requests_total", "Requests answered, by route and status.", "route", "status"),
 		bytes:    counters("response_bytes_total", "Bytes of response bodies, by route.", "route"),
 		took:     histograms("request_duration_seconds", "Time to answer a request, by route.", "route"),
-		store:    histograms("store_request_duration_seconds", "Time until the object store begins its response, by operation.", "operation"),
-		failures: counters("store_request_errors_total", "Failed requests to the object store, including responses that broke off, by operation. A request for an absent object does not count.", "operation"),
+		store: histograms("store_request_duration_seconds",
+			"Time until the object store begins its response, by operation.", "operation"),
+		failures: counters("store_request_errors_total", "Failed requests to the object store, including responses "+
+			"that broke off, by operation. A request for an absent object does not count.", "operation"),
 	}
 	m.store.WithLabelValues(operationOpen)
 	m.failures.WithLabelValues(operationOpen)
@@ -74,7 +76,8 @@ func (m *metrics) meter(store objectstore.Reader) metered {
 func (m *metrics) addAdmin(a *admin.Access) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "iconedge_origin_admin_token_last_reload_successful",
-		Help: "1 while the admin token in use is that of its file, or none is configured; 0 while the file can't be used and the previous token stays valid.",
+		Help: "1 while the admin token in use is that of its file, or none is configured; 0 while the file can't be " +
+			"used and the previous token stays valid.",
 	}, func() float64 {
 		if a.TokenInUse() {
 			return 1
@@ -151,7 +154,8 @@ func (m *metrics) boundTo(route string, status int) *boundRoute {
 	if b, ok := m.bound.Load(key); ok {
 		return b.(*boundRoute)
 	}
-	b, _ := m.bound.LoadOrStore(key, &boundRoute{m.took.WithLabelValues(route), m.requests.WithLabelValues(route, strconv.Itoa(status)), m.bytes.WithLabelValues(route)})
+	b, _ := m.bound.LoadOrStore(key, &boundRoute{m.took.WithLabelValues(route),
+		m.requests.WithLabelValues(route, strconv.Itoa(status)), m.bytes.WithLabelValues(route)})
 	return b.(*boundRoute)
 }
 
@@ -188,9 +192,10 @@ var (
 	descCreated  = desc("release_created_timestamp_seconds", "When the current release was made.")
 	descPacks    = desc("release_packs", "Packs of the current release, including hidden ones.")
 	descSwitches = desc("release_switches_total", "Releases that became current since the start, including the first.")
-	descRefused  = desc("release_refused_total", "Failed switches to a release, because one of its objects is damaged, missing or unreachable.")
-	descErrors   = desc("store_errors_total", "Failed checks of the store for a new release.")
-	descFetched  = desc("mirror_fetched_bytes_total", "Bytes copied from the store into the mirror.")
+	descRefused  = desc("release_refused_total",
+		"Failed switches to a release, because one of its objects is damaged, missing or unreachable.")
+	descErrors  = desc("store_errors_total", "Failed checks of the store for a new release.")
+	descFetched = desc("mirror_fetched_bytes_total", "Bytes copied from the store into the mirror.")
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -199,7 +204,8 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (r releases) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descReady, descFollows, descRelease, descCreated, descPacks, descSwitches, descRefused, descErrors, descFetched} {
+	for _, d := range []*prometheus.Desc{descReady, descFollows, descRelease, descCreated, descPacks, descSwitches,
+		descRefused, descErrors, descFetched} {
 		ch <- d
 	}
 }

@@ -39,7 +39,8 @@ func TestStoreIsMetered(t *testing.T) {
 		"cancelled read": reads(iotest.ErrReader(context.Canceled)),
 		"too slow":       fails(context.DeadlineExceeded),
 	}
-	for key, fault := range map[string]float64{"good": 0, "absent": 0, "unreachable": 1, "cut": 1, "cancelled": 0, "cancelled read": 0, "too slow": 1} {
+	for key, fault := range map[string]float64{"good": 0, "absent": 0, "unreachable": 1, "cut": 1, "cancelled": 0,
+		"cancelled read": 0, "too slow": 1} {
 		m := newMetrics("test")
 		_, err := objectstore.ReadAll(t.Context(), m.meter(store), key, 100)
 		if _, open := store[key](); open != nil && !errors.Is(err, open) {
@@ -78,9 +79,13 @@ func TestRequestsAreCounted(t *testing.T) {
 	p.run().until(p.admin, "/readyz", 200, "ok")
 	sent := map[string]int{}
 	for _, row := range []struct{ path, route string }{
-		{"/one/home.svg", "cdn"}, {"/one/home.svg?color=reddish", "cdn"}, {"/api/v1/icon/one/home", "icon"}, {"/api/v1/search?q=home", "search"},
+		{"/one/home.svg", "cdn"}, {"/one/home.svg?color=reddish", "cdn"}, {"/one/home.png", "png"}, {"/one/home.ico", "ico"},
+		{"/-/row.svg?icons=one:home", "row"}, {"/-/row.png?icons=one:home", "row"},
+		{"/api/v1/icon/one/home", "icon"},
+		{"/api/v1/search?q=home", "search"},
 		{"/api/v1/suggest?q=ho", "suggest"}, {"/api/v1/packs", "packs"}, {"/api/v1/packs/one", "pack"}, {"/api/v1/openapi.json", "openapi"},
-		{"/-/release", "release"}, {"/-/names", "names"}, {"/healthz", "health"}, {"/", "page"}, {"/icon/one/home", "page"}, {"/iconify/collections", "iconify"}, {"/a/b/c", "unknown"}, {"/x%00", "unknown"},
+		{"/-/release", "release"}, {"/-/names", "names"}, {"/healthz", "health"}, {"/", "page"},
+		{"/icon/one/home", "page"}, {"/iconify/collections", "iconify"}, {"/a/b/c", "unknown"}, {"/x%00", "unknown"},
 	} {
 		sent[row.route] += p.length(http.MethodGet, row.path)
 	}

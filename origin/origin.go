@@ -1,12 +1,3 @@
-// Package origin is the service behind the edges. It serves a release of the object store: the CDN
-// path, search, icons, packs and licence tokens (package api), from a mirror on local disk (package
-// catalog). It has no rate limits and no response cache, which edges have, and it keeps answering
-// while the store is out of reach.
-//
-// The public listener also has /healthz. The admin listener has /healthz, /metrics, and /readyz,
-// which is 200 once the origin has a release; before that and while the origin stops, it is 503
-// with the reason. The package logs addresses, releases, failures of the store and failed responses
-// to Config.Log, but never tokens.
 package origin
 
 import (
@@ -14,12 +5,12 @@ import (
 	"net"
 	"time"
 
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/hostport"
+	"github.com/iconedge/iconedge/internal/trace"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/api"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/token"
-	"github.com/iconedge/iconedge/trace"
 )
 
 // Run serves requests until ctx ends. It returns once the in-flight requests are done, at the
@@ -47,7 +38,8 @@ func Run(ctx context.Context, cfg Config) error {
 	defer cat.Close()
 	m.addCatalog(cat)
 	handler := api.New(api.Options{
-		Catalog: cat, Tokens: token.NewVerifier(store), CDNURL: cfg.CDNURL, SiteURL: cfg.SiteURL, CacheControl: cfg.CacheControl, Version: cfg.Version, Log: cfg.Log,
+		Catalog: cat, Tokens: token.NewVerifier(store), CDNURL: cfg.CDNURL, SiteURL: cfg.SiteURL,
+		CacheControl: cfg.CacheControl, Version: cfg.Version, Log: cfg.Log,
 	})
 	tiers, err := cfg.Tiers.open(time.Now())
 	if err != nil {
@@ -65,7 +57,9 @@ func Run(ctx context.Context, cfg Config) error {
 	defer tracer.Close()
 	m.addTracer(tracer)
 	public := m.count(traced(tracer, tiers.admit(handler)))
-	return serve(ctx, cfg, tiers, access, public, newAdmin(cat, access, m), func(ctx context.Context) error { return load(ctx, cfg, cat) })
+	s := server{Config: cfg, tiers: tiers, access: access, public: public, private: newAdmin(cat, access, m),
+		work: func(ctx context.Context) error { return load(ctx, cfg, cat) }}
+	return s.serve(ctx)
 }
 
 // load starts the catalog and watches the store until ctx ends.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/internal/logtest"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/catalog/catalogtest"
 	"github.com/iconedge/iconedge/origin/release"

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iconedge/iconedge/admin"
-	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/internal/admin"
+	"github.com/iconedge/iconedge/internal/files"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/fastpath"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // Limits of a connection. idleTime is longer than the idle time of an edge, so that the edge closes
@@ -26,27 +26,40 @@ const (
 	maxHead   = 32 << 10 // bytes of a header section; net/http adds 4096
 )
 
-// serve answers on both listeners while work runs. It drains the connections and returns as soon as
-// ctx ends, with nil, or work or a listener fails, with that error.
-func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, public http.Handler, private *adminHandler, work func(context.Context) error) error {
-	publicLn, privateLn, err := listeners(ctx, cfg)
+// A server answers on both listeners while work runs.
+type server struct {
+	Config
+	tiers   *tiers
+	access  *admin.Access
+	public  http.Handler
+	private *adminHandler
+	work    func(context.Context) error
+}
+
+// serve drains the connections and returns as soon as ctx ends, with nil, or work or a listener
+// fails, with that error.
+func (o *server) serve(ctx context.Context) error {
+	cfg, tiers, private := &o.Config, o.tiers, o.private
+	publicLn, privateLn, err := listeners(ctx, *cfg)
 	if err != nil {
 		return err
 	}
 	if tiers.exposed(publicLn.Addr()) {
-		cfg.Log.Warn("origin reachable from other machines without authentication or limits; keep it private, or set --tier-secret-file or --tls-client-ca", "address", publicLn.Addr().String())
+		cfg.Log.Warn("origin reachable from other machines without authentication or limits; keep it private, or set "+
+			"--tier-secret-file or --tls-client-ca", "address", publicLn.Addr().String())
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	reload := files.Spread(ctx, cfg.Reload, 2)
 	go tiers.Run(ctx, reload[0], cfg.Log)
-	go access.Run(ctx, reload[1], cfg.Log)
-	drainer := &drainer{Handler: public, stopping: &private.stopping}
+	go o.access.Run(ctx, reload[1], cfg.Log)
+	drainer := &drainer{Handler: o.public, stopping: &private.stopping}
 	ended := make(chan error, 3)
 	start := func(ln net.Listener, h http.Handler, name string, state func(net.Conn, http.ConnState)) *http.Server {
 		s := &http.Server{
 			Handler: h, ReadHeaderTimeout: headTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
-			ConnState: state, MaxHeaderBytes: maxHead, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelWarn),
+			ConnState: state, MaxHeaderBytes: maxHead, DisableGeneralOptionsHandler: true,
+			ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelWarn),
 		}
 		cfg.Log.Info("listening", "address", ln.Addr().String(), "for", name)
 		go func() { ended <- s.Serve(ln) }()
@@ -68,7 +81,7 @@ func serve(ctx context.Context, cfg Config, tiers *tiers, access *admin.Access, 
 	worked := make(chan struct{})
 	go func() {
 		defer close(worked)
-		ended <- work(ctx)
+		ended <- o.work(ctx)
 	}()
 	select {
 	case <-ctx.Done():

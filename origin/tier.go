@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/iconedge/iconedge/certs"
-	"github.com/iconedge/iconedge/files"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/certs"
+	"github.com/iconedge/iconedge/internal/files"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // Tiers holds the settings for the authentication of edges, by a shared secret, by client
@@ -24,10 +24,13 @@ type Tiers struct {
 }
 
 func (c *Tiers) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret that edges must send; a second line is another valid secret; read again when it changes (default none)")
-	fs.StringVar(&c.TLSCert, "tls-cert", "", "`file` of the certificate (PEM) for TLS; read again when it changes (default none: plain HTTP)")
+	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret that edges must send; a second line "+
+		"is another valid secret; read again when it changes (default none)")
+	fs.StringVar(&c.TLSCert, "tls-cert", "",
+		"`file` of the certificate (PEM) for TLS; read again when it changes (default none: plain HTTP)")
 	fs.StringVar(&c.TLSKey, "tls-key", "", "`file` of the private key (PEM) for --tls-cert")
-	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of certificate authorities (PEM); an edge must present a certificate that one of them signed, also for /healthz; read again when it changes (default none)")
+	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of certificate authorities (PEM); an edge must present "+
+		"a certificate that one of them signed, also for /healthz; read again when it changes (default none)")
 }
 
 // validate returns an error that lists all invalid settings, including unusable files.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/internal/trace"
 	"github.com/iconedge/iconedge/origin/api"
-	"github.com/iconedge/iconedge/trace"
 )
 
 // traced wraps the public handler. The clients of an origin are edges, so it trusts the decision of

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iconedge/iconedge/trace/tracetest"
+	"github.com/iconedge/iconedge/internal/trace/tracetest"
 )
 
 // An origin traces a request, with its calls to the store, exactly if the edge has decided to. If
@@ -39,7 +39,9 @@ func TestTraced(t *testing.T) {
 	token = p.newToken() // the origin still remembers the first one, and would not use the store
 	verify("01")
 	s := c.Find(t, "iconedge-origin", "server", "/api/v1/auth/verify")
-	if s.Name != "POST /api/v1/auth/verify" || s.Parent != "00f067aa0ba902b7" || s.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || s.Attributes["http.response.status_code"] != "200" || s.Attributes["network.protocol.version"] != "1.1" {
+	if s.Name != "POST /api/v1/auth/verify" || s.Parent != "00f067aa0ba902b7" ||
+		s.Trace != "4bf92f3577b34da6a3ce929d0e0e4736" || s.Attributes["http.response.status_code"] != "200" ||
+		s.Attributes["network.protocol.version"] != "1.1" {
 		t.Errorf("span of the request: %+v", s)
 	}
 	if store := c.Find(t, "iconedge-origin", "internal", ""); store.Name != "store open" || store.Parent != s.ID || store.Failed {

@@ -1,4 +1,5 @@
 import { insert, type Client, type Hit } from '../core';
+import { picture } from '../core/picture';
 import { component } from '../core/react';
 import { get, Picker, type Use } from '../picker/picker';
 import { insertIntoPage } from './page';
@@ -14,20 +15,35 @@ const picker = new Picker({
   close: () => window.close(),
 });
 
-/** Copies or inserts an icon. */
+/** Copies, inserts or saves an icon. A field of a page takes no picture, but its address. */
 async function use(h: Hit, use: Use): Promise<string> {
   const { settings } = client.host;
   const icon = await client.icon(h.pack, h.name);
   if (!(await picker.confirmed({ ...h, ...icon.credit }))) return 'Nothing was copied or inserted.';
   const form = use.how === 'form' ? use.form : settings.insertAs;
-  const text = insert(form, '', icon, { ...settings, cdn: h.cdn, component });
   const credit = `${h.pack}/${h.name}, ${icon.credit.license}: ${icon.credit.attribution}`;
+  if (use.how === 'save') {
+    save(await picture(client, icon, h.cdn), `${h.pack}-${h.name}.png`);
+    return 'Saved ' + credit;
+  }
+  if (form === 'png' && use.how !== 'other') {
+    await navigator.clipboard.write([new ClipboardItem({ 'image/png': await picture(client, icon, h.cdn) })]);
+    return 'Copied the PNG of ' + credit;
+  }
+  const text = insert(form, '', icon, { ...settings, cdn: h.cdn, component });
   if (use.how !== 'other') {
     await navigator.clipboard.writeText(text);
     return 'Copied ' + credit;
   }
   if (await insertedIntoTab(text)) return 'Inserted ' + credit;
   return 'No field of the page has the caret; click into one first.';
+}
+
+function save(file: Blob, name: string) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(file); // the popup is closed soon, and the URL with it
+  link.download = name;
+  link.click();
 }
 
 async function insertedIntoTab(text: string): Promise<boolean> {
@@ -52,5 +68,6 @@ async function start() {
 
 get('copy').addEventListener('click', () => void picker.use({ how: 'enter' }));
 get('insert').addEventListener('click', () => void picker.use({ how: 'other' }));
+get('save').addEventListener('click', () => void picker.use({ how: 'save' }));
 get('options').addEventListener('click', () => void chrome.runtime.openOptionsPage());
 void start();

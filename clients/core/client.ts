@@ -1,7 +1,7 @@
 import { creditOf } from './credit';
 import type { Icon } from './output';
 import { validKey } from './reference';
-import type { Settings } from './settings';
+import { parseColor, type Settings } from './settings';
 import { checkSVG } from './svg';
 
 /** A failure that the user can act on. Its message is one sentence, which repeats nothing from the response but names. */
@@ -21,6 +21,13 @@ export class Fault extends Error {
   }
 }
 
+/** Returns the query of those parameters that are set. */
+export function query(parameters: { [name: string]: string | number | boolean | undefined }): string {
+  const q = new URLSearchParams();
+  for (const name in parameters) if (parameters[name]) q.set(name, parameters[name] as string); // set makes it one
+  return (q.size ? '?' : '') + q.toString();
+}
+
 /** One result of a search. */
 export interface Hit {
   pack: string;
@@ -29,7 +36,15 @@ export interface Hit {
   attribution: string;
   commercialUse: boolean;
   monochrome: boolean;
+  color?: string | undefined; // of a monochrome icon; undefined: that of the text
   cdn: string; // base address
+}
+
+/** The requested form of an icon. */
+export interface Variant {
+  color?: string;
+  size?: number; // height in pixels
+  id?: string; // a prefix for the ids within, for a page that has the icon more than once
 }
 
 /** What a Client needs from its host. */
@@ -42,7 +57,7 @@ export interface Host {
 
 const timeout = 10_000;
 const remembered = 300_000; // ms
-const maxCached = 3 << 20; // bytes, as text; the rest of the 4 MB is for keys
+const maxCached = 3 << 19; // characters of two bytes; the rest of the 4 MB is for keys
 const longestWait = 3_600_000;
 
 type Data = { [name: string]: unknown };
@@ -61,28 +76,20 @@ export class Client {
   constructor(readonly host: Host) {}
 
   /** Searches icons, in the order of the API, and keeps those of the setting packs that have valid names. */
-  async search(query: string, pack?: string): Promise<Hit[]> {
+  async search(words: string, pack?: string): Promise<Hit[]> {
     const { packs, commercialOnly } = this.host.settings;
     const only = pack ?? (packs.length === 1 ? packs[0] : undefined);
-    const values = new URLSearchParams({ q: query.trim(), limit: '50' });
-    if (only) values.set('pack', only);
-    if (commercialOnly) values.set('commercial', 'true');
-    const answer = await this.#api('/search?' + values.toString(), 'The pack', (d) => Array.isArray(d.results));
+    const target = '/search' + query({ q: words.trim(), limit: 50, pack: only, commercial: commercialOnly });
+    const answer = await this.#api(target, 'The pack', (d) => Array.isArray(d.results));
     const hits = (answer.results as unknown[]).filter(isData).flatMap((r) => hit(r) ?? []);
     return hits.filter((h) => (!packs.length || packs.includes(h.pack)) && (h.commercialUse || !commercialOnly));
   }
 
   /** Returns one icon, in the colour and size of the settings unless others are given; throws if its SVG is unsafe. */
-  async icon(
-    pack: string,
-    name: string,
-    variant: { color?: string; size?: number } = this.host.settings,
-  ): Promise<Icon> {
+  async icon(pack: string, name: string, variant: Variant = this.host.settings): Promise<Icon> {
     if (!validKey(pack) || !validKey(name)) throw new Fault('Names have only lower-case letters, digits and hyphens.');
-    const values = new URLSearchParams();
-    if (variant.color) values.set('color', variant.color);
-    if (variant.size) values.set('size', String(variant.size));
-    const target = `/icon/${pack}/${name}` + (values.size ? '?' + values.toString() : '');
+    const { color, size, id } = variant;
+    const target = `/icon/${pack}/${name}` + query({ color, size, id });
     const a = await this.#api(target, `Icon ${pack}/${name}`, (d) => !!d.svg && !!d.license && isData(d.metadata));
     return iconOf(pack, name, a);
   }
@@ -171,13 +178,13 @@ export class Client {
   }
 
   #store(url: string, text: string) {
-    this.#size += text.length * 2 - (this.#cache.get(url)?.text.length ?? 0) * 2;
+    this.#size += text.length - (this.#cache.get(url)?.text.length ?? 0);
     this.#cache.delete(url);
     this.#cache.set(url, { text, at: Date.now() });
     for (const [oldest, entry] of this.#cache) {
       if (this.#size <= maxCached) break;
       this.#cache.delete(oldest);
-      this.#size -= entry.text.length * 2;
+      this.#size -= entry.text.length;
     }
   }
 }
@@ -188,7 +195,7 @@ function hit(r: Data): Hit | undefined {
   const cdn = baseOf(r.url, `/${pack}/${name}.svg`);
   if (cdn === undefined) return;
   const credit = creditOf(r.license, r.attribution, r.commercial_use);
-  return { pack, name, ...credit, monochrome: r.monochrome === true, cdn };
+  return { pack, name, ...credit, monochrome: r.monochrome === true, color: parseColor(r.color), cdn };
 }
 
 /** Returns the base of an address that ends with a path; undefined if it is no such address. */
@@ -204,8 +211,18 @@ function iconOf(pack: string, name: string, a: Data): Icon {
   const [width, height] = [Number(m.width) || 0, Number(m.height) || 0];
   const cdn = baseOf(m.url, `/${pack}/${name}.svg`);
   const more = { ...(cdn !== undefined && { cdn }), ...(validKey(m.alias_of) && { alias: m.alias_of }) };
-  const [monochrome, recolored] = [m.monochrome === true, m.recolored === true];
-  return { pack, name, svg, credit, width, height, monochrome, recolored, ...more };
+  return {
+    pack,
+    name,
+    svg,
+    credit,
+    width,
+    height,
+    monochrome: m.monochrome === true,
+    color: parseColor(m.color),
+    recolored: m.recolored === true,
+    ...more,
+  };
 }
 
 function safe(svg: string, name: string): string {
@@ -225,8 +242,11 @@ function unreachable(late: boolean, base: string): Fault {
 /** The fault of a request during a wait. The seconds are rounded up, because a request before the end would fail. */
 export function limited(wait: number): Fault {
   const seconds = Math.ceil(wait / 1000);
-  const left = `${seconds} second${seconds === 1 ? '' : 's'}`;
-  return new Fault(`The icon service's rate limit is reached; retry in ${left}.`, 429, wait);
+  return new Fault(
+    `The icon service's rate limit is reached; retry in ${seconds} second${seconds > 1 ? 's' : ''}.`,
+    429,
+    wait,
+  );
 }
 
 /** The ms of Retry-After in seconds, at most an hour; without one a minute, the window of the service's limits. */

@@ -9,11 +9,10 @@
  *
  * A change of settings makes a new Client. Failures are Faults, with one sentence for the user.
  */
-export { Client, Fault, type Hit, type Host } from './client';
-export { creditOf, creditRequired, line, phrase, type Credit } from './credit';
+export { Client, Fault, type Hit, type Host, type Variant } from './client';
+export { line, phrase, type Credit } from './credit';
 export { address, choose, dataURI, insert, words, write, type Icon, type Options } from './output';
-export { Pace } from './pace';
 export { before, find, validKey, type Packs, type Partial, type Reference } from './reference';
 export { Search, type Show } from './search';
-export { defaults, forms, parseBase, parseColor, readSettings, type Form, type Settings } from './settings';
+export { defaults, forms, parseColor, readSettings, type Form, type Settings } from './settings';
 export { checkSVG } from './svg';

@@ -1,5 +1,5 @@
 // The references of documents for hosts that are editors: it is apart from the core, because other hosts have no documents.
-import { Fault, type Client, type Hit } from './client';
+import { Fault, type Client, type Hit, type Variant } from './client';
 import { creditOf } from './credit';
 import type { Icon } from './output';
 import { Pace } from './pace';
@@ -64,7 +64,7 @@ export class Library {
   }
 
   /** Returns an icon. A 404 or 410 is remembered for a minute. */
-  async icon(pack: string, name: string, variant: { color?: string; size?: number } = {}): Promise<Icon> {
+  async icon(pack: string, name: string, variant: Variant = {}): Promise<Icon> {
     const key = `${pack}/${name}`;
     const known = this.#unknown.get(key);
     if (known && Date.now() < known.until) throw known.fault;
@@ -148,7 +148,7 @@ export class Library {
       pack,
       name,
       ...credit,
-      monochrome: p.monochrome === true,
+      monochrome: p.monochrome === true && p.palette !== true,
       cdn: this.cdn,
     }));
   }

@@ -1,4 +1,5 @@
-// The forms in which an icon is inserted; clients/testdata/output.json has the cases for this and client/output in Go.
+// The forms in which an icon is inserted; clients/testdata/output.json has the cases for this and clients/go/output in Go.
+import { query } from './client';
 import { creditRequired, line, phrase, type Credit } from './credit';
 import type { Form } from './settings';
 
@@ -9,6 +10,7 @@ export interface Icon {
   svg: string;
   credit: Credit;
   monochrome: boolean;
+  color?: string | undefined; // of a monochrome icon; undefined: that of the text
   recolored: boolean; // the service has applied the requested colour
   width: number; // of the requested variant
   height: number;
@@ -36,19 +38,16 @@ const binary = (s: string) => Array.from(new TextEncoder().encode(s), (b) => Str
 export const words = (i: Pick<Icon, 'pack' | 'name' | 'credit'>): string => `${i.pack}/${i.name}: ${phrase(i.credit)}`;
 
 /** Returns the address of an icon on the CDN, in its colour and size. */
-export function address(i: Pick<Icon, 'pack' | 'name' | 'recolored'>, o: Options): string {
-  const query = new URLSearchParams();
-  if (o.color && i.recolored) query.set('color', o.color);
-  if (o.size) query.set('size', String(o.size));
-  return `${o.cdn}/${i.pack}/${i.name}.svg` + (query.size ? '?' + query.toString() : '');
-}
+export const address = (i: Pick<Icon, 'pack' | 'name' | 'recolored'>, o: Options, form = 'svg', most = 4096): string =>
+  `${o.cdn}/${i.pack}/${i.name}.${form}` + query({ color: i.recolored && o.color, size: Math.min(o.size || 0, most) });
 
-/** Declarations. A monochrome icon is a mask, so that it takes the colour of the text. */
+/** Declarations. An icon is a mask, to take the colour of the text or another one, unless it has colours of its own. */
 function css(i: Icon, o: Options): string {
   const where = `url("${o.cdn}/${i.pack}/${i.name}.svg") center / contain no-repeat;`;
-  const lines = i.monochrome
-    ? ['mask: ' + where, `background-color: ${o.color || 'currentColor'};`]
-    : ['background: ' + where];
+  const lines =
+    i.monochrome && (!i.color || o.color)
+      ? ['mask: ' + where, `background-color: ${o.color || 'currentColor'};`]
+      : ['background: ' + where];
   if (o.size) {
     const ratio = i.width > 0 && i.height > 0 ? i.width / i.height : 1;
     lines.push(`width: ${o.size * ratio}px;`, `height: ${o.size}px;`);
@@ -68,6 +67,8 @@ export function write(form: Form, i: Icon, o: Options): string {
       return css(i, o);
     case 'url':
       return address(i, o);
+    case 'png': // as text; hosts that take pictures have core/picture.ts
+      return address(i, o, form, 1024);
     case 'datauri':
       return dataURI(i.svg);
     case 'name':
@@ -90,22 +91,26 @@ export function choose(form: Form | 'auto' | '', language: string): Form {
 
 /** Returns the text to insert into a document: the icon in its form, and above svg and css its credit in a comment. */
 export function insert(form: Form | 'auto' | '', language: string, i: Icon, o: Options): string {
+  const usual = choose('', language);
   const chosen = choose(form, language);
   const text = write(chosen, i, o);
   const credit = o.credit !== false || creditRequired(i.credit);
-  if (chosen === 'url' && /^(markdown|mdx)$/.test(language)) return `![${i.pack}/${i.name}](${text})`;
+  if (/url|png/.test(chosen) && usual === 'url') {
+    // An icon in the colour of the text is black in an image: the address gets a colour for each kind of page.
+    const both =
+      chosen !== 'url' || o.color || i.color || !i.monochrome ? '' : (o.size ? '&' : '?') + 'color=000&dark=fff';
+    return `![${i.pack}/${i.name}](${text}${both})`;
+  }
   if (chosen === 'react' && !credit) return text.slice(text.indexOf('\n') + 1); // its first line is the comment
   if (!credit) return text;
   const comment = escape(words(i));
-  if (chosen === 'css') return `/* ${comment} */\n${text}`;
+  if (chosen === 'css') return `/* ${comment} */\n` + text;
   if (chosen !== 'svg') return text;
-  return (choose('auto', language) === 'react' ? `{/* ${comment} */}\n` : `<!-- ${comment} -->\n`) + text;
+  return (usual === 'react' ? `{/* ${comment} */}\n` : `<!-- ${comment} -->\n`) + text;
 }
 
 /** Makes a line fit for a comment of HTML, CSS and JavaScript alike: it ends none of them, and begins none. */
 function escape(words: string): string {
-  let s = line(words);
-  for (const sign of ['*/', '/*', '--', '<!', '->'])
-    while (s.includes(sign)) s = s.replaceAll(sign, sign[0] + ' ' + sign.slice(1));
+  const s = line(words).replace(/\*(?=\/)|\/(?=\*)|-(?=[->])|<(?=!)/g, '$& ');
   return s.replaceAll('{', '(').replaceAll('}', ')').replaceAll('`', "'");
 }

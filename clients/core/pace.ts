@@ -1,4 +1,4 @@
-// Decides when a search as you type starts; clients/testdata/pace.json has the cases for this and client/pace in Go.
+// Decides when a search as you type starts; clients/testdata/pace.json has the cases for this and clients/go/pace in Go.
 
 const delay = 250; // ms from the last key to the search
 const most = 30; // searches in window

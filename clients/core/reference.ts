@@ -1,5 +1,5 @@
 // Finds the words of a text that name icons: pack:name, pack/name, i-pack-name and i-pack:name. It has the rules of
-// client/reference in Go; clients/testdata/reference.json has the cases of both.
+// clients/go/reference in Go; clients/testdata/reference.json has the cases of both.
 
 /** A word of a text that names an icon. Start and end are offsets in UTF-16 code units. */
 export interface Reference {

@@ -1,6 +1,6 @@
 import { validKey } from './reference';
 
-export const forms = ['svg', 'react', 'css', 'url', 'datauri', 'name'] as const;
+export const forms = ['svg', 'react', 'css', 'url', 'datauri', 'name', 'png'] as const;
 /** A form in which an icon is inserted. */
 export type Form = (typeof forms)[number];
 

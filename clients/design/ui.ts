@@ -1,5 +1,6 @@
 // The page of the plugins for Figma and Penpot: it searches, and sends what the user chooses to the plugin's code.
 import { Client, defaults, insert, phrase, readSettings, type Hit } from '../core';
+import { takesColor } from './color';
 import { component } from '../core/react';
 import { secretFor, tokenFor, type Secret } from '../core/secret';
 import { fill, read } from '../picker/form';
@@ -44,7 +45,8 @@ async function use(h: Hit, use: Use): Promise<string> {
   const more = { ...(style && { style }), ...(!get<HTMLInputElement>('replace').checked && { replace: false }) };
   const { pack, name } = h;
   const chosen = { size: size || icon.height, color: color || '#000000' };
-  post({ type: 'insert', pack, name, svg: icon.svg, credit: phrase(icon.credit), ...chosen, ...more });
+  const svg = color || style ? takesColor(icon.svg) : icon.svg;
+  post({ type: 'insert', pack, name, svg, credit: phrase(icon.credit), ...chosen, ...more });
   return 'Inserting ' + credit;
 }
 

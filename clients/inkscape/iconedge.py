@@ -240,7 +240,7 @@ def parse(svg):
         raise unsafe
     for node in root.iter():
         tag = etree.QName(node)
-        if tag.namespace != SVG or tag.localname not in ELEMENTS and not tag.localname.startswith("fe") or tag.localname == "feImage":
+        if tag.namespace != SVG or tag.localname not in ELEMENTS and not tag.localname.startswith("fe"):
             raise unsafe
         for key, value in node.attrib.items():
             name = etree.QName(key)

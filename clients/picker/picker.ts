@@ -1,8 +1,11 @@
 // The search of a page with #q, #results and #status: a combobox with a list, which the keyboard alone can use.
 import { dataURI, Fault, forms, Search, type Client, type Form, type Hit } from '../core';
 
-/** What the user wants: enter stands for Enter, other for Ctrl+Enter, and form for the answer to Shift+Enter. */
-export type Use = { how: 'enter' | 'other' } | { how: 'form'; form: Form };
+/**
+ * What the user wants: enter stands for Enter, other for Ctrl+Enter, save for the button of that name, and form for the
+ * answer to Shift+Enter.
+ */
+export type Use = { how: 'enter' | 'other' | 'save' } | { how: 'form'; form: Form };
 
 /** What a picker needs from the page that it is in. */
 export interface Host {

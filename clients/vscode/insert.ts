@@ -1,6 +1,18 @@
 // The commands: a search as the user types, and the insertion of the chosen icon at every caret.
 import * as vscode from 'vscode';
-import { dataURI, find, forms, insert, Search, words, write, type Form, type Hit, type Reference } from '../core';
+import {
+  choose,
+  dataURI,
+  find,
+  forms,
+  insert,
+  Search,
+  words,
+  write,
+  type Form,
+  type Hit,
+  type Reference,
+} from '../core';
 import { component } from '../core/react';
 import { isDark, sentence, terms, visible, type Service } from './service';
 
@@ -127,9 +139,12 @@ async function place(service: Service, hit: Hit, form: Form | undefined, old?: R
   const { settings } = service.settings(editor?.document);
   const options = { ...settings, cdn: hit.cdn, component };
   try {
-    const icon = await service.library.icon(hit.pack, hit.name, settings);
+    let icon = await service.library.icon(hit.pack, hit.name, settings);
     if (!(await confirmed(`${hit.pack}/${hit.name}`, icon.credit.license, icon.credit.commercialUse))) return;
     const chosen = form ?? settings.insertAs;
+    const id = freePrefix(icon.svg, editor?.document.getText() ?? '');
+    if (id && choose(chosen, editor!.document.languageId) === 'svg')
+      icon = await service.library.icon(hit.pack, hit.name, { ...settings, id });
     const text =
       old && chosen === 'auto'
         ? write('name', icon, { ...options, prefix: old.prefix, separator: old.separator })
@@ -140,6 +155,17 @@ async function place(service: Service, hit: Hit, form: Form | undefined, old?: R
   } catch (error) {
     void vscode.window.showWarningMessage(sentence(error));
   }
+}
+
+/**
+ * Returns the prefix that makes the ids of an SVG differ from all of a document; empty: they do already. A browser takes
+ * the first element of an id, so a second copy of an icon would have the gradients of the first.
+ */
+function freePrefix(svg: string, text: string): string {
+  const ids = Array.from(svg.matchAll(/ id="([^"]+)"/g), (m) => m[1]!);
+  let prefix = '';
+  for (let n = 2; ids.some((id) => text.includes(` id="${prefix}${id}"`)); n++) prefix = `c${n}_`;
+  return prefix;
 }
 
 /** Replaces every selection, or a reference on the line of the caret, in one step for undo. */

@@ -1,6 +1,7 @@
 // References in documents: completion, hover, links, warnings with quick fixes, and the icons beside them.
 import * as vscode from 'vscode';
 import { address, before, dataURI, type Hit, type Icon, type Partial, type Reference } from '../core';
+import { component, icons, written, type Component } from '../core/component';
 import { isUnknown, type State } from '../core/library';
 import { isDark, sentence, terms, visible, type Service } from './service';
 
@@ -21,8 +22,8 @@ class Completion implements vscode.CompletionItemProvider<Row> {
   async provideCompletionItems(document: vscode.TextDocument, at: vscode.Position, cancel: vscode.CancellationToken) {
     const { library } = this.service;
     const text = document.lineAt(at.line).text.slice(0, at.character);
-    if (!before(text, () => true)) return;
     const only = this.service.settings(document).settings.packs;
+    if (!before(text, () => true)) return this.#components(text, at, only, cancel);
     try {
       const typed = before(text, await library.packs());
       if (!typed || (only.length && !only.includes(typed.pack))) return;
@@ -36,8 +37,34 @@ class Completion implements vscode.CompletionItemProvider<Row> {
     }
   }
 
+  /** Completes a component such as FaHou by the icons of the pack of its form. */
+  async #components(text: string, at: vscode.Position, only: string[], cancel: vscode.CancellationToken) {
+    const word = /[A-Za-z][A-Za-z0-9]*$/.exec(text)?.[0] ?? '';
+    const typed: Component | undefined = component(word);
+    if (!typed || typed.name.length < 2) return undefined;
+    const { library } = this.service;
+    try {
+      const has = await library.packs();
+      const pack = typed.targets.find((t) => has(t.pack) && (!only.length || only.includes(t.pack)))?.pack;
+      if (!pack) return undefined;
+      const stopped = () => cancel.isCancellationRequested;
+      const hits = await library.complete(pack, typed.name, stopped, (f) => this.service.tell(f));
+      const range = new vscode.Range(at.line, at.character - word.length, at.line, at.character);
+      const rows = hits.flatMap((hit, n) => {
+        const label = written(typed, hit);
+        return label ? [this.#item(hit, label, range, n, word)] : [];
+      });
+      return new vscode.CompletionList(rows, true);
+    } catch (error) {
+      return void this.service.tell(error);
+    }
+  }
+
   #row(hit: Hit, typed: Partial, range: vscode.Range, n: number, filterText: string): Row {
-    const label = typed.prefix + hit.pack + typed.separator + hit.name;
+    return this.#item(hit, typed.prefix + hit.pack + typed.separator + hit.name, range, n, filterText);
+  }
+
+  #item(hit: Hit, label: string, range: vscode.Range, n: number, filterText: string): Row {
     const item = new vscode.CompletionItem(label, vscode.CompletionItemKind.Value);
     // filterText is what was typed, or VS Code would hide synonyms.
     const sortText = String(n).padStart(2, '0');
@@ -191,7 +218,8 @@ export function language(service: Service): vscode.Disposable[] {
       const r = (await service.library.references(document.getText())).find(
         (r) => r.start <= offset && offset <= r.end,
       );
-      return r && new vscode.Hover(await hoverText(service, r), rangeOf(document, r));
+      if (r) return new vscode.Hover(await hoverText(service, r), rangeOf(document, r));
+      return await hoverComponent(service, document, at);
     } catch (error) {
       return void service.tell(error);
     }
@@ -218,6 +246,25 @@ export function language(service: Service): vscode.Disposable[] {
     workspace.onDidChangeConfiguration(visibleOnes),
     window.onDidChangeVisibleTextEditors(visibleOnes),
   ];
+}
+
+const mostIcons = 5; // that a component may be, which are tried one after another
+
+/** Describes the icon of a component such as FaHouse; nothing is said about other words. */
+async function hoverComponent(service: Service, document: vscode.TextDocument, at: vscode.Position) {
+  const range = document.getWordRangeAtPosition(at, /[A-Za-z][A-Za-z0-9]*/);
+  const found = range && component(document.getText(range));
+  if (!found) return undefined;
+  const has = await service.library.packs();
+  for (const { pack, name } of icons(found)
+    .filter((icon) => has(icon.pack))
+    .slice(0, mostIcons))
+    try {
+      return new vscode.Hover(describe(await service.library.icon(pack, name), service), range);
+    } catch (error) {
+      if (!isUnknown(error)) throw error;
+    }
+  return undefined;
 }
 
 async function hoverText(service: Service, r: Reference): Promise<vscode.MarkdownString | string> {

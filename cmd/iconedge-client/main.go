@@ -9,11 +9,11 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/iconedge/iconedge/client/commands"
+	"github.com/iconedge/iconedge/clients/go/commands"
 	"github.com/iconedge/iconedge/internal/cli"
 )
 
-// version is set by the build of a release: -ldflags "-X main.version=v1.2.3".
+// version is set by deploy/dist.sh and make plugins: -ldflags "-X main.version=1.2.3".
 var version = ""
 
 // The variables of its flags are those of iconedge.

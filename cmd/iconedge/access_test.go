@@ -23,7 +23,8 @@ func TestLists(t *testing.T) {
 		}
 	}
 	write("192.0.2.0/24\n")
-	s := harness.Start(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--deny-file", file, "--trusted-proxies", "127.0.0.1")
+	s := harness.Start(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--deny-file",
+		file, "--trusted-proxies", "127.0.0.1")
 	status := func(client string) int {
 		resp, _ := harness.Get(t, s.Address("public"), "/no/such/path", "X-Forwarded-For", client)
 		return resp.StatusCode
@@ -52,7 +53,8 @@ func TestLicences(t *testing.T) {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	token := strings.TrimSpace(harness.Must(t, home, "token", "issue", "--plan", "lifetime"))
-	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--require-token", "--limit", "lifetime:search=600/1m", "--log-level", "debug").Ready()
+	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--require-token",
+		"--limit", "lifetime:search=600/1m", "--log-level", "debug").Ready()
 	for _, call := range []struct {
 		path, authorization string
 		code                int
@@ -66,7 +68,8 @@ func TestLicences(t *testing.T) {
 		{"/demo/dot.svg", "", 200, ""},
 	} {
 		resp, _ := harness.Get(t, s.Address("public"), call.path, "Authorization", call.authorization)
-		if resp.StatusCode != call.code || resp.Header.Get("RateLimit-Policy") != call.policy || (call.code == 401) != strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Bearer") {
+		if resp.StatusCode != call.code || resp.Header.Get("RateLimit-Policy") != call.policy ||
+			(call.code == 401) != strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Bearer") {
 			t.Errorf("%s: %d %v, want %d %s", call.path, resp.StatusCode, resp.Header, call.code, call.policy)
 		}
 	}
@@ -87,7 +90,8 @@ func TestAdminIsPrivate(t *testing.T) {
 	for _, row := range []struct {
 		flags string
 		warns bool
-	}{{"--admin-listen 0.0.0.0:0", true}, {"--admin-listen 127.0.0.1:0", false}, {"--admin-listen 0.0.0.0:0 --admin-token-file " + file, false}} {
+	}{{"--admin-listen 0.0.0.0:0", true}, {"--admin-listen 127.0.0.1:0", false},
+		{"--admin-listen 0.0.0.0:0 --admin-token-file " + file, false}} {
 		s := harness.Start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0"}, strings.Fields(row.flags)...)...)
 		s.Address("admin")
 		s.Stop()

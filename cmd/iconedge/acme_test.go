@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -34,10 +34,11 @@ func newACMETest(t *testing.T, valid time.Duration) *acmeTest {
 	t.Helper()
 	a := &acmeTest{home: t.TempDir(), directory: harness.FreeAddress(t), secured: harness.FreeAddress(t)}
 	var key string
-	a.cert, key = certstest.Pair(t, a.home, "authority", "authority", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
+	a.cert, key = certstest.Pair(t, a.home, "authority", "authority", "127.0.0.1")
 	_, port, _ := net.SplitHostPort(a.secured)
 	conf := filepath.Join(a.home, "pebble.json")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, pebbleConf, a.directory, harness.FreeAddress(t), a.cert, key, port, int(valid.Seconds())), 0o600); err != nil {
+	if err := os.WriteFile(conf, fmt.Appendf(nil, pebbleConf, a.directory, harness.FreeAddress(t), a.cert, key, port,
+		int(valid.Seconds())), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a.pebble = startPebble(t, conf)
@@ -48,7 +49,8 @@ func newACMETest(t *testing.T, valid time.Duration) *acmeTest {
 func (a *acmeTest) edge(t *testing.T, flags ...string) *harness.Server {
 	t.Helper()
 	cmd := harness.Program(t, a.home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-		"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(a.home, "acme"), "--acme-directory", "https://" + a.directory + "/dir"}, flags...)...)
+		"--acme-host", "cdn.edge.test", "--acme-dir", filepath.Join(a.home, "acme"), "--acme-directory",
+		"https://" + a.directory + "/dir"}, flags...)...)
 	cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+a.cert)
 	s := harness.StartCommand(t, cmd)
 	s.Address("tls")
@@ -63,8 +65,10 @@ func TestACMEFleet(t *testing.T) {
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
 	t.Cleanup(origin.Close)
 	common := []string{"--proxy-all", "--origin", origin.URL}
-	lost := a.edge(t, append(common, "--tls-listen", "127.0.0.1:0", "--acme-dir", t.TempDir(), "--acme-directory", "https://127.0.0.1:1/dir")...)
-	harness.Eventually(t, "the edge counts the failure", func() bool { return harness.Sum(lost.Metrics(t), "iconedge_edge_acme_failures_total ") > 0 })
+	lost := a.edge(t, append(common, "--tls-listen", "127.0.0.1:0", "--acme-dir", t.TempDir(), "--acme-directory",
+		"https://127.0.0.1:1/dir")...)
+	harness.Eventually(t, "the edge counts the failure",
+		func() bool { return harness.Sum(lost.Metrics(t), "iconedge_edge_acme_failures_total ") > 0 })
 	lost.Ready()
 	if _, body := harness.Get(t, lost.Address("admin"), "/readyz"); body != "ready\nno certificate yet: cdn.edge.test; see the log\n" {
 		t.Errorf("/readyz of an edge without a certificate: %q", body)
@@ -72,12 +76,14 @@ func TestACMEFleet(t *testing.T) {
 	if n := harness.Sum(lost.Metrics(t), "iconedge_edge_acme_certificates_missing "); n != 1 {
 		t.Errorf("%d certificates are missing, want 1", n)
 	}
-	if log := lost.Log.String(); !strings.Contains(log, `msg="ACME authority unreachable"`) || !strings.Contains(log, `msg="ACME certificate wanted" host=cdn.edge.test`) {
+	if log := lost.Log.String(); !strings.Contains(log, `msg="ACME authority unreachable"`) ||
+		!strings.Contains(log, `msg="ACME certificate wanted" host=cdn.edge.test`) {
 		t.Errorf("the log is silent:\n%s", log)
 	}
 	lost.Stop()
 
-	edges := []*harness.Server{a.edge(t, append(common, "--tls-listen", a.secured)...), a.edge(t, append(common, "--tls-listen", "127.0.0.1:0")...)}
+	edges := []*harness.Server{a.edge(t, append(common, "--tls-listen", a.secured)...),
+		a.edge(t, append(common, "--tls-listen", "127.0.0.1:0")...)}
 	for i, e := range edges {
 		harness.Eventually(t, fmt.Sprintf("edge %d has a certificate", i), func() bool {
 			return strings.Contains(e.Log.String(), `msg="ACME certificate in use" host=cdn.edge.test`)
@@ -86,7 +92,8 @@ func TestACMEFleet(t *testing.T) {
 			t.Errorf("/readyz of edge %d: %q", i, body)
 		}
 	}
-	if log := edges[0].Log.String() + edges[1].Log.String(); !strings.Contains(log, `msg="ACME request" method=POST`) || !strings.Contains(log, "host=cdn.edge.test") {
+	if log := edges[0].Log.String() + edges[1].Log.String(); !strings.Contains(log,
+		`msg="ACME request" method=POST`) || !strings.Contains(log, "host=cdn.edge.test") {
 		t.Errorf("the steps are not logged:\n%s", log)
 	}
 	// autocert renews in each process by itself: of two edges that renew the same certificate in
@@ -94,7 +101,8 @@ func TestACMEFleet(t *testing.T) {
 	// room for that, so one edge renews here.
 	edges[1].Stop()
 	first := certificateSerial(t, a.secured, "cdn.edge.test")
-	harness.Eventually(t, "the edge has renewed its certificate", func() bool { return certificateSerial(t, a.secured, "cdn.edge.test") != first })
+	harness.Eventually(t, "the edge has renewed its certificate",
+		func() bool { return certificateSerial(t, a.secured, "cdn.edge.test") != first })
 	edges[0].Stop()
 	a.edge(t, append(common, "--tls-listen", a.secured)...)
 	if serial := certificateSerial(t, a.secured, "cdn.edge.test"); serial == first {
@@ -118,7 +126,7 @@ func TestACME(t *testing.T) {
 		t.Error("the edge serves a name that is not in --acme-host")
 	}
 	first.Stop()
-	own, ownKey := certstest.Pair(t, home, "own", "own.test", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "127.0.0.1")
+	own, ownKey := certstest.Pair(t, home, "own", "own.test", "127.0.0.1")
 	second := edge("--acme-host", "*.wild.test", "--tls-cert", own, "--tls-key", ownKey)
 	if a, b := certificateSerial(t, secured, "a.wild.test"), certificateSerial(t, secured, "b.c.wild.test"); a == b {
 		t.Errorf("two names below a wildcard have the same certificate %s", a)
@@ -154,7 +162,8 @@ func certificateSerial(t *testing.T, address, name string) string {
 	})
 	defer c.Close()
 	leaf := c.ConnectionState().PeerCertificates[0]
-	if !regexp.MustCompile(`^Pebble `).MatchString(leaf.Issuer.CommonName) || leaf.VerifyHostname(name) != nil || c.ConnectionState().NegotiatedProtocol != "h2" {
+	if !regexp.MustCompile(`^Pebble `).MatchString(leaf.Issuer.CommonName) || leaf.VerifyHostname(name) != nil ||
+		c.ConnectionState().NegotiatedProtocol != "h2" {
 		t.Errorf("a certificate of %q for %v, over %q", leaf.Issuer.CommonName, leaf.DNSNames, c.ConnectionState().NegotiatedProtocol)
 	}
 	return leaf.SerialNumber.String()
@@ -202,7 +211,8 @@ func serveNames(t *testing.T) string {
 			}
 			m.Response, m.Additionals = true, nil
 			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
-				m.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60}, Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}}}}
+				m.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class,
+					TTL: 60}, Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}}}}
 			}
 			if answer, err := m.Pack(); err == nil {
 				socket.WriteTo(answer, from)

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/iconedge/iconedge/admin"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/admin"
 	"github.com/iconedge/iconedge/internal/cli"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // An adminCall calls the admin listener of an edge.

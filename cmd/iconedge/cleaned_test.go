@@ -182,7 +182,8 @@ func sampled(t *testing.T, file string, most int, random *rand.Rand) (list []sam
 	side := func(own, all *float64, otherwise float64) float64 { return *cmp.Or(own, all, &otherwise) }
 	for _, name := range names[:min(most, len(names))] {
 		i := pack.Icons[name]
-		box := svg.Box{Left: side(i.Left, pack.Left, 0), Top: side(i.Top, pack.Top, 0), Width: side(i.Width, pack.Width, 16), Height: side(i.Height, pack.Height, 16)}
+		box := svg.Box{Left: side(i.Left, pack.Left, 0), Top: side(i.Top, pack.Top, 0),
+			Width: side(i.Width, pack.Width, 16), Height: side(i.Height, pack.Height, 16)}
 		cleaned, err := svg.Clean([]byte(i.Body), box)
 		if err != nil {
 			t.Errorf("%s:%s is rejected: %v", pack.Prefix, name, err)

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/mcp"
 	"github.com/iconedge/iconedge/origin"
@@ -87,7 +87,8 @@ func TestCalls(t *testing.T) {
 	} {
 		stdout, stderr, status := harness.Call(t, home, strings.Fields(row.args)...)
 		if status != row.status || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, row.stderr) {
-			t.Errorf("iconedge %s: status %d, want %d; stdout %q; stderr %q, want one line with %q", row.args, status, row.status, stdout, stderr, row.stderr)
+			t.Errorf("iconedge %s: status %d, want %d; stdout %q; stderr %q, want one line with %q", row.args, status,
+				row.status, stdout, stderr, row.stderr)
 		}
 	}
 	for _, c := range allCommands() {
@@ -107,7 +108,8 @@ func TestCalls(t *testing.T) {
 // TestEnvironment: a variable stands in for a flag that is not given. It separates the values of a
 // repeatable flag by spaces.
 func TestEnvironment(t *testing.T) {
-	env := map[string]string{"ICONEDGE_ADMIN_LISTEN": "127.0.0.1:1", "ICONEDGE_LISTEN": "127.0.0.1:2", "ICONEDGE_LIMIT": "search=1/1m icon=2/1m", "ICONEDGE_HOST": ""}
+	env := map[string]string{"ICONEDGE_ADMIN_LISTEN": "127.0.0.1:1", "ICONEDGE_LISTEN": "127.0.0.1:2",
+		"ICONEDGE_LIMIT": "search=1/1m icon=2/1m", "ICONEDGE_HOST": ""}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	fs := iconedge.Flags("edge", "", "")
 	var cfg edge.Config
@@ -136,7 +138,14 @@ func TestEnvironment(t *testing.T) {
 // TestConfigDocs: docs/reference/config.md lists every flag of the servers.
 func TestConfigDocs(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("# Configuration\n\nEvery flag has an environment variable; the flag takes precedence. A variable separates the values of a repeatable flag by spaces.\n`make golden` writes this page from the flags. `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each command's\n`--help` lists all its flags. `edge`, `origin`, `run` and `mcp` also take `--log-format text|json` and `--log-level`.\n`iconedge edge --config FILE` reads a [configuration file](config-file.md), where each flag of the edge has the place that the table shows; what `defaults` has, a site may have too.\n")
+	b.WriteString("# Configuration\n\n**In short:** Every flag of the servers, with its environment variable, its " +
+		"place in a configuration file and its default. An edge must have only `--origin`, and an origin only " +
+		"`--store`;\nall else has a default that is fit for use.\n\nEvery flag has an environment variable; the flag " +
+		"takes precedence. A variable separates the values of a repeatable flag by spaces.\n`make golden` writes this " +
+		"page from the flags. `iconedge run` takes the edge's flags and `--data`, `--cdn-url`; each " +
+		"command's\n`--help` lists all its flags. `edge`, `origin`, `run` and `mcp` also take `--log-format " +
+		"text|json` and `--log-level`.\n`iconedge edge --config FILE` reads a [configuration file](config-file.md), " +
+		"where each flag of the edge has the place that the table shows; what `defaults` has, a site may have too.\n")
 	var e edge.Config
 	var o origin.Config
 	var m mcp.Config
@@ -167,7 +176,8 @@ func TestConfigDocs(t *testing.T) {
 				if def != "" {
 					def = "`" + def + "`"
 				}
-				fmt.Fprintf(&b, "| `--%s` | `%s` |%s %s | %s |\n", f.Name, iconedge.Variable(f.Name), inFile(f.Name), def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
+				fmt.Fprintf(&b, "| `--%s` | `%s` |%s %s | %s |\n", f.Name, iconedge.Variable(f.Name), inFile(f.Name),
+					def, strings.NewReplacer("|", "\\|", "\n", " ").Replace(text))
 			})
 		}
 		if part.title != "iconedge edge" {
@@ -199,9 +209,13 @@ func TestConfigDocs(t *testing.T) {
 // 2.
 func TestCertificatesAtStart(t *testing.T) {
 	home, now := t.TempDir(), time.Now()
-	good, key := certstest.Pair(t, home, "good", "edge", now.Add(-time.Hour), now.Add(time.Hour), "edge.test")
-	old, oldKey := certstest.Pair(t, home, "old", "edge", now.Add(-2*time.Hour), now.Add(-time.Hour), "edge.test")
-	early, earlyKey := certstest.Pair(t, home, "early", "edge", now.Add(time.Hour), now.Add(2*time.Hour), "edge.test")
+	good, key := certstest.Pair(t, home, "good", "edge", "edge.test")
+	during := func(file string, begins, ends time.Time) (cert, key string) {
+		return certstest.PairDuring(t, home, file, certstest.Certificate{Subject: "edge", Names: []string{"edge.test"},
+			Begins: begins, Ends: ends})
+	}
+	old, oldKey := during("old", now.Add(-2*time.Hour), now.Add(-time.Hour))
+	early, earlyKey := during("early", now.Add(time.Hour), now.Add(2*time.Hour))
 	broken := filepath.Join(home, "broken.crt")
 	if err := os.WriteFile(broken, []byte("-----BEGIN CERTIFICATE-----\nnonsense\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -227,15 +241,18 @@ func TestCertificatesAtStart(t *testing.T) {
 		{"more keys than certificates", append(pair(good, key), "--tls-key", oldKey), []string{"1 --tls-cert and 2 --tls-key"}},
 		{"no certificate at all", []string{"--tls-listen", "127.0.0.1:0"}, []string{"requires --tls-cert"}},
 		{"nowhere to listen", pair(good, key)[2:], []string{"require --tls-listen"}},
-		{"a short secret of session tickets", append(pair(good, key), "--tls-ticket-secret-file", short), []string{"--tls-ticket-secret-file: " + short + ": a secret must have at least 32 bytes"}},
+		{"a short secret of session tickets", append(pair(good, key), "--tls-ticket-secret-file", short),
+			[]string{"--tls-ticket-secret-file: " + short + ": a secret must have at least 32 bytes"}},
 		{"an empty one", append(pair(good, key), "--tls-ticket-secret-file", os.DevNull), []string{"there is no secret in it"}},
 		{"session tickets of no listener", []string{"--tls-ticket-secret-file", short}, []string{"require --tls-listen"}},
 		{"a redirect to nowhere", []string{"--tls-redirect"}, []string{"require --tls-listen"}},
 		{"HTTP/3 alone", []string{"--http3", "on"}, []string{"--http3 on requires --tls-listen"}},
-		{"a wrong address", append([]string{"--tls-listen", "nonsense"}, pair(good, key)[2:]...), []string{"--tls-listen must be HOST:PORT"}},
+		{"a wrong address", append([]string{"--tls-listen", "nonsense"}, pair(good, key)[2:]...),
+			[]string{"--tls-listen must be HOST:PORT"}},
 		{"an authority without a folder", []string{"--tls-listen", "127.0.0.1:0", "--acme-host", "edge.test"}, []string{"--acme-dir"}},
 	} {
-		stdout, stderr, status := harness.Call(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args...)...)
+		stdout, stderr, status := harness.Call(t, home,
+			append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args...)...)
 		if status != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, want 2; stdout %q; stderr %q, want one line", row.what, status, stdout, stderr)
 		}
@@ -277,13 +294,18 @@ func TestMisspelt(t *testing.T) {
 		args   []string
 		stderr string
 	}{
-		{[]string{"edge", "--orign", "http://127.0.0.1:1"}, "iconedge: no flag --orign; did you mean --origin?; see iconedge edge --help\n"},
+		{[]string{"edge", "--orign", "http://127.0.0.1:1"},
+			"iconedge: no flag --orign; did you mean --origin?; see iconedge edge --help\n"},
 		{[]string{"edge", "--memory=1g"}, "iconedge: no flag --memory; see iconedge edge --help\n"},
-		{[]string{"edge", "--idle", "15"}, "iconedge: --idle: \"15\" is no time; must be a number with ms, s, m or h, such as 15s or 1h30m; see iconedge edge --help\n"},
-		{[]string{"edge", "--cache-bytes=2x"}, "iconedge: --cache-bytes: \"2x\" is no size; must be a number with B, kB, MB, GB, KiB, MiB or GiB, such as 512MB; see iconedge edge --help\n"},
-		{[]string{"publish", "--keep", "many"}, "iconedge: --keep: \"many\" is no number; must be one, such as 10; see iconedge publish --help\n"},
+		{[]string{"edge", "--idle", "15"}, "iconedge: --idle: \"15\" is no time; must be a number with ms, s, m or h, " +
+			"such as 15s or 1h30m; see iconedge edge --help\n"},
+		{[]string{"edge", "--cache-bytes=2x"}, "iconedge: --cache-bytes: \"2x\" is no size; must be a number with B, " +
+			"kB, MB, GB, KiB, MiB or GiB, such as 512MB; see iconedge edge --help\n"},
+		{[]string{"publish", "--keep", "many"},
+			"iconedge: --keep: \"many\" is no number; must be one, such as 10; see iconedge publish --help\n"},
 		{[]string{"pubish"}, "iconedge: no command \"pubish\"; did you mean publish; see iconedge help\n"},
-		{[]string{"edge", "--listen", "9000", "--origin", "http://127.0.0.1:1"}, "iconedge: --listen must be HOST:PORT, such as 127.0.0.1:9000, or :9000 for all addresses of this machine\n"},
+		{[]string{"edge", "--listen", "9000", "--origin", "http://127.0.0.1:1"}, "iconedge: --listen must be " +
+			"HOST:PORT, such as 127.0.0.1:9000, or :9000 for all addresses of this machine\n"},
 	} {
 		if _, stderr, status := harness.Call(t, home, row.args...); status != 2 || stderr != row.stderr {
 			t.Errorf("%q: status %d, %q, want %q", row.args, status, stderr, row.stderr)
@@ -291,7 +313,8 @@ func TestMisspelt(t *testing.T) {
 	}
 	misspelt := func(args ...string) (string, int) {
 		cmd := harness.Program(t, home, args...)
-		cmd.Env = append(cmd.Env, "ICONEDGE_LISTEM=secret", "ICONEDGE_EDGE_SERVICE_HOST=10.0.0.1", "ICONEDGE_EDGE_PORT_80_TCP_ADDR=10.0.0.1", "ICONEDGE_EDGE_PORT=tcp://10.0.0.1:80")
+		cmd.Env = append(cmd.Env, "ICONEDGE_LISTEM=secret", "ICONEDGE_EDGE_SERVICE_HOST=10.0.0.1",
+			"ICONEDGE_EDGE_PORT_80_TCP_ADDR=10.0.0.1", "ICONEDGE_EDGE_PORT=tcp://10.0.0.1:80")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		if err := cmd.Run(); cmd.ProcessState == nil {
@@ -311,8 +334,10 @@ func TestMisspelt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	if _, stderr, status := harness.Call(t, home, "edge", "--origin", "http://127.0.0.1:1", "--listen", ln.Addr().String(), "--admin-listen", "127.0.0.1:0"); status != 1 ||
-		!strings.Contains(stderr, "iconedge: --listen "+ln.Addr().String()+": another process listens there: stop it, or choose another port") {
+	if _, stderr, status := harness.Call(t, home, "edge", "--origin", "http://127.0.0.1:1", "--listen",
+		ln.Addr().String(), "--admin-listen", "127.0.0.1:0"); status != 1 ||
+		!strings.Contains(stderr, "iconedge: --listen "+ln.Addr().String()+": another process listens there: stop it, "+
+			"or choose another port") {
 		t.Errorf("a port in use: %d, %q", status, stderr)
 	}
 }

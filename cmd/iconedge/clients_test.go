@@ -57,7 +57,8 @@ func TestPluginCommands(t *testing.T) {
 		{"get mdi/home --as url --color #F00", 0, base + "/mdi/home.svg?color=%23ff0000\n", ""},
 		{"get mdi/home lucide/house --as url", 0, base + "/mdi/home.svg\n" + base + "/lucide/house.svg\n", "ISC"},
 		{"get mdi/home --as datauri", 0, "data:image/svg+xml;base64,", ""},
-		{"get mdi/home --as css", 0, "mask: url(\"" + base + "/mdi/home.svg\") center / contain no-repeat;\nbackground-color: currentColor;\n", ""},
+		{"get mdi/home --as css", 0, "mask: url(\"" + base + "/mdi/home.svg\") center / contain " +
+			"no-repeat;\nbackground-color: currentColor;\n", ""},
 		{"get mdi/home --as react", 0, "// mdi/home: license Apache-2.0;", ""},
 		{"get mdi/home --size 48", 0, `<svg xmlns="http://www.w3.org/2000/svg" width="48" height="48"`, ""},
 		{"get mdi/homee", 1, "", "Icon mdi/homee was not found. Close names: home."},
@@ -71,8 +72,10 @@ func TestPluginCommands(t *testing.T) {
 	} {
 		stdout, stderr, status := outcome(t, plugin(t, base, strings.Fields(row.args)...))
 		whole := row.stdout == "" || strings.HasSuffix(row.stdout, "\n") || strings.HasSuffix(row.stdout, "</svg>")
-		if status != row.status || !strings.HasPrefix(stdout, row.stdout) || whole && stdout != row.stdout || !strings.Contains(stderr, row.stderr) {
-			t.Errorf("iconedge %s: status %d, stdout %q, stderr %q; want %d, %q, %q", row.args, status, stdout, stderr, row.status, row.stdout, row.stderr)
+		if status != row.status || !strings.HasPrefix(stdout, row.stdout) || whole && stdout != row.stdout ||
+			!strings.Contains(stderr, row.stderr) {
+			t.Errorf("iconedge %s: status %d, stdout %q, stderr %q; want %d, %q, %q", row.args, status, stdout,
+				stderr, row.status, row.stdout, row.stderr)
 		}
 		if status != 0 && strings.Count(stderr, "\n") != 1 {
 			t.Errorf("iconedge %s: stderr is not one line: %q", row.args, stderr)
@@ -83,7 +86,8 @@ func TestPluginCommands(t *testing.T) {
 		return
 	}
 	pipe := plugin(t, base)
-	pipe.Args = append([]string{"sh", "-c", `"$0" search home --pack mdi | fzf --filter "'home-account" | head -1 | cut -f1 | xargs "$0" get --as name`}, pipe.Path)
+	pipe.Args = append([]string{"sh", "-c",
+		`"$0" search home --pack mdi | fzf --filter "'home-account" | head -1 | cut -f1 | xargs "$0" get --as name`}, pipe.Path)
 	pipe.Path = "/bin/sh"
 	if stdout, stderr, status := outcome(t, pipe); stdout != "mdi/home-account\n" || status != 0 {
 		t.Errorf("search | fzf | get: status %d, %q, %q", status, stdout, stderr)
@@ -128,7 +132,8 @@ func TestPluginFaults(t *testing.T) {
 			cmd := plugin(t, api.URL, args...)
 			cmd.Env = append(cmd.Env, "ICONEDGE_LICENSE_TOKEN="+token)
 			stdout, stderr, status := outcome(t, cmd)
-			if status != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, row.stderr) || strings.Contains(stderr, token) {
+			if status != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 ||
+				!strings.Contains(stderr, row.stderr) || strings.Contains(stderr, token) {
 				t.Errorf("%s: %v: status %d, stdout %q, stderr %q; want %q", row.about, args, status, stdout, stderr, row.stderr)
 			}
 		}
@@ -139,7 +144,8 @@ func TestPluginFaults(t *testing.T) {
 		}
 	}
 	api.Close()
-	if stdout, stderr, status := outcome(t, plugin(t, api.URL, "search", "home")); status != 1 || stdout != "" || !strings.Contains(stderr, "check ICONEDGE_API") {
+	if stdout, stderr, status := outcome(t, plugin(t, api.URL, "search", "home")); status != 1 || stdout != "" ||
+		!strings.Contains(stderr, "check ICONEDGE_API") {
 		t.Errorf("nobody listens: %d, %q, %q", status, stdout, stderr)
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	siterules "github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/internal/certs"
 	"github.com/iconedge/iconedge/internal/cli"
 )
 
@@ -152,7 +152,7 @@ func configSchema(std cli.Streams, args []string) error {
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
-	text, err := config.Schema(flags.Keys(edgeFlags))
+	text, err := config.Schema(flags.Options(edgeFlags))
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,8 @@ func configExplain(std cli.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := siterules.Explain(loaded.Table, u, siterules.Request{Method: *method, Client: addr, Header: http.Header(fields), Now: time.Now()})
+	e, err := siterules.Explain(loaded.Table, u, siterules.Request{Method: *method, Client: addr,
+		Header: http.Header(fields), Now: time.Now()})
 	if err != nil {
 		return cli.Usage(err.Error())
 	}

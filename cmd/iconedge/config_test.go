@@ -12,12 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 	"github.com/iconedge/iconedge/internal/cli"
 	"github.com/iconedge/iconedge/test/harness"
 )
@@ -63,8 +62,7 @@ func configCommand(t *testing.T, args ...string) (status int, out, errs string) 
 // each finding is one line with status 2.
 func TestConfigFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
-	now := time.Now()
-	cert, key := certstest.Pair(t, t.TempDir(), "shop", "shop", now.Add(-time.Hour), now.Add(time.Hour), "shop.example.org")
+	cert, key := certstest.Pair(t, t.TempDir(), "shop", "shop", "shop.example.org")
 	inPlace := strings.NewReplacer("cert: cert.pem", "cert: "+cert, "key: key.pem", "key: "+key)
 	write := func(text string) {
 		text = inPlace.Replace(text)
@@ -89,18 +87,23 @@ func TestConfigFile(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); status != 0 || err != nil {
 		t.Fatalf("%d %s %v", status, errs, err)
 	}
-	if got.Site != "shop" || len(got.Rules) != 4 || !got.Rules[0].Matched || got.Rules[0].Line != 19 || got.Rules[1].Matched || got.Rules[1].Why == "" ||
-		got.Origin != "files" || got.URL != "https://files.example.net/static/app.js?v=1" || !strings.HasPrefix(got.Key, "https://shop.example.org/static/app.js ") || got.TTL != "30d" {
+	if got.Site != "shop" || len(got.Rules) != 4 || !got.Rules[0].Matched || got.Rules[0].Line != 19 ||
+		got.Rules[1].Matched || got.Rules[1].Why == "" ||
+		got.Origin != "files" || got.URL != "https://files.example.net/static/app.js?v=1" ||
+		!strings.HasPrefix(got.Key, "https://shop.example.org/static/app.js ") || got.TTL != "30d" {
 		t.Errorf("%+v", got)
 	}
-	if status, out, _ := configCommand(t, "explain", file, "http://shop.example.org/api/x", "-H", "X-Debug: 1", "-X", "POST", "--client", "2001:db8::1"); status != 0 || !strings.Contains(out, "[x] line 25") {
+	if status, out, _ := configCommand(t, "explain", file, "http://shop.example.org/api/x", "-H", "X-Debug: 1", "-X",
+		"POST", "--client", "2001:db8::1"); status != 0 || !strings.Contains(out, "[x] line 25") {
 		t.Errorf("%d %s", status, out)
 	}
 	if status, _, errs := configCommand(t, "explain", file, "http://other.test/"); status != 2 || !strings.Contains(errs, "421") {
 		t.Errorf("%d %s", status, errs)
 	}
 	write(strings.Replace(strings.Replace(contractFile, "30d", "30", 1), "idle: 60s", "idle: 60", 1))
-	if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 2 || !strings.Contains(errs, file+":6: idle: 60 has no unit") || !strings.Contains(errs, ":22: sites[0].rules[0].ttl.200: 30 has no unit") {
+	if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 2 ||
+		!strings.Contains(errs, file+":6: idle: 60 has no unit") ||
+		!strings.Contains(errs, ":22: sites[0].rules[0].ttl.200: 30 has no unit") {
 		t.Errorf("%d %s", status, errs)
 	}
 	write(strings.Replace(contractFile, "origin: files", "origin: app", 1))
@@ -108,21 +111,24 @@ func TestConfigFile(t *testing.T) {
 		t.Errorf("%d %s", status, errs)
 	}
 	write(strings.Replace(contractFile, "key: key.pem", "key: none.pem", 1))
-	if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, ":11: sites[0].tls: certificate ") || !strings.Contains(errs, "none.pem: no such file") {
+	if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 1 ||
+		!strings.Contains(errs, ":11: sites[0].tls: certificate ") || !strings.Contains(errs, "none.pem: no such file") {
 		t.Errorf("%d %s", status, errs)
 	}
 	for old, row := range map[string][2]string{
-		"idle: 60s":                        {"purge_method: true", ":6: purge_method: --purge-method requires --admin-token-file"},
-		"memory: 512MB":                    {"memory: 512B", ":3: cache.memory: --cache-bytes must be at least 1048576"},
-		"acme_dir: /var/lib/iconedge":      {"redis: \"redis://:hunter2@[::1\"", ":7: redis: --redis must be redis://"},
-		"trusted_proxies: [10.0.0.0/8]":    {"log_level: verbose", ":4: log_level: --log-level must be debug"},
-		"defaults: {compress: true, grace": {"deny_file: /nonexistent\ndefaults: {grace", ":5: deny_file: --deny-file: open /nonexistent: no such file"},
-		"client: 600/1m":                   {"client: +600/1m", `:17: sites[0].limits.client: "+600/1m" is no limit; a limit is a number of calls`},
-		"search: 60/1m":                    {"\"team:cdn\": 60/1m", `:17: sites[0].limits.team:cdn: "team:cdn" is no class; a plan's class must be search`},
-		"cache: bypass":                    {"limit: {rate: 0/1m}", `:24: sites[0].rules[1].limit.rate: "0/1m" is no limit; a limit is a number of calls`},
+		"idle: 60s":                     {"purge_method: true", ":6: purge_method: --purge-method requires --admin-token-file"},
+		"memory: 512MB":                 {"memory: 512B", ":3: cache.memory: --cache-bytes must be at least 1048576"},
+		"acme_dir: /var/lib/iconedge":   {"redis: \"redis://:hunter2@[::1\"", ":7: redis: --redis must be redis://"},
+		"trusted_proxies: [10.0.0.0/8]": {"log_level: verbose", ":4: log_level: --log-level must be debug"},
+		"defaults: {compress: true, grace": {"deny_file: /nonexistent\ndefaults: {grace",
+			":5: deny_file: --deny-file: open /nonexistent: no such file"},
+		"client: 600/1m": {"client: +600/1m", `:17: sites[0].limits.client: "+600/1m" is no limit; a limit is a number of calls`},
+		"search: 60/1m":  {"\"team:cdn\": 60/1m", `:17: sites[0].limits.team:cdn: "team:cdn" is no class; a plan's class must be search`},
+		"cache: bypass":  {"limit: {rate: 0/1m}", `:24: sites[0].rules[1].limit.rate: "0/1m" is no limit; a limit is a number of calls`},
 	} {
 		write(strings.Replace(contractFile, old, row[0], 1))
-		if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, file+row[1]) || strings.Contains(errs, "hunter2") {
+		if status, _, errs := configCommand(t, "check", file); status != 2 || strings.Count(errs, "\n") != 1 ||
+			!strings.HasPrefix(errs, file+row[1]) || strings.Contains(errs, "hunter2") {
 			t.Errorf("%d %s, want %s", status, errs, row[1])
 		}
 	}
@@ -136,7 +142,8 @@ func TestConfigFile(t *testing.T) {
 	}
 	write(strings.Replace(contractFile, "idle: 60s", "strict_env: true", 1))
 	t.Setenv("ICONEDGE_LISTN", ":1")
-	if status, _, errs := configCommand(t, "check", file); status != 2 || !strings.Contains(errs, "iconedge: no flag has the environment variable ICONEDGE_LISTN") {
+	if status, _, errs := configCommand(t, "check", file); status != 2 ||
+		!strings.Contains(errs, "iconedge: no flag has the environment variable ICONEDGE_LISTN") {
 		t.Errorf("strict_env in the file: %d %s", status, errs)
 	}
 	write(contractFile)
@@ -144,7 +151,8 @@ func TestConfigFile(t *testing.T) {
 		t.Errorf("an unknown variable: %d %s, want one warning", status, errs)
 	}
 	os.Unsetenv("ICONEDGE_LISTN")
-	for _, args := range [][]string{{}, {"check"}, {"check", file, file}, {"nonsense"}, {"explain", file}, {"explain", file, "x"}, {"check", file + ".none"}} {
+	for _, args := range [][]string{{}, {"check"}, {"check", file, file}, {"nonsense"}, {"explain", file},
+		{"explain", file, "x"}, {"check", file + ".none"}} {
 		if status, _, errs := configCommand(t, args...); status != 2 || strings.Count(errs, "\n") != 1 {
 			t.Errorf("config %q: %d %s", args, status, errs)
 		}
@@ -185,7 +193,9 @@ func TestConfigSchema(t *testing.T) {
 	if err := validate(contractFile); err != nil {
 		t.Error(err)
 	}
-	for _, change := range [][2]string{{"30d", "30"}, {"origins:", "orgins:"}, {"cookie: session", "cooky: session"}, {"idle: 60s", "idle: 60"}, {"query: none", "query: some"}, {"cache: bypass", "cache: bypas"}, {"status: 301", "status: 299"}, {"policy: least_conn", "policy: least"}, {"600/1m", "0/1m"}} {
+	for _, change := range [][2]string{{"30d", "30"}, {"origins:", "orgins:"}, {"cookie: session", "cooky: session"},
+		{"idle: 60s", "idle: 60"}, {"query: none", "query: some"}, {"cache: bypass", "cache: bypas"},
+		{"status: 301", "status: 299"}, {"policy: least_conn", "policy: least"}, {"600/1m", "0/1m"}} {
 		if validate(strings.Replace(contractFile, change[0], change[1], 1)) == nil {
 			t.Errorf("%s is valid", change[1])
 		}
@@ -203,7 +213,8 @@ func TestConfigServes(t *testing.T) {
 	t.Cleanup(app.Close)
 	file := filepath.Join(home, "edge.yaml")
 	write := func(body string) {
-		text := "version: 1\nlisten: {http: \"127.0.0.1:1\", admin: \"127.0.0.1:0\"}\nsites:\n  - name: a\n    hosts: [a.test]\n    origins: {app: {urls: [\"" + app.URL +
+		text := "version: 1\nlisten: {http: \"127.0.0.1:1\", admin: \"127.0.0.1:0\"}\nsites:\n  - name: a\n    hosts: " +
+			"[a.test]\n    origins: {app: {urls: [\"" + app.URL +
 			"\"]}}\n    rules:\n      - {match: {path: /r}, respond: {body: " + body + "}}\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -262,7 +273,8 @@ func TestConfigServes(t *testing.T) {
 	if got := get(p, "a.test", "/r"); got != "200 three" {
 		t.Error(got)
 	}
-	if _, errs, status := harness.Call(t, home, "edge", "--config", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, file+":9: sites[0].limits.team:cdn: ") {
+	if _, errs, status := harness.Call(t, home, "edge", "--config", file); status != 2 ||
+		strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, file+":9: sites[0].limits.team:cdn: ") {
 		t.Errorf("%d %s", status, errs)
 	}
 	write("[")
@@ -272,11 +284,13 @@ func TestConfigServes(t *testing.T) {
 	if got := get(p, "a.test", "/r"); got != "200 three" {
 		t.Error(got)
 	}
-	if _, errs, status := harness.Call(t, home, "edge", "--config", file); status != 2 || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, file+":") {
+	if _, errs, status := harness.Call(t, home, "edge", "--config", file); status != 2 ||
+		strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, file+":") {
 		t.Errorf("%d %s", status, errs)
 	}
 
-	flags := []string{"--proxy-all", "--origin", app.URL, "--ignore-query", "utm_*", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--max-body", "10", "--host", "c.test"}
+	flags := []string{"--proxy-all", "--origin", app.URL, "--ignore-query", "utm_*", "--listen", "127.0.0.1:0",
+		"--admin-listen", "127.0.0.1:0", "--max-body", "10", "--host", "c.test"}
 	_, text, errs := configCommand(t, append([]string{"convert"}, flags...)...)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil || text == "" {
 		t.Fatal(err, errs)

@@ -29,7 +29,8 @@ func runEdge(ctx context.Context, std cli.Streams, args []string) error {
 	cfg.GroupedFlags(fs.FlagSet, fs.Begin)
 	logger := logFlags(fs, std)
 	fs.Begin("Configuration file")
-	file := fs.String(flags.File, "", "`file` with sites, origins and rules in YAML; flags and variables that are given beside it take precedence; read again on SIGHUP (default none)")
+	file := fs.String(flags.File, "", "`file` with sites, origins and rules in YAML; flags and variables that are "+
+		"given beside it take precedence; read again on SIGHUP (default none)")
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}

@@ -12,7 +12,8 @@ import (
 // returns a function that makes the logger after the flags have been parsed.
 func logFlags(f *cli.Flags, std cli.Streams) func() (*slog.Logger, error) {
 	format := f.String("log-format", "text", "`format` of the log on stderr: text or json")
-	f.Bool("strict-env", false, "refuse to start if the environment has a variable with the prefix ICONEDGE_ that no flag has (default: a warning)")
+	f.Bool("strict-env", false, "refuse to start if the environment has a variable with the prefix ICONEDGE_ that no "+
+		"flag has (default: a warning)")
 	level := f.String("log-level", "info", "lowest `level` to log: debug, info, warn or error")
 	return func() (*slog.Logger, error) {
 		var l slog.Level
@@ -52,5 +53,6 @@ func storeOf(data string) string { return "dir:" + filepath.Join(data, "store") 
 
 // storeFlag adds the flag --store, whose default is the store of `run`.
 func storeFlag(f *cli.Flags) *string {
-	return f.String("store", storeOf(dataDir()), "`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
+	return f.String("store", storeOf(dataDir()),
+		"`address` of the store: dir:PATH or s3://BUCKET[/PREFIX]?endpoint=HOST:PORT&tls=false&region=…")
 }

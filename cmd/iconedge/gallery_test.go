@@ -68,7 +68,8 @@ func (g *gallery) servePage(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `<!doctype html><title>gallery</title><link rel="icon" href="data:,"><style>body{margin:0;background:#fff}iframe{position:absolute;border:0}</style>`)
 	for i := from; i < min(from+perPage, len(g.list)); i++ {
 		at := position(i - from)
-		fmt.Fprintf(w, `<iframe src="/%d/%s" width="%d" height="%d" style="left:%dpx;top:%dpx"></iframe>`, i, r.FormValue("set"), pictureSide, pictureSide, at.Min.X, at.Min.Y)
+		fmt.Fprintf(w, `<iframe src="/%d/%s" width="%d" height="%d" style="left:%dpx;top:%dpx"></iframe>`, i,
+			r.FormValue("set"), pictureSide, pictureSide, at.Min.X, at.Min.Y)
 	}
 }
 

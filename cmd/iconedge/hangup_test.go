@@ -15,12 +15,14 @@ import (
 // TestHangup: SIGHUP ends no server, whether it has files to read again or not; SIGTERM still does.
 func TestHangup(t *testing.T) {
 	for name, args := range map[string][]string{
-		"edge":              {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:1"},
-		"edge with a token": {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:1", "--admin-token-file", harness.TextFile(t, "secret")},
-		"origin":            {"origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
-		"origin alone":      {"origin", "--listen", "127.0.0.1:0", "--admin-listen", "none"},
-		"run":               {"run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
-		"mcp":               {"mcp", "--http", "127.0.0.1:0", "--license-token", "iel_0123456789012345678901234567890123456789", "--api", "http://127.0.0.1:1"},
+		"edge": {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://127.0.0.1:1"},
+		"edge with a token": {"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin",
+			"http://127.0.0.1:1", "--admin-token-file", harness.TextFile(t, "secret")},
+		"origin":       {"origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
+		"origin alone": {"origin", "--listen", "127.0.0.1:0", "--admin-listen", "none"},
+		"run":          {"run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"},
+		"mcp": {"mcp", "--http", "127.0.0.1:0", "--license-token",
+			"iel_0123456789012345678901234567890123456789", "--api", "http://127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +93,8 @@ func TestHangupOfCommands(t *testing.T) {
 // TestHangupOfAgent: SIGHUP does not end an MCP server whose terminal is closed; the end of its
 // input does.
 func TestHangupOfAgent(t *testing.T) {
-	cmd := harness.Program(t, t.TempDir(), "mcp", "--license-token", "iel_0123456789012345678901234567890123456789", "--api", "http://127.0.0.1:1")
+	cmd := harness.Program(t, t.TempDir(), "mcp", "--license-token", "iel_0123456789012345678901234567890123456789",
+		"--api", "http://127.0.0.1:1")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +134,8 @@ func adminsOf(t *testing.T, s *harness.Server) []string {
 func TestAdminListenersOfRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "admin-token")
 	write(t, file, "first")
-	s := harness.Start(t, t.TempDir(), "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--admin-token-file", file, "--admin-protect-metrics", "--admin-host", "*.example.org")
+	s := harness.Start(t, t.TempDir(), "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--admin-token-file", file, "--admin-protect-metrics", "--admin-host", "*.example.org")
 	code := func(address, path, host string, header ...string) int {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+path, nil)
@@ -171,11 +175,13 @@ func TestAdminListenersOfRun(t *testing.T) {
 	write(t, file, "second")
 	s.HangUp()
 	for _, a := range admins {
-		harness.Eventually(t, "both listeners accept only the second token after SIGHUP", func() bool { return metrics(a, "second") == 200 && metrics(a, "first") == 401 })
+		harness.Eventually(t, "both listeners accept only the second token after SIGHUP",
+			func() bool { return metrics(a, "second") == 200 && metrics(a, "first") == 401 })
 	}
 	write(t, file, "the third")
 	for _, a := range admins {
-		harness.Eventually(t, "both listeners accept only the third token without a signal", func() bool { return metrics(a, "the third") == 200 && metrics(a, "second") == 401 })
+		harness.Eventually(t, "both listeners accept only the third token without a signal",
+			func() bool { return metrics(a, "the third") == 200 && metrics(a, "second") == 401 })
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)

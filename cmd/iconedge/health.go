@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/cli"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 const healthHelp = `

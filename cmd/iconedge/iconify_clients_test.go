@@ -51,7 +51,8 @@ func TestIconifyClients(t *testing.T) {
 	defer counted.Close()
 	gone := "http://" + harness.FreeAddress(t)
 	for name, resources := range map[string][]string{
-		"at the root": {counted.URL}, "below the mount": {counted.URL + "/iconify"}, "after a host that does not answer": {gone, counted.URL},
+		"at the root": {counted.URL}, "below the mount": {counted.URL + "/iconify"},
+		"after a host that does not answer": {gone, counted.URL},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mu.Lock()
@@ -114,7 +115,8 @@ func bundledClients(t *testing.T) []byte {
 		harness.Missing(t, "Iconify's clients are not installed: run `make test`, which installs them")
 	}
 	out := filepath.Join(t.TempDir(), "clients.js")
-	cmd := exec.Command(filepath.Join(harness.NPM(t, "esbuild"), "bin", "esbuild"), "clients.jsx", "--bundle", "--outfile="+out, "--define:process.env.NODE_ENV=\"production\"", "--log-level=error")
+	cmd := exec.Command(filepath.Join(harness.NPM(t, "esbuild"), "bin", "esbuild"), "clients.jsx", "--bundle",
+		"--outfile="+out, "--define:process.env.NODE_ENV=\"production\"", "--log-level=error")
 	cmd.Dir = dir
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("bundling: %v\n%s", err, text)

@@ -19,15 +19,24 @@ var recordIconify = flag.Bool("record-iconify", false, "record the answers of @i
 
 // recordedCalls are the calls of TestIconifyRecorded, each with the comparison that it needs.
 var recordedCalls = []string{
-	"/mdi.json?icons=home,house,account,none", "/mdi.json?icons=f02dc,home", "/fa.json?icons=align-right,angle-double-down,f100,f101,angle-left", "/mdi/icons.json?icons=accusoft", "/twemoji.json?icons=cat,1f408,adult",
-	"/fa6-regular.json?icons=moon,bell,notdef", "/mdi.json?icons=", "/mdi.json?icons=home,,home", "/none.json?icons=home", "/mdi.json?icons=%00,%22%3E,A",
+	"/mdi.json?icons=home,house,account,none", "/mdi.json?icons=f02dc,home",
+	"/fa.json?icons=align-right,angle-double-down,f100,f101,angle-left", "/mdi/icons.json?icons=accusoft",
+	"/twemoji.json?icons=cat,1f408,adult",
+	"/fa6-regular.json?icons=moon,bell,notdef", "/mdi.json?icons=", "/mdi.json?icons=home,,home",
+	"/none.json?icons=home", "/mdi.json?icons=%00,%22%3E,A",
 	"/mdi.js?icons=home&callback=a.b", "/mdi.js?icons=home", "/mdi.js?icons=home&callback=a(",
-	"/mdi/home.svg", "/mdi:home.svg?width=2em&color=%23ff0000", "/fa6-regular/moon.svg?height=48&rotate=1", "/fa:align-right.svg?flip=horizontal", "/fa-f100.svg?width=auto", "/fa6-regular/moon.svg?width=none&rotate=180deg",
+	"/mdi/home.svg", "/mdi:home.svg?width=2em&color=%23ff0000", "/fa6-regular/moon.svg?height=48&rotate=1",
+	"/fa:align-right.svg?flip=horizontal", "/fa-f100.svg?width=auto", "/fa6-regular/moon.svg?width=none&rotate=180deg",
 	"/mdi/none.svg", "/mdi:home.svg?download=1&box=1", "/twemoji/cat.svg?height=auto&rotate=25%25&flip=vertical",
-	"/mdi.css?icons=home,account", "/mdi.css?icons=home,account&format=compact&selector=.i-{name}&common=&pseudo=1", "/fa6-regular.css?icons=bell,moon&format=compressed", "/fa6-regular.css?icons=moon&square=1&var=0&selector=.a&common=.b&override=.c",
-	"/twemoji.css?icons=cat,dog-face", "/mdi.css?icons=home&mode=bg&color=%23123456&download=1", "/mdi.css?icons=home&selector=a{b}&var=BAD", "/mdi.css", "/none.css?icons=a",
-	"/collections", "/collections?prefix=mdi", "/collections?prefixes=fa,fa6-", "/collections?prefix=none", "/collection?prefix=mdi&info=1&chars=1", "/collection?prefix=fa&chars=1", "/collection?prefix=twemoji", "/collection?prefix=fa6-regular&pretty=1",
-	"/collection?prefix=lets-icons", "/collection?prefix=none", "/collection", "/list-icons?prefix=mdi&aliases=1", "/list-icons-categorized?prefix=lets-icons&info=1", "/list-icons?prefixes=mdi,fa", "/list-icons",
+	"/mdi.css?icons=home,account", "/mdi.css?icons=home,account&format=compact&selector=.i-{name}&common=&pseudo=1",
+	"/fa6-regular.css?icons=bell,moon&format=compressed", "/fa6-regular.css?icons=moon&square=1&var=0&selector=.a&common=.b&override=.c",
+	"/twemoji.css?icons=cat,dog-face", "/mdi.css?icons=home&mode=bg&color=%23123456&download=1",
+	"/mdi.css?icons=home&selector=a{b}&var=BAD", "/mdi.css", "/none.css?icons=a",
+	"/collections", "/collections?prefix=mdi", "/collections?prefixes=fa,fa6-", "/collections?prefix=none",
+	"/collection?prefix=mdi&info=1&chars=1", "/collection?prefix=fa&chars=1", "/collection?prefix=twemoji",
+	"/collection?prefix=fa6-regular&pretty=1",
+	"/collection?prefix=lets-icons", "/collection?prefix=none", "/collection", "/list-icons?prefix=mdi&aliases=1",
+	"/list-icons-categorized?prefix=lets-icons&info=1", "/list-icons?prefixes=mdi,fa", "/list-icons",
 	"/last-modified", "/last-modified?prefix=fa", "/last-modified?prefixes=fa6-,none",
 }
 
@@ -48,7 +57,8 @@ func TestIconifyRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "answers.json")
-	d := &apiComparison{T: t, random: rand.New(rand.NewPCG(1, 2)), sets: map[string]*iconSet{}, calls: map[string]int{}, known: map[string]int{}}
+	d := &apiComparison{T: t, random: rand.New(rand.NewPCG(1, 2)), sets: map[string]*iconSet{},
+		calls: map[string]int{}, known: map[string]int{}}
 	if *recordIconify {
 		d.real = startIconify(t, library)
 		record(d, file)
@@ -179,7 +189,8 @@ func TestIconifyAddresses(t *testing.T) {
 		{"/mdi.css?icons=%2A%2F%7D%3Cscript%3E", "", "/* 1 of the requested icons do not exist */", 200},
 	} {
 		resp, body := harness.Get(t, edge, row.path, "Host", row.host)
-		if resp.StatusCode != row.status || !strings.Contains(body, row.want) || strings.Contains(row.path, "script") && strings.Contains(body, "<script>") {
+		if resp.StatusCode != row.status || !strings.Contains(body, row.want) ||
+			strings.Contains(row.path, "script") && strings.Contains(body, "<script>") {
 			t.Errorf("%.100s on %q: %d %.300s; want %d with %s", row.path, row.host, resp.StatusCode, body, row.status, row.want)
 		}
 		if resp.Header.Get("Access-Control-Allow-Origin") != "*" || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -187,7 +198,8 @@ func TestIconifyAddresses(t *testing.T) {
 		}
 	}
 	off := iconifyEdge(t, "--iconify", "off")
-	for _, path := range []string{"/mdi.json?icons=home", "/iconify/mdi/home.svg", "/mdi:home.svg", "/collections", "/mdi/icons.json?icons=home"} {
+	for _, path := range []string{"/mdi.json?icons=home", "/iconify/mdi/home.svg", "/mdi:home.svg", "/collections",
+		"/mdi/icons.json?icons=home"} {
 		if resp, body := harness.Get(t, off, path); resp.StatusCode != http.StatusNotFound {
 			t.Errorf("%s with --iconify off: %d %.200s", path, resp.StatusCode, body)
 		}
@@ -226,15 +238,18 @@ func TestIconifyWithdrawn(t *testing.T) {
 		{"/mdi:f02dc.svg", `"status":404`, 404},
 		{"/mdi.css?icons=home", "do not exist", 200},
 		{"/fa.json?icons=angle-left", `"status":404`, 404},
-		{"/collections", `"mdi"`, 200}, {"/collection?prefix=mdi&chars=1&info=1", `"total":3`, 200}, {"/list-icons?prefix=mdi&aliases=1", `"account"`, 200},
-		{"/search?query=home", `"icons"`, 200}, {"/keywords?keyword=home", `"keyword"`, 200}, {"/last-modified", `"mdi"`, 200}, {"/@iconify-json/mdi/icons.json", `"account"`, 200},
+		{"/collections", `"mdi"`, 200}, {"/collection?prefix=mdi&chars=1&info=1", `"total":3`, 200},
+		{"/list-icons?prefix=mdi&aliases=1", `"account"`, 200},
+		{"/search?query=home", `"icons"`, 200}, {"/keywords?keyword=home", `"keyword"`, 200},
+		{"/last-modified", `"mdi"`, 200}, {"/@iconify-json/mdi/icons.json", `"account"`, 200},
 	} {
 		resp, body := harness.Get(t, edge, row.path)
 		if resp.StatusCode != row.status || !strings.Contains(body, row.want) {
 			t.Errorf("%s: %d %.400s; want %d with %s", row.path, resp.StatusCode, body, row.status, row.want)
 		}
 		for _, gone := range []string{`"home"`, `"house"`, `:"home"`, "mdi:home\"", `"fa"`, "--home{", "--home "} {
-			if row.status == 200 && strings.Contains(strings.NewReplacer(`"not_found":["f02dc","home","house"]`, "", `"keyword":"home"`, "", `"query":"home"`, "").Replace(body), gone) {
+			if row.status == 200 && strings.Contains(strings.NewReplacer(`"not_found":["f02dc","home","house"]`, "",
+				`"keyword":"home"`, "", `"query":"home"`, "").Replace(body), gone) {
 				t.Errorf("%s contains %s: %.400s", row.path, gone, body)
 			}
 		}

@@ -70,7 +70,8 @@ func TestConformanceIconify(t *testing.T) {
 	if library == "" {
 		t.Skip("runs in `make conformance`")
 	}
-	d := &apiComparison{T: t, random: rand.New(rand.NewPCG(1, 2)), sets: map[string]*iconSet{}, calls: map[string]int{}, known: map[string]int{}}
+	d := &apiComparison{T: t, random: rand.New(rand.NewPCG(1, 2)), sets: map[string]*iconSet{},
+		calls: map[string]int{}, known: map[string]int{}}
 	d.real = startIconify(t, library)
 	d.ours = startPublished(t, library)
 	d.read(library)
@@ -122,7 +123,8 @@ func startPublished(t *testing.T, library string) string {
 		data = t.TempDir()
 		harness.Must(t, t.TempDir(), "publish", "--store", "dir:"+filepath.Join(data, "store"), library)
 	}
-	s := harness.Start(t, t.TempDir(), "run", "--data", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--limit", "search=off", "--limit", "packs=off")
+	s := harness.Start(t, t.TempDir(), "run", "--data", data, "--listen", "127.0.0.1:0", "--admin-listen",
+		"127.0.0.1:0", "--limit", "search=off", "--limit", "packs=off")
 	return "http://" + s.Ready().Address("public")
 }
 
@@ -236,14 +238,16 @@ func (d *apiComparison) data() {
 			d.compareData(prefix, d.someNames(s, 1+d.random.IntN(30), true))
 		}
 	}
-	for _, target := range []string{"/mdi/icons.json?icons=home,account", "/no-such-set.json?icons=a", "/mdi.json?icons=", "/mdi.json?icons=a,,b", "/mdi.json?icons=home%2Caccount",
+	for _, target := range []string{"/mdi/icons.json?icons=home,account", "/no-such-set.json?icons=a",
+		"/mdi.json?icons=", "/mdi.json?icons=a,,b", "/mdi.json?icons=home%2Caccount",
 		"/mdi.json?icons=UPPER,%00,%22,a%20b", "/mdi.json?icons=home,home"} {
 		theirs, ours, ok := d.both("icon data", target)
 		if ok {
 			d.sameData(target, "mdi", theirs.body, ours.body)
 		}
 	}
-	for _, target := range []string{"/mdi.js?icons=home", "/mdi/icons.js?icons=home,zz", "/mdi.js?icons=home&callback=a.b", "/mdi.js?icons=home&callback=a-b", "/mdi.js?icons=a&callback=alert(1)"} {
+	for _, target := range []string{"/mdi.js?icons=home", "/mdi/icons.js?icons=home,zz",
+		"/mdi.js?icons=home&callback=a.b", "/mdi.js?icons=home&callback=a-b", "/mdi.js?icons=a&callback=alert(1)"} {
 		theirs, ours, ok := d.both("scripts", target)
 		if ok {
 			unwrapped := strings.TrimPrefix(ours.body, "/**/")
@@ -288,7 +292,8 @@ func (d *apiComparison) sameData(target, prefix, theirBody, ourBody string) {
 	}
 	slices.Sort(theirs.NotFound)
 	theirs.NotFound = slices.Compact(theirs.NotFound)
-	if theirs.Prefix != ours.Prefix || theirs.LastModified != ours.LastModified && theirs.LastModified != 0 || !slices.Equal(theirs.NotFound, ours.NotFound) || !reflect.DeepEqual(theirs.Aliases, ours.Aliases) {
+	if theirs.Prefix != ours.Prefix || theirs.LastModified != ours.LastModified && theirs.LastModified != 0 ||
+		!slices.Equal(theirs.NotFound, ours.NotFound) || !reflect.DeepEqual(theirs.Aliases, ours.Aliases) {
 		d.Errorf("%s:\n got %.600s\nwant %.600s", target, ourBody, theirBody)
 		return
 	}
@@ -314,8 +319,10 @@ func (d *apiComparison) sameData(target, prefix, theirBody, ourBody string) {
 			d.Errorf("%s: %s is missing", target, name)
 			continue
 		}
-		box := svg.Box{Left: or(want.Left, &theirs.Left), Top: or(want.Top, &theirs.Top), Width: or(want.Width, theirs.Width), Height: or(want.Height, theirs.Height)}
-		has := svg.Box{Left: or(got.Left, &zero), Top: or(got.Top, &zero), Width: or(got.Width, ours.Width), Height: or(got.Height, ours.Height)}
+		box := svg.Box{Left: or(want.Left, &theirs.Left), Top: or(want.Top, &theirs.Top),
+			Width: or(want.Width, theirs.Width), Height: or(want.Height, theirs.Height)}
+		has := svg.Box{Left: or(got.Left, &zero), Top: or(got.Top, &zero), Width: or(got.Width, ours.Width),
+			Height: or(got.Height, ours.Height)}
 		if box != has || want.Hidden != got.Hidden {
 			d.Errorf("%s: %s has the box %v, want %v", target, name, has, box)
 		}
@@ -366,7 +373,8 @@ func (d *apiComparison) sameSVG(what, theirs, ours string) {
 
 func (d *apiComparison) svgs() {
 	values := map[string][]string{
-		"width": {"", "24", "2em", "1.5rem", "auto", "none", "unset", "0.75em", "100%"}, "height": {"", "24", "48", "1em", "auto", "none", "2.5em"},
+		"width":  {"", "24", "2em", "1.5rem", "auto", "none", "unset", "0.75em", "100%"},
+		"height": {"", "24", "48", "1em", "auto", "none", "2.5em"},
 		"rotate": {"", "1", "2", "3", "5", "-1", "90deg", "180deg", "45deg", "25%", "30%", "abc", "90"},
 		"flip":   {"", "horizontal", "vertical", "horizontal,vertical", "x", "horizontal, vertical"},
 		"box":    {"", "1"}, "download": {"", "1"}, "color": {"", "#ff0000", "#12345680"},
@@ -417,9 +425,12 @@ func (d *apiComparison) svgs() {
 func (d *apiComparison) stylesheets() {
 	values := map[string][]string{
 		"format": {"expanded", "compact", "compressed", "x"}, "mode": {"mask", "background", "bg", "x"}, "color": {"#ff0000", "zz"},
-		"square": {"1", "0", "true", "maybe"}, "forceSquare": {"yes"}, "force-square": {"1"}, "pseudo": {"1", "no"}, "pseudoSelector": {"true"}, "pseudo-selector": {"1"},
-		"common": {".c", "", ".i-{prefix}"}, "commonSelector": {".cc"}, "selector": {".i-{name}", ".a[data-x={name}]:not(.b)", ".{prefix}", "a{b", ""}, "iconSelector": {".long-{prefix}-{name}"},
-		"override": {".o-{name}", "a}b"}, "overrideSelector": {".oo .{name}"}, "var": {"", "0", "null", "ico", "BAD"}, "varName": {"name", "no"}, "download": {"1"},
+		"square": {"1", "0", "true", "maybe"}, "forceSquare": {"yes"}, "force-square": {"1"}, "pseudo": {"1", "no"},
+		"pseudoSelector": {"true"}, "pseudo-selector": {"1"},
+		"common": {".c", "", ".i-{prefix}"}, "commonSelector": {".cc"},
+		"selector": {".i-{name}", ".a[data-x={name}]:not(.b)", ".{prefix}", "a{b", ""}, "iconSelector": {".long-{prefix}-{name}"},
+		"override": {".o-{name}", "a}b"}, "overrideSelector": {".oo .{name}"}, "var": {"", "0", "null", "ico", "BAD"},
+		"varName": {"name", "no"}, "download": {"1"},
 	}
 	for range 500 {
 		prefix := d.pick(d.prefixes)
@@ -563,7 +574,8 @@ func (d *apiComparison) lists() {
 		d.sameTree("/last-modified?prefix=" + prefix)
 		d.sameTree("/last-modified?prefixes=" + prefix + "," + strings.Split(d.pick(d.prefixes), "-")[0] + "-")
 	}
-	for _, target := range []string{"/collections", "/last-modified", "/collections?prefix=none", "/collections?prefixes=,", "/collection", "/collection?prefix=none", "/list-icons", "/list-icons?prefixes=none",
+	for _, target := range []string{"/collections", "/last-modified", "/collections?prefix=none",
+		"/collections?prefixes=,", "/collection", "/collection?prefix=none", "/list-icons", "/list-icons?prefixes=none",
 		"/list-icons?prefixes=mdi-,ic", "/collections?callback=a-b", "/collections?callback=cb", "/version?x"} {
 		d.sameTree(target)
 	}
@@ -674,10 +686,12 @@ func differ(at string, want, got any) string {
 }
 
 func (d *apiComparison) searches() {
-	words := []string{"home", "arrow left", "mdi:home", "prefix:mdi home", "prefixes:mdi,tabler account", "palette:true cat", "style:stroke arrow", "fill=true star", "mdi:", "a:b:c", "x=y", "palette=maybe home",
+	words := []string{"home", "arrow left", "mdi:home", "prefix:mdi home", "prefixes:mdi,tabler account",
+		"palette:true cat", "style:stroke arrow", "fill=true star", "mdi:", "a:b:c", "x=y", "palette=maybe home",
 		"prefix=material-* home", "prefix=mdi home", "heart"}
 	for _, word := range words {
-		for _, more := range []string{"", "&limit=999", "&limit=1", "&min=40", "&start=10", "&start=64", "&start=-1", "&limit=abc", "&limit=0", "&prefix=mdi", "&prefixes=mdi,ic-", "&category=Material", "&similar=no", "&collection=tabler"} {
+		for _, more := range []string{"", "&limit=999", "&limit=1", "&min=40", "&start=10", "&start=64", "&start=-1",
+			"&limit=abc", "&limit=0", "&prefix=mdi", "&prefixes=mdi,ic-", "&category=Material", "&similar=no", "&collection=tabler"} {
 			target := "/search?query=" + url.QueryEscape(word) + more
 			theirs, ours, ok := d.both("search", target)
 			if ok {
@@ -687,7 +701,8 @@ func (d *apiComparison) searches() {
 	}
 	d.both("search", "/search")
 	d.both("search", "/search?query=")
-	for _, target := range []string{"?keyword=home", "?prefix=hom", "?keyword=ome", "?keyword=H", "?keyword=arrow-lef", "?keyword=zzzz-arrow", "?keyword=%22%3E", "?prefix=", "", "?keyword=a&prefix=b"} {
+	for _, target := range []string{"?keyword=home", "?prefix=hom", "?keyword=ome", "?keyword=H",
+		"?keyword=arrow-lef", "?keyword=zzzz-arrow", "?keyword=%22%3E", "?prefix=", "", "?keyword=a&prefix=b"} {
 		theirs, ours, ok := d.both("keywords", "/keywords"+target)
 		if !ok {
 			continue
@@ -717,7 +732,8 @@ func (d *apiComparison) sameSearch(target, theirBody, ourBody string) {
 		return
 	}
 	d.known["ranking"]++
-	if want.Limit != got.Limit || want.Start != got.Start || !reflect.DeepEqual(want.Request, got.Request) || got.Icons == nil || len(got.Icons) != max(0, got.Total-got.Start) || got.Total > got.Limit {
+	if want.Limit != got.Limit || want.Start != got.Start || !reflect.DeepEqual(want.Request, got.Request) ||
+		got.Icons == nil || len(got.Icons) != max(0, got.Total-got.Start) || got.Total > got.Limit {
 		d.Errorf("%s: got %.300s\nwant %.300s", target, ourBody, theirBody)
 	}
 	if want.Total > 0 && got.Total == 0 {

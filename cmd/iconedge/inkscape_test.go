@@ -78,16 +78,20 @@ func TestPluginInkscape(t *testing.T) {
 		}
 		write("profile/extensions/"+name, string(text))
 	}
-	write("profile/preferences.xml", `<inkscape version="1"><group id="extensions" org.iconedge.insert.icon="mdi/home" org.iconedge.insert.size="24"/></inkscape>`)
+	write("profile/preferences.xml",
+		`<inkscape version="1"><group id="extensions" org.iconedge.insert.icon="mdi/home" org.iconedge.insert.size="24"/></inkscape>`)
 	in, made := write("in.svg", document), filepath.Join(folder, "out.svg")
-	env := []string{"DISPLAY=" + screen, "HOME=" + folder, "PATH=/usr/bin:/bin", "ICONEDGE_API=" + base, "XDG_CACHE_HOME=" + folder, "INKSCAPE_PROFILE_DIR=" + profile, "LANG=C.UTF-8"}
+	env := []string{"DISPLAY=" + screen, "HOME=" + folder, "PATH=/usr/bin:/bin", "ICONEDGE_API=" + base,
+		"XDG_CACHE_HOME=" + folder, "INKSCAPE_PROFILE_DIR=" + profile, "LANG=C.UTF-8"}
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Longest)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, inkscape, "--batch-process", "--actions=org.iconedge.insert.noprefs;export-filename:"+made+";export-do", in)
+	cmd := exec.CommandContext(ctx, inkscape, "--batch-process",
+		"--actions=org.iconedge.insert.noprefs;export-filename:"+made+";export-do", in)
 	cmd.Env = env
 	out, err := cmd.CombinedOutput()
 	svg, _ := os.ReadFile(made)
-	for _, part := range []string{`inkscape:label="mdi/home"`, "mdi/home: license Apache-2.0; attribution: Material Design Icons by Pictogrammers", `id="kept"`, `transform="translate(38,`} {
+	for _, part := range []string{`inkscape:label="mdi/home"`,
+		"mdi/home: license Apache-2.0; attribution: Material Design Icons by Pictogrammers", `id="kept"`, `transform="translate(38,`} {
 		if !strings.Contains(string(svg), part) {
 			t.Errorf("no %s in the document: %v\n%s\n%s", part, err, out, svg)
 		}
@@ -113,7 +117,8 @@ func TestPluginInkscape(t *testing.T) {
 		out, _ := press.Output()
 		return string(out)
 	}
-	harness.Eventually(t, "the extension has a window", func() bool { return keys("search", "--onlyvisible", "--name", "Insert Icon") != "" })
+	harness.Eventually(t, "the extension has a window",
+		func() bool { return keys("search", "--onlyvisible", "--name", "Insert Icon") != "" })
 	keys("type", "--delay", "60", "trash")
 	harness.Eventually(t, "Enter inserts the first icon", func() bool {
 		keys("key", "Return") // without rows it does nothing

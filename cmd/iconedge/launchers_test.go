@@ -72,7 +72,8 @@ func TestPluginRofi(t *testing.T) {
 	base := "http://" + edge.Address("public")
 	program := plugin(t, base)
 	cache := t.TempDir()
-	env := append(program.Env, "DISPLAY="+screen, "XDG_CACHE_HOME="+cache, "XDG_RUNTIME_DIR="+t.TempDir(), "ICONEDGE_INSERT_AS=url", "LANG=C.UTF-8")
+	env := append(program.Env, "DISPLAY="+screen, "XDG_CACHE_HOME="+cache, "XDG_RUNTIME_DIR="+t.TempDir(),
+		"ICONEDGE_INSERT_AS=url", "LANG=C.UTF-8")
 	cmd := exec.CommandContext(t.Context(), rofi, "-show-icons", "-modi", "icons:"+program.Path+" launcher rofi", "-show", "icons")
 	cmd.Env = env
 	log := harness.NewLog()
@@ -211,7 +212,8 @@ func TestPluginDBus(t *testing.T) {
 	for n, m := range metas {
 		text := func(key string) string { s, _ := m[key].Value().(string); return s }
 		svg, err := os.ReadFile(text("gicon"))
-		if text("id") != names[n] || text("name") != names[n] || !strings.Contains(text("description"), "license ") || err != nil || !strings.HasPrefix(string(svg), "<svg") {
+		if text("id") != names[n] || text("name") != names[n] || !strings.Contains(text("description"), "license ") ||
+			err != nil || !strings.HasPrefix(string(svg), "<svg") {
 			t.Errorf("meta %d: %v, %v", n, m, err)
 		}
 	}
@@ -230,13 +232,17 @@ func TestPluginDBus(t *testing.T) {
 		d.call("/runner", "org.kde.krunner1.Match", &matches, "icon trash")
 		return len(matches) > 0 && matches[0].Icon != ""
 	})
-	if subtext, _ := matches[0].Properties["subtext"].Value().(string); matches[0].Relevance <= 0 || !strings.Contains(subtext, "license ") {
+	if subtext, _ := matches[0].Properties["subtext"].Value().(string); matches[0].Relevance <= 0 ||
+		!strings.Contains(subtext, "license ") {
 		t.Errorf("matches %+v", matches)
 	}
 	var actions []struct{ ID, Text, Icon string }
 	d.call("/runner", "org.kde.krunner1.Actions", &actions)
 	d.call("/runner", "org.kde.krunner1.Run", nil, "lucide/house", "")
-	harness.Eventually(t, "the icon is copied", func() bool { return strings.HasPrefix(clipboard(t, screen), "<!-- lucide/house: license ISC;") })
+	harness.Eventually(t, "the icon is copied", func() bool {
+		return strings.HasPrefix(clipboard(t, screen),
+			"<!-- lucide/house: license ISC;")
+	})
 	if call := d.conn.Object("org.iconedge.Icons", "/runner").Call("org.kde.krunner1.Run", 0, "../../etc/passwd", ""); call.Err == nil {
 		t.Error("Run took a name that is none")
 	}

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/iconedge/iconedge/client/commands"
+	"github.com/iconedge/iconedge/clients/go/commands"
 	"github.com/iconedge/iconedge/internal/cli"
 )
 
-// version is set by the build of a release: -ldflags "-X main.version=v1.2.3".
+// version is set by deploy/dist.sh and make image: -ldflags "-X main.version=1.2.3".
 var version = ""
 
 // iconedge describes the command line. Every flag has an environment variable: --admin-listen is

@@ -24,9 +24,11 @@ import (
 func agent(t *testing.T, home, base string) *mcp.ClientSession {
 	t.Helper()
 	cmd := harness.Program(t, home, "mcp")
-	cmd.Env = append(cmd.Env, "ICONEDGE_API="+base+"/", "ICONEDGE_CDN="+base, "ICONEDGE_LICENSE_TOKEN="+strings.TrimSpace(harness.Must(t, home, "token", "issue")))
+	cmd.Env = append(cmd.Env, "ICONEDGE_API="+base+"/", "ICONEDGE_CDN="+base,
+		"ICONEDGE_LICENSE_TOKEN="+strings.TrimSpace(harness.Must(t, home, "token", "issue")))
 	cmd.Stderr = os.Stderr
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: harness.Longest}, nil)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.CommandTransport{Command: cmd, TerminateDuration: harness.Longest}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +65,14 @@ func TestAgent(t *testing.T) {
 
 	var parts []component
 	for _, want := range []component{
-		{pack: "lucide", name: trash, color: "#ff0000", seen: func(r, g, b uint32) bool { return r > 200 && g < 60 && b < 60 }, pixels: 500},
-		{pack: "mdi", name: "square", color: "#00ff00", seen: func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }, pixels: 3000},
+		{pack: "lucide", name: trash, color: "#ff0000",
+			seen: func(r, g, b uint32) bool { return r > 200 && g < 60 && b < 60 }, pixels: 500},
+		{pack: "mdi", name: "square", color: "#00ff00",
+			seen: func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }, pixels: 3000},
 		// in the text's colour
 		{pack: "bi", name: "123", seen: func(r, g, b uint32) bool { return r < 60 && g < 60 && b > 200 }, pixels: 300},
-		{pack: "fluent-emoji-flat", name: "red-apple", color: "#0000ff", seen: func(r, g, b uint32) bool { return r > 150 && b < 120 && g < 120 }, pixels: 2000},
+		{pack: "fluent-emoji-flat", name: "red-apple", color: "#0000ff",
+			seen: func(r, g, b uint32) bool { return r > 150 && b < 120 && g < 120 }, pixels: 2000},
 	} {
 		args := map[string]any{"pack": want.pack, "name": want.name, "format": "react"}
 		if want.color != "" {

@@ -26,9 +26,10 @@ func TestLimitMemory(t *testing.T) {
 		limit int64
 		says  string
 	}{
-		"a limit":                {memlimit.Limit(2 << 30), "", 9 * (2 << 30) / 10, `msg="memory limit" bytes=1932735283 source=cgroup`},
-		"no limit of the group":  {none, "", 9 * (4 << 30) / 10, `msg="memory limit" bytes=3865470566 source=machine`},
-		"an odd machine":         {fails, "", math.MaxInt64, `level=WARN msg="memory limit unknown; set GOMEMLIMIT" err="failed to set GOMEMLIMIT: mountinfo is odd"`},
+		"a limit":               {memlimit.Limit(2 << 30), "", 9 * (2 << 30) / 10, `msg="memory limit" bytes=1932735283 source=cgroup`},
+		"no limit of the group": {none, "", 9 * (4 << 30) / 10, `msg="memory limit" bytes=3865470566 source=machine`},
+		"an odd machine": {fails, "", math.MaxInt64,
+			`level=WARN msg="memory limit unknown; set GOMEMLIMIT" err="failed to set GOMEMLIMIT: mountinfo is odd"`},
 		"one of the environment": {memlimit.Limit(2 << 30), "3GiB", 1 << 40, `msg="memory limit" bytes=1099511627776 source=GOMEMLIMIT`},
 	} {
 		t.Run(name, func(t *testing.T) {

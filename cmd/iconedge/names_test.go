@@ -19,16 +19,21 @@ func TestNames(t *testing.T) {
 	home := t.TempDir()
 	store := "dir:" + filepath.Join(home, "library")
 	harness.Must(t, home, "publish", "--store", store, harness.Library(t, "M0 0h8v8z"))
-	origin := harness.Start(t, home, "origin", "--store", store, "--mirror", filepath.Join(home, "mirror"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
-	inner := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
-	outer := harness.Start(t, home, "edge", "--origin", "http://"+inner.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
+	origin := harness.Start(t, home, "origin", "--store", store, "--mirror", filepath.Join(home, "mirror"),
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
+	inner := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0",
+		"--admin-listen", "127.0.0.1:0").Ready()
+	outer := harness.Start(t, home, "edge", "--origin", "http://"+inner.Address("public"), "--listen", "127.0.0.1:0",
+		"--admin-listen", "127.0.0.1:0").Ready()
 	for _, s := range []*harness.Server{inner, outer} {
-		harness.Eventually(t, "the edge has the list of names", func() bool { return strings.Contains(s.Log.String(), `msg="name list ready"`) })
+		harness.Eventually(t, "the edge has the list of names",
+			func() bool { return strings.Contains(s.Log.String(), `msg="name list ready"`) })
 	}
 	before := cdnCalls(t, origin)
 	for i := range 2000 {
 		s := []*harness.Server{inner, outer}[i%2]
-		if resp, body := harness.Get(t, s.Address("public"), fmt.Sprintf("/demo/invented-%d.svg", i)); resp.StatusCode != 404 || !strings.Contains(body, icon.NoIcon) {
+		if resp, body := harness.Get(t, s.Address("public"),
+			fmt.Sprintf("/demo/invented-%d.svg", i)); resp.StatusCode != 404 || !strings.Contains(body, icon.NoIcon) {
 			t.Fatalf("%d %s", resp.StatusCode, body)
 		}
 	}

@@ -51,7 +51,8 @@ func runOrigin(ctx context.Context, std cli.Streams, args []string) error {
 
 // serve runs a server after its flags have been parsed. It makes the logger, and then validates the
 // whole configuration.
-func serve(ctx context.Context, fs *cli.Flags, log **slog.Logger, logger func() (*slog.Logger, error), validate func() error, run func(context.Context) error) error {
+func serve(ctx context.Context, fs *cli.Flags, log **slog.Logger, logger func() (*slog.Logger, error),
+	validate func() error, run func(context.Context) error) error {
 	l, err := logger()
 	if err != nil {
 		return err

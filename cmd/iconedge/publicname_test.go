@@ -23,9 +23,11 @@ func TestS3BehindTheEdge(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := func(flags ...string) *minio.Client {
-		args := append([]string{"edge", "--proxy-all", "--origin", "http://" + store.Query().Get("endpoint"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)
+		args := append([]string{"edge", "--proxy-all", "--origin", "http://" + store.Query().Get("endpoint"),
+			"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)
 		s := harness.Start(t, t.TempDir(), args...)
-		c, err := minio.New(s.Address("public"), &minio.Options{Creds: credentials.NewStaticV4(storetest.AccessKey, storetest.SecretKey, ""), Region: "us-east-1", MaxRetries: 1})
+		c, err := minio.New(s.Address("public"), &minio.Options{Creds: credentials.NewStaticV4(storetest.AccessKey,
+			storetest.SecretKey, ""), Region: "us-east-1", MaxRetries: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/iconedge/iconedge/internal/trace/tracetest"
 	"github.com/iconedge/iconedge/test/harness"
-	"github.com/iconedge/iconedge/trace/tracetest"
 )
 
 // paths returns the paths in the lines of an access log. Every line must be complete.
@@ -101,11 +101,13 @@ func TestOneTrace(t *testing.T) {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 	const path = "/demo/arrow.svg"
-	server, client, origin := collector.Find(t, "iconedge-edge", "server", path), collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
+	server, client, origin := collector.Find(t, "iconedge-edge", "server", path),
+		collector.Find(t, "iconedge-edge", "client", path), collector.Find(t, "iconedge-origin", "server", path)
 	if e.Stop() != 0 || o.Stop() != 0 {
 		t.Error("the exit status is not 0")
 	}
-	if server.Parent != "" || client.Parent != server.ID || origin.Parent != client.ID || server.Trace != client.Trace || client.Trace != origin.Trace {
+	if server.Parent != "" || client.Parent != server.ID || origin.Parent != client.ID ||
+		server.Trace != client.Trace || client.Trace != origin.Trace {
 		t.Errorf("%+v\n%+v\n%+v", server, client, origin)
 	}
 }
@@ -122,7 +124,8 @@ func TestReportsAtStart(t *testing.T) {
 		{[]string{"edge", "--access-log-sample", "2"}, 2, "--access-log-sample must be a number from 0 to 1"},
 		{[]string{"edge", "--trace-endpoint", "collector:4318"}, 2, "--trace-endpoint must be http://"},
 		{[]string{"origin", "--trace-sample", "-1"}, 2, "--trace-sample must be a number from 0 to 1"},
-		{[]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log", filepath.Join(home, "none", "x")}, 1, "opening the access log: "},
+		{[]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access-log",
+			filepath.Join(home, "none", "x")}, 1, "opening the access log: "},
 	} {
 		_, stderr, status := harness.Call(t, home, row.args...)
 		last := stderr[strings.LastIndex(strings.TrimSpace(stderr), "\n")+1:]

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -28,7 +28,8 @@ import (
 func TestRestarts(t *testing.T) {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
-	for name, begin := range map[string]func(t *testing.T, home string) *restarted{"edge": restartEdge, "origin": restartOrigin, "run": restartRun} {
+	for name, begin := range map[string]func(t *testing.T, home string) *restarted{"edge": restartEdge,
+		"origin": restartOrigin, "run": restartRun} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := begin(t, home)
@@ -75,7 +76,7 @@ var unlimited = []string{"--limit", "search=off", "--limit", "icon=off", "--limi
 
 // restartSecured returns an edge or `iconedge run`, whose sockets all stay open.
 func restartSecured(t *testing.T, home string, args ...string) *restarted {
-	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
+	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", "edge.test")
 	public, secured, admin := hold(t, publicSocket, "127.0.0.1:0"), hold(t, tlsSocket, "127.0.0.1:0"), hold(t, adminSocket, "127.0.0.1:0")
 	quic := hold(t, quicSocket, secured.addr.String())
 	args = append(append(args, "--tls-cert", cert, "--tls-key", key), unlimited...)
@@ -99,7 +100,8 @@ func restartSecured(t *testing.T, home string, args ...string) *restarted {
 }
 
 func restartEdge(t *testing.T, home string) *restarted {
-	origin := harness.Start(t, home, "origin", "--mirror", filepath.Join(t.TempDir(), "mirror"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
+	origin := harness.Start(t, home, "origin", "--mirror", filepath.Join(t.TempDir(), "mirror"), "--listen",
+		"127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	return restartSecured(t, home, "edge", "--origin", "http://"+origin.Address("public"))
 }
 
@@ -113,7 +115,8 @@ func restartOrigin(t *testing.T, home string) *restarted {
 		return harness.StartCommand(t, passing(harness.Program(t, home, "origin", "--mirror", mirror), public, admin)).Ready()
 	}
 	first := begin()
-	args := append([]string{"edge", "--origin", "http://" + public.addr.String(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, unlimited...)
+	args := append([]string{"edge", "--origin", "http://" + public.addr.String(), "--listen", "127.0.0.1:0",
+		"--admin-listen", "127.0.0.1:0"}, unlimited...)
 	edge, err := net.ResolveTCPAddr("tcp", harness.Start(t, home, args...).Ready().Address("public"))
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +297,8 @@ func h2Clients(address net.Addr, config *tls.Config, kept bool) clientMaker {
 
 // requestH2 sends one request, and reports whether it was sent: GOAWAY may have come just before.
 func requestH2(ctx context.Context, conn *http.ClientConn, url string) (sent bool, err error) {
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent = true }}), http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{WroteHeaders: func() { sent = true }}), http.MethodGet, url, nil)
 	if err != nil {
 		return true, err
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
+	"github.com/iconedge/iconedge/internal/tier"
 	"github.com/iconedge/iconedge/test/harness"
-	"github.com/iconedge/iconedge/tier"
 )
 
 // TestFleetRotations: on a fleet of an origin, a shield, two edges and Redis, the tier secret, the
@@ -34,7 +34,8 @@ func TestFleetRotations(t *testing.T) {
 	const first, second = "the-first-tier-secret", "the-second-tier-secret"
 	secret, token, password := file("tier-secret", first), file("admin-token", "first-token"), file("redis-password", "first-password")
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
-	common := []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tier-secret-file", secret, "--admin-token-file", token}
+	common := []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tier-secret-file", secret,
+		"--admin-token-file", token}
 	origin := harness.Start(t, home, append([]string{"origin", "--admin-protect-metrics"}, common...)...).Ready()
 	all := []*harness.Server{origin}
 	edge := func(of *harness.Server) *harness.Server {
@@ -116,7 +117,8 @@ func TestFleetRotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range all[1:] {
-		harness.Eventually(t, "edges use Redis with the second password", func() bool { return strings.Contains(s.Metrics(t), "\niconedge_edge_redis_up 1\n") })
+		harness.Eventually(t, "edges use Redis with the second password",
+			func() bool { return strings.Contains(s.Metrics(t), "\niconedge_edge_redis_up 1\n") })
 	}
 	close(stop)
 	clients.Wait()

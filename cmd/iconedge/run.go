@@ -11,8 +11,8 @@ import (
 
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge"
-	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/cli"
+	"github.com/iconedge/iconedge/internal/hostport"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin"
 	"github.com/iconedge/iconedge/origin/release"
@@ -21,7 +21,7 @@ import (
 const runHelp = `
 Runs an origin and an edge in one process over a folder: the whole service, with real HTTP between the two. It takes the edge's flags.
 
-  iconedge publish library/node_modules/@iconify/json
+  iconedge publish tools/library/node_modules/@iconify/json
   iconedge run
   open http://127.0.0.1:8080/
 
@@ -37,7 +37,8 @@ func runAll(ctx context.Context, std cli.Streams, args []string) error {
 	data := fs.String("data", dataDir(), "`folder` for the store, the mirror and everything else")
 	originCfg := origin.Config{Version: buildVersion(), Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0"}
 	fs.StringVar(&originCfg.CDNURL, "cdn-url", "", "`URL` of the CDN in responses (default the address of the listener)")
-	fs.StringVar(&originCfg.SiteURL, "site-url", "", "`URL` of the site in the canonical addresses of its pages (default that of --cdn-url)")
+	fs.StringVar(&originCfg.SiteURL, "site-url", "",
+		"`URL` of the site in the canonical addresses of its pages (default that of --cdn-url)")
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}

@@ -26,12 +26,14 @@ func TestRun(t *testing.T) {
 	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	public := s.Address("public")
 	for _, path := range []string{"/demo/arrow.svg", "/api/v1/search?q=arrow", "/api/v1/packs", "/api/v1/icon/demo/arrow"} {
-		if resp, body := harness.Get(t, public, path); resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "not ready") {
+		if resp, body := harness.Get(t, public, path); resp.StatusCode != 503 ||
+			resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "not ready") {
 			t.Errorf("%s with nothing published: %d %s", path, resp.StatusCode, body)
 		}
 	}
 	harness.Get(t, public, "/api/v1/openapi.json") // it needs no release
-	if resp, body := harness.Get(t, s.Address("admin"), "/readyz"); resp.StatusCode != 503 || !strings.Contains(body, "iconedge publish --store dir:"+home) {
+	if resp, body := harness.Get(t, s.Address("admin"), "/readyz"); resp.StatusCode != 503 ||
+		!strings.Contains(body, "iconedge publish --store dir:"+home) {
 		t.Errorf("ready with nothing published: %d %s", resp.StatusCode, body)
 	}
 	harness.Eventually(t, "the log says how to publish", func() bool { return strings.Contains(s.Log.String(), "iconedge publish") })
@@ -68,7 +70,8 @@ func TestToken(t *testing.T) {
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	verify := func(token string) string {
-		resp, err := http.Post("http://"+s.Address("public")+"/api/v1/auth/verify", "application/json", strings.NewReader(`{"token":"`+token+`"}`))
+		resp, err := http.Post("http://"+s.Address("public")+"/api/v1/auth/verify", "application/json",
+			strings.NewReader(`{"token":"`+token+`"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,13 +109,17 @@ func TestS3(t *testing.T) {
 	store := storetest.S3(t)
 	home := t.TempDir()
 	harness.Must(t, home, "publish", "--store", store, harness.Library(t, "M0 0h8v8z"))
-	origin := harness.Start(t, home, "origin", "--store", store, "--mirror", filepath.Join(home, "mirror"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
-	edge := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
-	if resp, body := harness.Get(t, edge.Address("public"), "/demo/arrow.svg?color=%23f00"); resp.StatusCode != 200 || !strings.Contains(body, `#ff0000`) {
+	origin := harness.Start(t, home, "origin", "--store", store, "--mirror", filepath.Join(home, "mirror"),
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
+	edge := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0",
+		"--admin-listen", "127.0.0.1:0").Ready()
+	if resp, body := harness.Get(t, edge.Address("public"), "/demo/arrow.svg?color=%23f00"); resp.StatusCode != 200 ||
+		!strings.Contains(body, `#ff0000`) {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 	// The origin tags a 404 as well, so that an edge drops it when the name is published.
-	if resp, _ := harness.Get(t, origin.Address("public"), "/demo/nope.svg"); resp.StatusCode != 404 || resp.Header.Get("Surrogate-Key") != "icon/demo/nope pack/demo" {
+	if resp, _ := harness.Get(t, origin.Address("public"), "/demo/nope.svg"); resp.StatusCode != 404 ||
+		resp.Header.Get("Surrogate-Key") != "icon/demo/nope pack/demo" {
 		t.Errorf("%d, Surrogate-Key %q", resp.StatusCode, resp.Header.Get("Surrogate-Key"))
 	}
 	// While the origin is gone, the edge serves its cached icons, and answers 502 for the others.
@@ -122,7 +129,8 @@ func TestS3(t *testing.T) {
 	if resp, _ := harness.Get(t, edge.Address("public"), "/demo/arrow.svg"); resp.StatusCode != 200 {
 		t.Errorf("a cached icon without an origin: %d", resp.StatusCode)
 	}
-	if resp, body := harness.Get(t, edge.Address("public"), "/demo/dot.svg"); resp.StatusCode != 502 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Cache-Control") != "no-store" {
+	if resp, body := harness.Get(t, edge.Address("public"), "/demo/dot.svg"); resp.StatusCode != 502 ||
+		resp.Header.Get("Retry-After") == "" || resp.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("an uncached icon without an origin: %d %v %s", resp.StatusCode, resp.Header, body)
 	}
 }
@@ -131,7 +139,9 @@ func TestS3(t *testing.T) {
 func TestScripts(t *testing.T) {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", filepath.Join("..", "..", "origin", "api", "testdata", "library"))
-	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--cdn-url", "https://cdn.example.org", "--limit", "pages=off", "--limit", "search=off", "--limit", "icon=off", "--limit", "packs=off", "--limit", "verify=off").Ready()
+	s := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--cdn-url",
+		"https://cdn.example.org", "--limit", "pages=off", "--limit", "search=off", "--limit", "icon=off", "--limit",
+		"packs=off", "--limit", "verify=off").Ready()
 	webtest.TestHandler(t, "../../origin/api/testdata/*.txt", relay(s.Address("public")))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -83,7 +84,8 @@ func TestWrongSockets(t *testing.T) {
 		sockets []held
 		stderr  string
 	}{
-		{"edge", []held{named("iconedge-edge.socket")}, `systemd passed in a socket called "iconedge-edge.socket": FileDescriptorName must be one of public, tls, quic, admin`},
+		{"edge", []held{named("iconedge-edge.socket")},
+			`systemd passed in a socket called "iconedge-edge.socket": FileDescriptorName must be one of public, tls, quic, admin`},
 		{"run", []held{named("web")}, `"web"`},
 		{"origin", []held{named("tls")}, "must be one of public, admin"},
 		{"edge", []held{named("public"), named("public")}, "two sockets called public"},
@@ -97,7 +99,8 @@ func TestWrongSockets(t *testing.T) {
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		cmd.Run()
-		if status := cmd.ProcessState.ExitCode(); status != 2 || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), row.stderr) {
+		if status := cmd.ProcessState.ExitCode(); status != 2 || strings.Count(stderr.String(), "\n") != 1 ||
+			!strings.Contains(stderr.String(), row.stderr) {
 			t.Errorf("iconedge %s: status %d, want 2; stderr %q, want one line with %q", row.command, status, stderr.String(), row.stderr)
 		}
 	}
@@ -152,7 +155,8 @@ func TestSupervised(t *testing.T) {
 			for range 3 { // on a busy machine a server may be ready later than readyWithin
 				var address string
 				address, received = manager(t)
-				cmd := harness.Program(t, home, append([]string{row.args[0], "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, row.args[1:]...)...)
+				cmd := harness.Program(t, home, append([]string{row.args[0], "--listen", "127.0.0.1:0",
+					"--admin-listen", "127.0.0.1:0"}, row.args[1:]...)...)
 				cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+address, "WATCHDOG_USEC=200000")
 				s = harness.StartCommand(t, cmd)
 				if message = received("READY=1"); message == "READY=1\n"+row.status {
@@ -172,6 +176,20 @@ func TestSupervised(t *testing.T) {
 	}
 }
 
+// TestSupervisedEnd: a server that returns has notified the service manager that it stops, however
+// late the goroutine runs that sees the signal: here, never.
+func TestSupervisedEnd(t *testing.T) {
+	address, received := manager(t)
+	t.Setenv("NOTIFY_SOCKET", address)
+	var admin net.Listener
+	ended, err := supervised(t.Context(), slog.New(slog.DiscardHandler), noAdmin, &admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended()
+	received("STOPPING=1")
+}
+
 // TestHealth: `iconedge health` checks a server for containers.
 func TestHealth(t *testing.T) {
 	home := t.TempDir()
@@ -189,7 +207,8 @@ func TestHealth(t *testing.T) {
 		{[]string{"nonsense"}, 2, "http://"},
 		{[]string{admin, admin}, 2, "one URL"},
 	} {
-		if _, stderr, status := harness.Call(t, home, append([]string{"health", "--within", "3m"}, row.args...)...); status != row.status || !strings.Contains(stderr, row.stderr) {
+		if _, stderr, status := harness.Call(t, home,
+			append([]string{"health", "--within", "3m"}, row.args...)...); status != row.status || !strings.Contains(stderr, row.stderr) {
 			t.Errorf("iconedge health %v: status %d, want %d; stderr %q, want %q", row.args, status, row.status, stderr, row.stderr)
 		}
 	}

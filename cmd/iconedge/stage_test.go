@@ -150,7 +150,8 @@ func (s *stage) serveSVG(w http.ResponseWriter, r *http.Request, number, way, fi
 	case way == "parsed":
 		body = "<!doctype html><title></title><body>" + string(svg)
 	case way == "xhtml":
-		kind, body = "application/xhtml+xml", `<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>`+string(svg)+`</body></html>`
+		kind, body = "application/xhtml+xml",
+			`<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>`+string(svg)+`</body></html>`
 	case way == "inside":
 		body = fmt.Sprintf(inside, text)
 	}
@@ -194,7 +195,8 @@ func (s *stage) watch(t *testing.T, ctx context.Context) {
 	if _, err := chromedp.Call(ctx, debugger.Enable, debugger.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := chromedp.Call(ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: trap}); err != nil {
+	if _, err := chromedp.Call(ctx, cdppage.AddScriptToEvaluateOnNewDocument,
+		cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: trap}); err != nil {
 		t.Fatal(err)
 	}
 }

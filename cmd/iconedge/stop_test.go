@@ -113,9 +113,13 @@ func TestStopped(t *testing.T) {
 		stdin  string
 		status int
 	}{
-		{"publish, looking at the store", muteHTTP, func(_ string, m *mute) []string { return []string{"publish", "--store", s3(m), small} }, "", 1},
+		{"publish, looking at the store", muteHTTP,
+			func(_ string, m *mute) []string { return []string{"publish", "--store", s3(m), small} }, "", 1},
 		{"publish --list", muteHTTP, func(_ string, m *mute) []string { return []string{"publish", "--store", s3(m), "--list"} }, "", 1},
-		{"publish --rollback", muteHTTP, func(_ string, m *mute) []string { return []string{"publish", "--store", s3(m), "--rollback"} }, "", 1},
+		{"publish --rollback", muteHTTP, func(_ string,
+			m *mute) []string {
+			return []string{"publish", "--store", s3(m), "--rollback"}
+		}, "", 1},
 		{"token issue", muteHTTP, func(_ string, m *mute) []string { return []string{"token", "issue", "--store", s3(m)} }, "", 1},
 		{"token revoke", muteHTTP, func(_ string, m *mute) []string {
 			return []string{"token", "revoke", "--store", s3(m), strings.Repeat("0", 64)}
@@ -124,7 +128,10 @@ func TestStopped(t *testing.T) {
 		{"health", muteHTTP, func(_ string, m *mute) []string {
 			return []string{"health", "--within", "1h", "http://" + m.address + "/healthz"}
 		}, "", 1},
-		{"a store that does not speak", muteTCP, func(_ string, m *mute) []string { return []string{"token", "list", "--store", s3(m)} }, "", 1},
+		{"a store that does not speak", muteTCP, func(_ string,
+			m *mute) []string {
+			return []string{"token", "list", "--store", s3(m)}
+		}, "", 1},
 		{"origin, without a release", muteHTTP, func(home string, m *mute) []string {
 			return append([]string{"origin", "--store", s3(m), "--mirror", home + "/mirror"}, on...)
 		}, "", 0},
@@ -214,7 +221,8 @@ func TestPublishLongChain(t *testing.T) {
 	}
 	out, stderr, status := harness.Call(t, home, "publish", "--store", "dir:"+filepath.Join(home, "store"), dir)
 	for _, line := range []string{
-		"left out p/a33: it is more than 32 aliases away from its icon\n", "left out p/a5000: it is more than 32 aliases away from its icon\n",
+		"left out p/a33: it is more than 32 aliases away from its icon\n",
+		"left out p/a5000: it is more than 32 aliases away from its icon\n",
 		"left out p/b: its aliases lead in a circle: b → c → b\n", "icons     1 visible; in all 1, and 32 aliases\n", "left out  4,970\n",
 	} {
 		if status != 0 || !strings.Contains(out, line) {

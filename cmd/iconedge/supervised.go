@@ -11,7 +11,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 const (
@@ -35,8 +35,9 @@ type supervisor struct {
 // ends. Sockets that were passed in accept nothing before the server is ready: the clients in their
 // queue have connected during a restart, and must not notice it. supervised learns the state from
 // the admin listener, and opens it if systemd did not pass it in. The server calls ended when it
-// returns, which waits until the manager has been notified that it stops.
-func supervised(ctx context.Context, log *slog.Logger, address string, admin *net.Listener, passed ...*net.Listener) (ended func(), err error) {
+// returns, after which the manager has been notified that it stops.
+func supervised(ctx context.Context, log *slog.Logger, address string, admin *net.Listener,
+	passed ...*net.Listener) (ended func(), err error) {
 	passed = slices.DeleteFunc(passed, func(l *net.Listener) bool { return *l == nil })
 	if os.Getenv("NOTIFY_SOCKET") == "" && len(passed) == 0 {
 		return func() {}, nil
@@ -53,17 +54,13 @@ func supervised(ctx context.Context, log *slog.Logger, address string, admin *ne
 	for _, l := range passed {
 		*l = &patient{Listener: *l, ready: s.ready, closed: make(chan struct{})}
 	}
-	notified := make(chan struct{})
-	unused := context.AfterFunc(ctx, func() {
-		s.notify(daemon.SdNotifyStopping)
-		close(notified)
-	})
+	stopping := sync.OnceFunc(func() { s.notify(daemon.SdNotifyStopping) })
+	unused := context.AfterFunc(ctx, stopping)
 	go s.await(ctx)
 	go s.alive(context.WithoutCancel(ctx))
 	return func() {
-		if !unused() {
-			<-notified // an idle server ends faster than its goroutines
-		}
+		unused()
+		stopping() // an idle server may end before the function of AfterFunc has started
 	}, nil
 }
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/certs"
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
+	"github.com/iconedge/iconedge/internal/tier"
 	"github.com/iconedge/iconedge/test/harness"
-	"github.com/iconedge/iconedge/tier"
 )
 
 // TestTierCalls: an unusable file of the tiers is one line with the flag's name and exit status 2,
@@ -53,14 +53,17 @@ func TestTierCalls(t *testing.T) {
 func TestTiersBySecret(t *testing.T) {
 	home, secret := t.TempDir(), harness.TextFile(t, harness.TierSecret+"\n")
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
-	origin := harness.Start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tier-secret-file", secret).Ready()
+	origin := harness.Start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--tier-secret-file", secret).Ready()
 	edge := func(of *harness.Server, with ...string) *harness.Server {
-		return harness.Start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-level", "debug", "--origin", "http://" + of.Address("public")}, with...)...)
+		return harness.Start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen",
+			"127.0.0.1:0", "--log-level", "debug", "--origin", "http://" + of.Address("public")}, with...)...)
 	}
 	shield := edge(origin, "--tier-secret-file", secret).Ready()
 	outer := edge(shield, "--tier-secret-file", secret).Ready()
 	stranger := edge(origin)
-	if resp, body := harness.Get(t, outer.Address("public"), "/demo/arrow.svg"); resp.StatusCode != 200 || !strings.Contains(body, "M0 0h8v8z") || len(resp.Header["Cache-Status"]) != 2 {
+	if resp, body := harness.Get(t, outer.Address("public"), "/demo/arrow.svg"); resp.StatusCode != 200 ||
+		!strings.Contains(body, "M0 0h8v8z") || len(resp.Header["Cache-Status"]) != 2 {
 		t.Errorf("through three tiers: %d, Cache-Status: %q", resp.StatusCode, resp.Header["Cache-Status"])
 	}
 	for _, row := range []struct {
@@ -80,7 +83,8 @@ func TestTiersBySecret(t *testing.T) {
 		{stranger, "/demo/arrow.svg", "", 502, ""},
 	} {
 		resp, body := harness.Get(t, row.from.Address("public"), row.path, tier.Field, row.given)
-		if resp.StatusCode != row.status || resp.Header.Get(tier.FieldWanted) != row.wanted || row.status >= 400 && !strings.Contains(resp.Header.Get("Content-Type"), "problem+json") {
+		if resp.StatusCode != row.status || resp.Header.Get(tier.FieldWanted) != row.wanted ||
+			row.status >= 400 && !strings.Contains(resp.Header.Get("Content-Type"), "problem+json") {
 			t.Errorf("%s: %d %s; want %d", row.path, resp.StatusCode, body, row.status)
 		}
 	}
@@ -109,7 +113,8 @@ func TestTiersByCertificate(t *testing.T) {
 	ca, others := certstest.NewAuthority(t, dir, "ca"), certstest.NewAuthority(t, dir, "others")
 	cert, key := ca.Pair(t, dir, "origin", "127.0.0.1")
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
-	origin := harness.Start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca.File).Ready()
+	origin := harness.Start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--tls-cert", cert, "--tls-key", key, "--tls-client-ca", ca.File).Ready()
 	address := "https://" + origin.Address("public")
 	for _, row := range []struct {
 		name   string
@@ -117,7 +122,8 @@ func TestTiersByCertificate(t *testing.T) {
 		max    uint16
 		ok     bool
 	}{
-		{"its own", ca, 0, true}, {"its own, by TLS 1.2", ca, tls.VersionTLS12, false}, {"another's", others, 0, false}, {"none", nil, 0, false},
+		{"its own", ca, 0, true}, {"its own, by TLS 1.2", ca, tls.VersionTLS12, false},
+		{"another's", others, 0, false}, {"none", nil, 0, false},
 	} {
 		believed, err := certs.OpenAuthorities(ca.File, time.Now())
 		if err != nil {
@@ -147,7 +153,8 @@ func TestTiersByCertificate(t *testing.T) {
 		if row.max != 0 {
 			continue
 		}
-		edge := harness.Start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", address, "--origin-ca", ca.File}, flags...)...)
+		edge := harness.Start(t, home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen",
+			"127.0.0.1:0", "--origin", address, "--origin-ca", ca.File}, flags...)...)
 		if row.ok {
 			edge.Ready()
 		}
@@ -170,7 +177,8 @@ func TestExposedOrigin(t *testing.T) {
 		{"127.0.0.1:0", nil, false},
 		{"0.0.0.0:0", []string{"--tier-secret-file", harness.TextFile(t, harness.TierSecret)}, false},
 	} {
-		s := harness.Start(t, t.TempDir(), append([]string{"origin", "--listen", row.listen, "--admin-listen", "127.0.0.1:0"}, row.flags...)...)
+		s := harness.Start(t, t.TempDir(), append([]string{"origin", "--listen", row.listen, "--admin-listen",
+			"127.0.0.1:0"}, row.flags...)...)
 		s.Address("admin") // logged after the warning
 		if got := strings.Contains(s.Log.String(), "origin reachable from other machines without authentication"); got != row.warns {
 			t.Errorf("%s %v: warning logged: %v", row.listen, row.flags, got)

@@ -32,7 +32,8 @@ func runTop(ctx context.Context, std cli.Streams, args []string) error {
 	once := fs.Bool("once", false, "print one report and end")
 	asJSON := fs.Bool("json", false, "print each report as a line of JSON")
 	interval := fs.Duration("interval", 2*time.Second, "`time` between reports")
-	window := fs.Duration("window", 10*time.Second, "`time` before now that a report covers, up to 60s; it begins at a multiple of ten seconds")
+	window := fs.Duration("window", 10*time.Second,
+		"`time` before now that a report covers, up to 60s; it begins at a multiple of ten seconds")
 	rows := fs.Int("rows", 10, "`number` of clients, paths and hosts")
 	if err := fs.Parse(std, args); err != nil {
 		return err
@@ -92,7 +93,8 @@ func show(w io.Writer, screen *terminal.Screen, r top.Report, asJSON bool) error
 // table returns the lines of a report.
 func table(r top.Report) []string {
 	per := func(n int64) float64 { return float64(n) / max(r.Seconds, 1) }
-	lines := []string{fmt.Sprintf("the last %.0f s: %s requests/s, %s 429/s, %s/s", r.Seconds, short(per(r.Requests)), short(per(r.Refused)), size(per(r.Bytes)))}
+	lines := []string{fmt.Sprintf("the last %.0f s: %s requests/s, %s 429/s, %s/s", r.Seconds, short(per(r.Requests)),
+		short(per(r.Refused)), size(per(r.Bytes)))}
 	if r.Sampled < 1 {
 		lines[0] += fmt.Sprintf(" (one in %.0f counted)", 1/r.Sampled)
 	}
@@ -109,7 +111,8 @@ func table(r top.Report) []string {
 			if row.Uncertain > 0 {
 				requests += "+" + short(per(row.Uncertain))
 			}
-			lines = append(lines, fmt.Sprintf("%12s %10s %10s  %s", requests, short(per(row.Refused)), size(per(row.Bytes)), printable(row.Name)))
+			lines = append(lines, fmt.Sprintf("%12s %10s %10s  %s", requests, short(per(row.Refused)),
+				size(per(row.Bytes)), printable(row.Name)))
 		}
 	}
 	return lines

@@ -19,12 +19,14 @@ func TestTop(t *testing.T) {
 	home := t.TempDir()
 	store := "dir:" + filepath.Join(home, "library")
 	harness.Must(t, home, "publish", "--store", store, harness.Library(t, "M0 0h8v8z"))
-	origin := harness.Start(t, home, "origin", "--store", store, "--mirror", filepath.Join(home, "mirror"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
+	origin := harness.Start(t, home, "origin", "--store", store, "--mirror", filepath.Join(home, "mirror"),
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	token := filepath.Join(home, "token")
 	if err := os.WriteFile(token, []byte("a-token-of-the-tests\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	edge := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+	edge := harness.Start(t, home, "edge", "--origin", "http://"+origin.Address("public"), "--listen", "127.0.0.1:0",
+		"--admin-listen", "127.0.0.1:0",
 		"--admin-token-file", token, "--limit", "search=2/1m", "--trusted-proxies", "127.0.0.1").Ready()
 	admin := edge.Address("admin")
 	harness.Get(t, edge.Address("public"), "/api/v1/packs")   // so that the edge knows the Host
@@ -35,11 +37,13 @@ func TestTop(t *testing.T) {
 		resp.Body.Close()
 	}
 	var r top.Report
-	stdout, stderr, status := harness.Call(t, home, "top", "--once", "--json", "--window", "60s", "--admin", admin, "--admin-token-file", token)
+	stdout, stderr, status := harness.Call(t, home, "top", "--once", "--json", "--window", "60s", "--admin", admin,
+		"--admin-token-file", token)
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || status != 0 || stderr != "" || strings.Count(stdout, "\n") != 1 {
 		t.Fatalf("status %d, %q, %q: %v", status, stdout, stderr, err)
 	}
-	if r.Requests < 10 || r.Refused != 3 || len(r.Limited) != 1 || r.Limited[0].Name != "198.51.100.7" || r.Limited[0].Refused != 3 || strings.Contains(stdout, "secret") {
+	if r.Requests < 10 || r.Refused != 3 || len(r.Limited) != 1 || r.Limited[0].Name != "198.51.100.7" ||
+		r.Limited[0].Refused != 3 || strings.Contains(stdout, "secret") {
 		t.Errorf("%s", stdout)
 	}
 	if i := slices.IndexFunc(r.Paths, func(row top.Row) bool { return row.Name == "/demo/house.svg" }); i < 0 || r.Paths[i].Requests != 6 {

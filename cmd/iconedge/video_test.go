@@ -51,7 +51,8 @@ func TestVideo(t *testing.T) {
 		asked = nil
 		return list
 	}
-	edge := harness.Start(t, t.TempDir(), "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", origin.URL, "--proxy-all",
+	edge := harness.Start(t, t.TempDir(), "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--origin", origin.URL, "--proxy-all",
 		"--cache-bytes", "16777216", "--cache-dir", t.TempDir()).Ready()
 
 	seeks := []int{25, 3, 15, 28}
@@ -151,7 +152,8 @@ func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 func webm(frames [][]byte) []byte {
 	info := element(0x1549A966, element(0x2AD7B1, number(1_000_000)), element(0x4489, number(math.Float64bits(float64(1000*len(frames))))),
 		element(0x4D80, []byte("test")), element(0x5741, []byte("test")))
-	tracks := element(0x1654AE6B, element(0xAE, element(0xD7, number(1)), element(0x73C5, number(1)), element(0x83, number(1)), element(0x86, []byte("V_VP8")),
+	tracks := element(0x1654AE6B, element(0xAE, element(0xD7, number(1)), element(0x73C5, number(1)),
+		element(0x83, number(1)), element(0x86, []byte("V_VP8")),
 		// A frame lasts a second. Without this, browsers read on to learn it.
 		element(0x23E383, number(1_000_000_000)),
 		element(0xE0, element(0xB0, number(videoWidth)), element(0xBA, number(videoHeight)))))
@@ -162,8 +164,10 @@ func webm(frames [][]byte) []byte {
 	var clusters, points [][]byte
 	at := start
 	for second, frame := range frames {
-		points = append(points, element(0xBB, element(0xB3, number(uint64(1000*second))), element(0xB7, element(0xF7, number(1)), element(0xF1, number(uint64(at))))))
-		clusters = append(clusters, element(0x1F43B675, element(0xE7, number(uint64(1000*second))), element(0xA3, []byte{0x81, 0, 0, 0x80}, frame)))
+		points = append(points, element(0xBB, element(0xB3, number(uint64(1000*second))),
+			element(0xB7, element(0xF7, number(1)), element(0xF1, number(uint64(at))))))
+		clusters = append(clusters, element(0x1F43B675, element(0xE7, number(uint64(1000*second))),
+			element(0xA3, []byte{0x81, 0, 0, 0x80}, frame)))
 		at += len(clusters[second])
 	}
 	return append(element(0x1A45DFA3, element(0x4282, []byte("webm")), element(0x4287, number(2)), element(0x4285, number(2))),

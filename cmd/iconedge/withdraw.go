@@ -81,9 +81,11 @@ func warnUnknown(ctx context.Context, std cli.Streams, bucket objectstore.Bucket
 	known, err := publish.Contains(ctx, bucket, target)
 	switch {
 	case err != nil:
-		fmt.Fprintf(std.Err, "iconedge: %s is withdrawn, but the releases in the store can't be read, so it is not known whether one has it: %s\n", target, cli.OneLine(err))
+		fmt.Fprintf(std.Err, "iconedge: %s is withdrawn, but the releases in the store can't be read, so it is not "+
+			"known whether one has it: %s\n", target, cli.OneLine(err))
 	case !known:
-		fmt.Fprintf(std.Err, "iconedge: no release in the store has %s, so nothing changes now; check the name, and end a mistaken withdrawal with --undo\n", target)
+		fmt.Fprintf(std.Err, "iconedge: no release in the store has %s, so nothing changes now; check the name, and "+
+			"end a mistaken withdrawal with --undo\n", target)
 	}
 }
 

@@ -18,7 +18,8 @@ func TestWithdraw(t *testing.T) {
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	origin := harness.Start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	edge := func(of *harness.Server) *harness.Server {
-		return harness.Start(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin", "http://"+of.Address("public")).Ready()
+		return harness.Start(t, home, "edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--origin",
+			"http://"+of.Address("public")).Ready()
 	}
 	shield := edge(origin)
 	outer := edge(shield)
@@ -61,8 +62,10 @@ func TestWithdraw(t *testing.T) {
 			t.Errorf("withdraw %s: status %d, stderr %q", target, status, stderr)
 		}
 	}
-	for _, wrong := range []string{"withdraw", "withdraw Demo/arrow", "withdraw demo arrow", "withdraw demo --list", "withdraw demo --store ftp://x"} {
-		if stdout, stderr, status := harness.Call(t, home, strings.Fields(wrong)...); status != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
+	for _, wrong := range []string{"withdraw", "withdraw Demo/arrow", "withdraw demo arrow", "withdraw demo --list",
+		"withdraw demo --store ftp://x"} {
+		if stdout, stderr, status := harness.Call(t, home, strings.Fields(wrong)...); status != 2 || stdout != "" ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("iconedge %s: status %d, stdout %q, stderr %q", wrong, status, stdout, stderr)
 		}
 	}

@@ -25,9 +25,12 @@ var global = map[string]string{
 
 // ofSites are the flags that concern requests, by the key of defaults and sites.
 var ofSites = map[string]string{
-	"icons": "icons", "site": "site", "iconify": "iconify", "iconify-host": "iconify_host", "proxy-all": "proxy_all", "health-path": "health_path",
-	"negative-ttl": "negative_ttl", "grace": "grace", "ignore-query": "ignore_query", "bypass-cookie": "bypass_cookie", "store-cookies": "store_cookies",
-	"client-revalidation": "client_revalidation", "pass-field": "pass_field", "client-encoding": "client_encoding", "max-body": "max_body", "compress": "compress", "limit": "limits",
+	"icons": "icons", "site": "site", "iconify": "iconify", "iconify-host": "iconify_host", "proxy-all": "proxy_all",
+	"health-path":  "health_path",
+	"negative-ttl": "negative_ttl", "grace": "grace", "ignore-query": "ignore_query",
+	"bypass-cookie": "bypass_cookie", "store-cookies": "store_cookies",
+	"client-revalidation": "client_revalidation", "pass-field": "pass_field", "client-encoding": "client_encoding",
+	"max-body": "max_body", "compress": "compress", "limit": "limits",
 }
 
 // ofOrigins are the flags that concern hosts and origins of one site.
@@ -41,15 +44,17 @@ func Keys(fresh func() *flag.FlagSet) map[string]config.Flag {
 		if f.Name == File || global[f.Name] != "" || ofSites[f.Name] != "" || slices.Contains(ofOrigins, f.Name) {
 			return
 		}
-		keys[f.Name] = config.Flag{Form: form(f), Repeatable: repeatable(f), Check: func(value string) error { return scratch.Set(f.Name, value) }}
+		keys[f.Name] = config.Flag{Form: form(f), Repeatable: repeatable(f),
+			Check: func(value string) error { return scratch.Set(f.Name, value) }}
 	})
 	return keys
 }
 
-// options says how the file of an edge is read. The flag limit decides about classes.
-func options(fresh func() *flag.FlagSet) config.Options {
+// Options says how the file of an edge is read. The flag limit decides about classes.
+func Options(fresh func() *flag.FlagSet) config.Options {
 	scratch := fresh()
-	return config.Options{Flags: Keys(fresh), Class: func(name string) error { return scratch.Set("limit", name+"=off") }}
+	return config.Options{Flags: Keys(fresh), Matches: rules.Matches(), Actions: rules.Actions(),
+		Class: func(name string) error { return scratch.Set("limit", name+"=off") }}
 }
 
 func repeatable(f *flag.Flag) bool {
@@ -88,7 +93,8 @@ func Place(name string) string {
 	case ofSites[name] != "":
 		return "defaults." + ofSites[name]
 	case slices.Contains(ofOrigins, name):
-		return map[string]string{"host": "sites[].hosts", "origin": "sites[].origins.NAME.urls", "origin-host": "sites[].origins.NAME.host", "origin-sni": "sites[].origins.NAME.sni"}[name]
+		return map[string]string{"host": "sites[].hosts", "origin": "sites[].origins.NAME.urls",
+			"origin-host": "sites[].origins.NAME.host", "origin-sni": "sites[].origins.NAME.sni"}[name]
 	}
 	return key(name)
 }
@@ -102,7 +108,7 @@ type Loaded struct {
 
 // Load reads and compiles a file. The error is config.Findings, sorted by line.
 func Load(name string, fresh func() *flag.FlagSet) (*Loaded, error) {
-	f, err := config.Load(name, options(fresh))
+	f, err := config.Load(name, Options(fresh))
 	if err != nil {
 		return nil, sorted(err)
 	}
@@ -111,7 +117,7 @@ func Load(name string, fresh func() *flag.FlagSet) (*Loaded, error) {
 
 // Parse does for the text of a file what Load does.
 func Parse(name string, text []byte, fresh func() *flag.FlagSet) (*Loaded, error) {
-	f, err := config.Parse(name, text, options(fresh))
+	f, err := config.Parse(name, text, Options(fresh))
 	if err != nil {
 		return nil, sorted(err)
 	}

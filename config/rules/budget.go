@@ -37,8 +37,8 @@ const (
 	dynamicSteps = 500 // an instruction of an expression that is compiled for one request
 )
 
-// pay takes steps from the budget of a request, and reports whether there were enough.
-func (q *Request) pay(steps int) bool {
+// Pay takes steps from the budget of a request, and reports whether there were enough.
+func (q *Request) Pay(steps int) bool {
 	q.left -= glob.Budget(steps)
 	return q.left >= 0
 }
@@ -89,7 +89,7 @@ func (re *regex) matches(q *Request, s string) bool {
 		return ok
 	}
 	if worst := re.steps * (len(s) + 1); worst <= cheapSteps {
-		return q.pay(worst) && re.MatchString(s)
+		return q.Pay(worst) && re.MatchString(s)
 	}
 	return re.MatchReader(q.read(s, re.steps))
 }
@@ -116,7 +116,7 @@ func (re *regex) captures(q *Request, s string) []string {
 // byPrefix decides by the begin of the expression, if it can.
 func (re *regex) byPrefix(q *Request, s string) (decided, ok bool) {
 	switch {
-	case !q.pay(ruleSteps):
+	case !q.Pay(ruleSteps):
 		return true, false
 	case re.anchored:
 		ok = strings.HasPrefix(s, re.prefix)
@@ -172,7 +172,7 @@ func matchesText(args ...ref.Val) ref.Val {
 		if re, insts, err = newRegex(string(text), false); err != nil {
 			return types.WrapErr(err)
 		}
-		of.q.pay(dynamicSteps * insts)
+		of.q.Pay(dynamicSteps * insts)
 	}
 	return types.Bool(re.matches(of.q, string(s)))
 }
@@ -202,13 +202,6 @@ func (p *payer) Value() any { return p.q }
 
 var payerType = types.NewOpaqueType("budget")
 
-// protects reports whether a rule keeps requests from the origin: by addresses, a password, a
-// signature, a limit, or a response that is an error.
-func (r *rule) protects() bool {
-	return r.Allow != nil || r.Deny != nil || r.Auth != nil || r.Signed != nil || r.Rule.Limit != nil ||
-		r.Respond != nil && r.Respond.Status >= http.StatusBadRequest
-}
-
 // A Stop says where the rules of a request have cost too much.
 type Stop struct {
 	Line    int  // of the first rule that was not decided
@@ -224,9 +217,10 @@ func (d *Decision) stop(q *Request, undecided []*rule) {
 		return
 	}
 	for _, r := range undecided {
-		if r.protects() {
+		if r.protects {
 			d.Stopped.Refused = true
-			d.Answer = &Answer{Status: http.StatusServiceUnavailable, Text: "the rules of this site cost too much time for this request; a shorter one may help"}
+			d.Answer = &Answer{Status: http.StatusServiceUnavailable,
+				Text: "the rules of this site cost too much time for this request; a shorter one may help"}
 			return
 		}
 	}

@@ -49,7 +49,8 @@ func TestStopped(t *testing.T) {
 		{`  - {match: [{path: /x, not: {path: "/*"}}, '` + dearRule + `'], deny: [192.0.2.0/24]}`, stopped, 8},
 	} {
 		s := compile(t, row.rules+"\n")
-		for explained, decide := range map[bool]func(*Request) Decision{false: s.Decide, true: func(q *Request) Decision { d, _ := s.Explain(q); return d }} {
+		for explained, decide := range map[bool]func(*Request) Decision{false: s.Decide,
+			true: func(q *Request) Decision { d, _ := s.Explain(q); return d }} {
 			d := decide(dear("/x"))
 			status, line := 0, 0
 			if d.Answer != nil {
@@ -62,7 +63,8 @@ func TestStopped(t *testing.T) {
 				}
 			}
 			if status != row.status || line != row.line {
-				t.Errorf("%s, explained %v: status %d, stopped in line %d; want %d, %d", row.rules, explained, status, line, row.status, row.line)
+				t.Errorf("%s, explained %v: status %d, stopped in line %d; want %d, %d", row.rules, explained, status,
+					line, row.status, row.line)
 			}
 			if d := decide(get("/x?a=1")); d.Stopped != nil {
 				t.Errorf("%s, explained %v: stopped for a short request", row.rules, explained)
@@ -110,7 +112,9 @@ func dearKinds() []kind {
 		{"expression with matches", `'request.path.matches("(x+x+)+y")'`, "/" + fill("x"), "", ""},
 		{"expression with contains", `'request.path.contains("abcd")'`, "/" + fill("abc"), "", ""},
 		{"expression with maps", `'"x" in request.query'`, "/?" + fill("a&"), "", ""},
-		{"expression with a path in a loop", `'[1,2,3,4,5,6,7,8,9].exists(a, [1,2,3,4,5,6,7,8,9].exists(b, [1,2,3,4,5,6,7,8,9].exists(c, request.path == "x")))'`, "/" + fill("a"), "", ""},
+		{"expression with a path in a loop",
+			`'[1,2,3,4,5,6,7,8,9].exists(a, [1,2,3,4,5,6,7,8,9].exists(b, [1,2,3,4,5,6,7,8,9].exists(c, request.path == "x")))'`,
+			"/" + fill("a"), "", ""},
 		{"expression with a loop", `'request.query.exists(a, a == "x")'`, "/?" + fill("a&"), "", ""},
 	}
 }

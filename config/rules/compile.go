@@ -20,8 +20,8 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/iconedge/iconedge/config"
-	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/glob"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // A Table finds the site of a host. It never changes.
@@ -48,20 +48,23 @@ type Site struct {
 // A rule is a compiled rule.
 type rule struct {
 	*config.Rule
-	match    matcher
-	paths    []*glob.Glob // any of which the path must match; nil: unknown
-	rewrite  template
-	redirect template
-	allow    networks
-	deny     networks
-	auth     *passwords
+	match Matcher
+	paths []*glob.Glob // any of which the path must match; nil: unknown
+	// The compiled actions, in the order of the table. The answers are applied until one answers.
+	changes, answers []Action
+	names            []string // of all actions
+	access           []access // those of answers that depend only on the address of the client
+	dynamic          bool     // another action depends on the request: Decide has to apply it
+	protects         bool     // it keeps requests from the origin, or may do so
+	// Those of changes and answers that an Outcome applies; nil: the rule has none.
+	rewrite  *template
 	limit    *Limit
+	redirect *redirect
 	respond  *Answer
-	secret   []byte
 }
 
-// compiler collects findings.
-type compiler struct {
+// A Compiler compiles the rules of a file, and collects findings.
+type Compiler struct {
 	file     *config.File
 	findings config.Findings
 	env      *cel.Env
@@ -69,13 +72,16 @@ type compiler struct {
 	hosts    config.Strings // of the site
 	negated  int            // number of {not: …} around the match
 	captures bool           // the rule has a use for captures
+	captured int            // the least number of captures of the rule's match
 }
 
-func (c *compiler) wrong(path, format string, args ...any) { c.find(false, path, format, args...) }
+// Wrong reports an error at a place in the file. The text names the error, then the correct form.
+func (c *Compiler) Wrong(path, format string, args ...any) { c.find(false, path, format, args...) }
 
-func (c *compiler) warn(path, format string, args ...any) { c.find(true, path, format, args...) }
+// Warn reports a warning at a place in the file.
+func (c *Compiler) Warn(path, format string, args ...any) { c.find(true, path, format, args...) }
 
-func (c *compiler) find(warning bool, path, format string, args ...any) {
+func (c *Compiler) find(warning bool, path, format string, args ...any) {
 	f := c.file.Find(path, fmt.Sprintf(format, args...))
 	f.Warning = warning
 	c.findings.Add(f)
@@ -86,11 +92,11 @@ var theEnvironment = sync.OnceValue(environment)
 // Compile compiles the rules of a file. The findings include warnings; the table is nil if one is
 // an error.
 func Compile(f *config.File) (*Table, config.Findings) {
-	c := &compiler{file: f, env: theEnvironment()}
+	c := &Compiler{file: f, env: theEnvironment()}
 	if f.Geo.Country != "" {
 		var err error
 		if c.geo, err = OpenCountries(f.Geo.Country); err != nil {
-			c.wrong("geo.country", "%v; must be a readable database in MaxMind's form", err)
+			c.Wrong("geo.country", "%v; must be a readable database in MaxMind's form", err)
 		}
 	}
 	t := &Table{exact: map[string]*Site{}, wild: map[string]*Site{}}
@@ -158,7 +164,7 @@ func lower(s string) string {
 	return s
 }
 
-func (c *compiler) site(s *config.Site) *Site {
+func (c *Compiler) site(s *config.Site) *Site {
 	out := &Site{Site: s, Defaults: &c.file.Defaults, countries: c.geo}
 	out.whole.merge(&c.file.Defaults.Changes)
 	out.whole.merge(&s.Changes)
@@ -177,13 +183,13 @@ func (c *compiler) site(s *config.Site) *Site {
 	for i := range s.Rules {
 		r := c.rule(&s.Rules[i])
 		if idle(r.Rule) {
-			c.warn(r.At, "the rule has no action; must have one, such as cache: bypass")
+			c.Warn(r.At, "the rule has no action; must have one, such as cache: bypass")
 		}
 		for _, name := range r.Origin.Names() {
 			used[name] = true
 		}
 		if stopped > 0 {
-			c.warn(r.At, "never matches, because the rule in line %d always ends the list; must stand before it", stopped)
+			c.Warn(r.At, "never matches, because the rule in line %d always ends the list; must stand before it", stopped)
 		}
 		if _, all := r.match.(always); all && (r.Stop || r.Redirect != nil || r.Respond != nil) && stopped == 0 {
 			stopped = r.Line
@@ -196,7 +202,7 @@ func (c *compiler) site(s *config.Site) *Site {
 	nameLimits(out.rules)
 	for _, name := range slices.Sorted(maps.Keys(s.Origins)) {
 		if !used[name] {
-			c.warn(s.At+".origins."+name, "no rule uses the origin; must be used, or be left out")
+			c.Warn(s.At+".origins."+name, "no rule uses the origin; must be used, or be left out")
 		}
 	}
 	out.index = newIndex(out.rules)
@@ -235,23 +241,6 @@ func overlap(a, b string) bool {
 	return a == b || endsIn(a, b) || endsIn(b, a)
 }
 
-// neverMatches warns about entries that no request of the site can match.
-func (c *compiler) neverMatches(at string, e *config.Entries) {
-	if c.negated > 0 {
-		return
-	}
-	for _, host := range e.Host {
-		if !slices.ContainsFunc(c.hosts, func(h string) bool { return overlap(host, h) }) {
-			c.warn(at+".host", "never matches, because no host of the site is %s; must be one of %s", host, strings.Join(c.hosts, ", "))
-		}
-	}
-	for _, method := range e.Method {
-		if upper := strings.ToUpper(method); upper != method {
-			c.warn(at+".method", "%q never matches, because methods are case-sensitive; must be %s", method, upper)
-		}
-	}
-}
-
 // nameLimits names the limits of a site's rules by what they count, so that a rule before them
 // changes no name. Of equal ones the first has the same name in every file.
 func nameLimits(all []*rule) {
@@ -260,7 +249,7 @@ func nameLimits(all []*rule) {
 		if r.limit == nil {
 			continue
 		}
-		name := digest(plain(r.Match), r.Rule.Limit.Key)
+		name := digest(plain(r.Match), r.limit.by)
 		known[name]++
 		r.limit.Name = fmt.Sprintf("%s %d", name, known[name])
 	}
@@ -283,12 +272,13 @@ func keyRules(s *Site) string {
 		Key     *config.Key
 		Rewrite string
 		Stop    bool
+		More    map[string]any `json:",omitempty"`
 	}
 	parts := []any{s.Defaults.Key, s.Site.Settings.Key, s.Defaults.IgnoreQuery, s.IgnoreQuery}
 	var ends []any // rules that keep requests from the next rule with a key
 	for _, r := range s.rules {
-		p := part{plain(r.Match), r.Key, r.Rewrite, r.Stop}
-		if r.Key != nil || r.Rewrite != "" {
+		p := part{plain(r.Match), r.Key, r.Rewrite, r.Stop, r.More}
+		if r.Key != nil || r.Rewrite != "" || r.More != nil {
 			parts, ends = append(append(parts, ends...), p), nil
 		} else if r.Stop {
 			ends = append(ends, p)
@@ -310,53 +300,23 @@ func plain(m *config.Match) *config.Match {
 	return &p
 }
 
-func (c *compiler) rule(r *config.Rule) *rule {
+func (c *Compiler) rule(r *config.Rule) *rule {
 	out := &rule{Rule: r, match: always{}}
 	captures := 0
-	c.captures = r.Rewrite != "" || r.Redirect != nil
+	c.captures = r.Rewrite != "" || r.Redirect != nil || r.More != nil
 	if r.Match != nil {
 		out.match, captures, out.paths = c.match(r.Match)
 	}
-	var n int
-	if out.rewrite, n = newTemplate(r.Rewrite); r.Rewrite != "" && n > captures {
-		c.undefined(r.At+".rewrite", n, captures)
-	}
-	if r.Redirect != nil {
-		if out.redirect, n = newTemplate(r.Redirect.To); n > captures {
-			c.undefined(r.At+".redirect.to", n, captures)
-		}
-		if strings.Contains(r.Redirect.To, "://$") {
-			c.wrong(r.At+".redirect.to", "a capture is the host, so that a client could choose it; must be https://HOST/ before the first $N")
-		}
-	}
-	out.allow, out.deny = prefixes(r.Allow), prefixes(r.Deny)
-	if r.Auth != nil && r.Auth.Basic != "" {
-		var err error
-		if out.auth, err = readPasswords(r.Auth.Basic); err != nil {
-			c.wrong(r.At+".auth.basic", "%v", err)
-		}
-	}
-	if r.Limit != nil {
-		out.limit = &Limit{Rate: string(r.Limit.Rate), ByClient: r.Limit.Key == "client"}
-	}
-	if r.Respond != nil {
-		var err error
-		if out.respond, err = newRespond(r.Respond); err != nil {
-			c.wrong(r.At+".respond.file", "%v; must be a readable file", err)
-		}
-	}
-	if r.Signed != nil {
-		out.secret = []byte(r.Signed.Secret)
-	}
+	c.actions(out, captures)
 	return out
 }
 
-func (c *compiler) undefined(path string, n, captures int) {
+func (c *Compiler) undefined(path string, n int) {
 	name := "$" + fmt.Sprint(n)
 	if n >= 1000 {
 		name = "$0"
 	}
-	c.wrong(path, "%s is undefined, because the match has %d captures; must have a path with as many * or groups", name, captures)
+	c.Wrong(path, "%s is undefined, because the match has %d captures; must have a path with as many * or groups", name, c.captured)
 }
 
 func prefixes(all config.Strings) (n networks) {
@@ -370,7 +330,7 @@ func prefixes(all config.Strings) (n networks) {
 
 // match compiles a match. It returns the least number of its captures, and globs of which the path
 // matches one whenever the request matches; nil: there are none.
-func (c *compiler) match(m *config.Match) (out matcher, captures int, globs []*glob.Glob) {
+func (c *Compiler) match(m *config.Match) (out Matcher, captures int, globs []*glob.Glob) {
 	switch {
 	case m.Expression != "":
 		return c.expression(m), 0, nil
@@ -380,7 +340,7 @@ func (c *compiler) match(m *config.Match) (out matcher, captures int, globs []*g
 	return c.entries(m)
 }
 
-func (c *compiler) any(m *config.Match) (out matcher, captures int, globs []*glob.Glob) {
+func (c *Compiler) any(m *config.Match) (out Matcher, captures int, globs []*glob.Glob) {
 	all, captures, indexed := anyOf{}, -1, true
 	for _, one := range m.Any {
 		sub, n, of := c.match(one)
@@ -399,18 +359,18 @@ func (c *compiler) any(m *config.Match) (out matcher, captures int, globs []*glo
 	return all, max(captures, 0), globs
 }
 
-func (c *compiler) expression(m *config.Match) matcher {
+func (c *Compiler) expression(m *config.Match) Matcher {
 	a, issues := c.env.Compile(m.Expression)
 	if issues.Err() != nil {
-		c.wrong(m.At, "%s", expressionError(issues))
+		c.Wrong(m.At, "%s", expressionError(issues))
 		return always{}
 	}
 	if a.OutputType() != cel.BoolType {
-		c.wrong(m.At, "the expression is of type %s; must be true or false", a.OutputType())
+		c.Wrong(m.At, "the expression is of type %s; must be true or false", a.OutputType())
 		return always{}
 	}
 	if a.NativeRep().Expr().AsLiteral() == types.False && c.negated == 0 {
-		c.warn(m.At, "never matches, because the expression is always false; must depend on request")
+		c.Warn(m.At, "never matches, because the expression is always false; must depend on request")
 	}
 	e := &expression{text: m.Expression}
 	if e.patterns = c.patterns(m.At, a.NativeRep().Expr()); e.patterns == nil {
@@ -421,7 +381,7 @@ func (c *compiler) expression(m *config.Match) matcher {
 		e.program, err = c.env.Program(a, cel.EvalOptions(cel.OptOptimize))
 	}
 	if err != nil {
-		c.wrong(m.At, "the expression can't be used: %v", err)
+		c.Wrong(m.At, "the expression can't be used: %v", err)
 		return always{}
 	}
 	if e.worst = worst.Max; e.worst > cheapUnits {
@@ -436,7 +396,7 @@ func (c *compiler) expression(m *config.Match) matcher {
 }
 
 // patterns compiles the regular expressions of an expression; nil: one is wrong.
-func (c *compiler) patterns(at string, expr ast.Expr) map[string]*regex {
+func (c *Compiler) patterns(at string, expr ast.Expr) map[string]*regex {
 	all := map[string]*regex{}
 	wrong := false
 	ast.PostOrderVisit(expr, ast.NewExprVisitor(func(e ast.Expr) {
@@ -483,40 +443,24 @@ func expressionError(issues *cel.Issues) string {
 	return text + "; must be an expression of CEL over request"
 }
 
-func (c *compiler) entries(m *config.Match) (matcher, int, []*glob.Glob) {
-	e, all, captures := m.Entries, allOf{}, 0
-	add := func(set config.Strings, what string, get func(*Request) string, match func(string) bool) {
-		if set != nil {
-			all = append(all, oneOf{what, get, match, strings.Join(set, ", ")})
+func (c *Compiler) entries(m *config.Match) (Matcher, int, []*glob.Glob) {
+	all, captures, globs, given := allOf{}, 0, []*glob.Glob(nil), m.Given()
+	for _, row := range matches {
+		v, ok := given[row.Name]
+		if !ok {
+			continue
+		}
+		switch one := row.compile(c, m.At+"."+row.Name, v).(type) {
+		case nil: // it is wrong
+		case paths:
+			all, captures = append(all, one), cmp.Or(one.captures(), captures)
+			globs = append(globs, one.globs...)
+		case allOf:
+			all = append(all, one...)
+		default:
+			all = append(all, one)
 		}
 	}
-	var globs []*glob.Glob
-	if e.Path != nil {
-		p := paths{globs: c.globs(m.At+".path", e.Path), wanted: c.captures}
-		all, captures, globs = append(all, p), p.captures(), p.globs
-	}
-	if e.PathRegex != nil {
-		p := paths{regexes: c.regexes(m.At+".path_regex", e.PathRegex, true), wanted: c.captures}
-		all, captures = append(all, p), cmp.Or(p.captures(), captures)
-	}
-	if e.Country != nil && c.file.Geo.Country == "" {
-		c.wrong(m.At+".country", "no database gives the country of a client; must have geo.country too")
-	}
-	c.neverMatches(m.At, &e)
-	add(e.Host, "host", func(q *Request) string { return q.Host }, hostOf(e.Host))
-	add(e.Method, "method", func(q *Request) string { return q.Method }, exactly(e.Method))
-	add(e.Country, "country", (*Request).countryOf, fold(e.Country))
-	if e.Client != nil {
-		for i, one := range e.Client {
-			if _, err := hostport.ParsePrefix(one); err != nil {
-				c.wrong(fmt.Sprintf("%s.client[%d]", m.At, i), "%s", config.NoNetwork(one, err))
-			}
-		}
-		all = append(all, prefixes(e.Client))
-	}
-	all = append(all, c.conditions(m.At+".query", e.Query, "parameter", (*Request).parameters)...)
-	all = append(all, c.conditions(m.At+".header", e.Header, "field", nil)...)
-	all = append(all, c.conditions(m.At+".cookie", e.Cookie, "cookie", (*Request).cookiePairs)...)
 	if m.Not != nil {
 		c.negated++
 		inner, _, _ := c.match(m.Not)
@@ -524,7 +468,7 @@ func (c *compiler) entries(m *config.Match) (matcher, int, []*glob.Glob) {
 		all = append(all, not{inner})
 	}
 	if len(all) == 0 {
-		c.wrong(m.At, "empty; must have an entry such as path, or match must be left out")
+		c.Wrong(m.At, "empty; must have an entry such as path, or match must be left out")
 	}
 	if len(all) == 1 {
 		return all[0], captures, globs
@@ -532,18 +476,72 @@ func (c *compiler) entries(m *config.Match) (matcher, int, []*glob.Glob) {
 	return all, captures, globs
 }
 
-func (c *compiler) globs(path string, texts config.Strings) (globs []*glob.Glob) {
+func matchPath(c *Compiler, at string, all config.Strings) Matcher {
+	return paths{globs: c.globs(at, all), wanted: c.captures}
+}
+
+func matchPathRegex(c *Compiler, at string, all config.Strings) Matcher {
+	return paths{regexes: c.regexes(at, all, true), wanted: c.captures}
+}
+
+func matchHost(c *Compiler, at string, names config.Strings) Matcher {
+	for _, host := range names {
+		if c.negated == 0 && !slices.ContainsFunc(c.hosts, func(h string) bool { return overlap(host, h) }) {
+			c.Warn(at, "never matches, because no host of the site is %s; must be one of %s", host, strings.Join(c.hosts, ", "))
+		}
+	}
+	return oneOf{"host", func(q *Request) string { return q.Host }, hostOf(names), strings.Join(names, ", ")}
+}
+
+func matchMethod(c *Compiler, at string, names config.Strings) Matcher {
+	for _, method := range names {
+		if upper := strings.ToUpper(method); upper != method && c.negated == 0 {
+			c.Warn(at, "%q never matches, because methods are case-sensitive; must be %s", method, upper)
+		}
+	}
+	return oneOf{"method", func(q *Request) string { return q.Method }, exactly(names), strings.Join(names, ", ")}
+}
+
+func matchCountry(c *Compiler, at string, names config.Strings) Matcher {
+	if c.file.Geo.Country == "" {
+		c.Wrong(at, "no database gives the country of a client; must have geo.country too")
+	}
+	return oneOf{"country", (*Request).countryOf, fold(names), strings.Join(names, ", ")}
+}
+
+func matchClient(c *Compiler, at string, all config.Strings) Matcher {
+	for i, one := range all {
+		if _, err := hostport.ParsePrefix(one); err != nil {
+			c.Wrong(fmt.Sprintf("%s[%d]", at, i), "%s", config.NoNetwork(one, err))
+		}
+	}
+	return prefixes(all)
+}
+
+func matchQuery(c *Compiler, at string, all config.Conditions) Matcher {
+	return c.conditions(at, all, "parameter", (*Request).parameters)
+}
+
+func matchHeader(c *Compiler, at string, all config.Conditions) Matcher {
+	return c.conditions(at, all, "field", nil)
+}
+
+func matchCookie(c *Compiler, at string, all config.Conditions) Matcher {
+	return c.conditions(at, all, "cookie", (*Request).cookiePairs)
+}
+
+func (c *Compiler) globs(path string, texts config.Strings) (globs []*glob.Glob) {
 	for i, text := range texts {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "*") {
-			c.wrong(at, "%q matches no path; must begin with a slash, such as /static/**", text)
+			c.Wrong(at, "%q matches no path; must begin with a slash, such as /static/**", text)
 		}
 		if Normalise(text) != text && strings.HasPrefix(text, "/") {
-			c.warn(at, "never matches, because %q is not in normalised form; must be %q", text, Normalise(text))
+			c.Warn(at, "never matches, because %q is not in normalised form; must be %q", text, Normalise(text))
 		}
 		g := glob.New(text, false)
 		if g.Stars() > maxStars {
-			c.wrong(at, "%d asterisks; must have at most %d", g.Stars(), maxStars)
+			c.Wrong(at, "%d asterisks; must have at most %d", g.Stars(), maxStars)
 		}
 		c.manyStars(at, g)
 		globs = append(globs, g)
@@ -555,13 +553,13 @@ func (c *compiler) globs(path string, texts config.Strings) (globs []*glob.Glob)
 const maxStars, manyStars = 16, 6
 
 // manyStars warns of a glob that is dear for some texts.
-func (c *compiler) manyStars(at string, g *glob.Glob) {
+func (c *Compiler) manyStars(at string, g *glob.Glob) {
 	if g.Stars() > manyStars {
-		c.warn(at, "%q has %d asterisks, so that some requests cost the rule much time; should have at most %d", g, g.Stars(), manyStars)
+		c.Warn(at, "%q has %d asterisks, so that some requests cost the rule much time; should have at most %d", g, g.Stars(), manyStars)
 	}
 }
 
-func (c *compiler) regexes(path string, texts config.Strings, whole bool) (all []*regex) {
+func (c *Compiler) regexes(path string, texts config.Strings, whole bool) (all []*regex) {
 	for i, text := range texts {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if re := c.regex(at, text, whole); re != nil {
@@ -572,24 +570,25 @@ func (c *compiler) regexes(path string, texts config.Strings, whole bool) (all [
 }
 
 // regex compiles a regular expression of RE2.
-func (c *compiler) regex(at, text string, whole bool) *regex {
+func (c *Compiler) regex(at, text string, whole bool) *regex {
 	re, insts, err := newRegex(text, whole)
 	if err != nil {
-		c.wrong(at, "%s; must be a regular expression of RE2", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		c.Wrong(at, "%s; must be a regular expression of RE2", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return nil
 	}
 	if insts > maxInsts {
-		c.warn(at, "the regular expression becomes a program of %d instructions, so that some requests cost the rule much time; should have at most %d", insts, maxInsts)
+		c.Warn(at, "the regular expression becomes a program of %d instructions, so that some requests cost the rule "+
+			"much time; should have at most %d", insts, maxInsts)
 	}
 	return re
 }
 
-func (c *compiler) conditions(path string, all config.Conditions, what string, pairs func(*Request) []pair) (out []matcher) {
+func (c *Compiler) conditions(path string, all config.Conditions, what string, pairs func(*Request) []pair) (out allOf) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		n := &named{what: what, name: name, pairs: pairs}
 		if what == "field" {
 			if !config.IsToken(name) {
-				c.wrong(path+"."+name, "%q is no name of a field; must be one, such as X-Debug", name)
+				c.Wrong(path+"."+name, "%q is no name of a field; must be one, such as X-Debug", name)
 			}
 			n.name = canonical(name)
 		} else if strings.Contains(name, "*") {
@@ -643,10 +642,6 @@ func (b bitset) all() iter.Seq[int] {
 			}
 		}
 	}
-}
-
-func (b bitset) any() bool {
-	return slices.ContainsFunc(b, func(word uint64) bool { return word != 0 })
 }
 
 func newIndex(rules []*rule) index {

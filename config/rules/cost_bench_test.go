@@ -24,9 +24,10 @@ func BenchmarkCost(b *testing.B) {
 			s := compile(b, "  - {match: "+row.match+", ttl: 1m}\n")
 			b.ReportAllocs()
 			began := cpuTime(b)
+			var d Decision
 			for b.Loop() {
 				q := *row.q
-				s.Decide(&q)
+				s.DecideInto(&d, &q)
 			}
 			b.ReportMetric(float64((cpuTime(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
 		})

@@ -1,18 +1,14 @@
 package rules
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/iconedge/iconedge/config"
-	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // A Decision says what happens with a request.
@@ -43,19 +39,12 @@ type Answer struct {
 	Status int
 	Type   string
 	Body   []byte
-	Header http.Header
+	Name   string // of a field of the response; empty: none
+	Value  string
 	Text   string // of a problem; empty: Body is the body
 	Err    error  // of Request.Guess, which is the whole answer; nil: none
 	Denied bool   // by allow, deny, auth or signed
 	Over   bool   // a limit
-}
-
-// A Limit bounds the requests that match a rule. State belongs to the caller.
-type Limit struct {
-	Rate     string // as in a file
-	Name     string // unique in the site; a reload keeps it if the rule counts the same requests
-	ByClient bool   // it counts by the address of the client, and not by the key
-	State    any
 }
 
 // merge applies the actions that sites and rules share.
@@ -105,33 +94,47 @@ func set[T any](to **T, v *T) {
 
 // A Step is a rule and why it matches or not.
 type Step struct {
-	Line    int    `json:"line"`
-	Matched bool   `json:"matched"`
-	Why     string `json:"why"`
+	Line    int      `json:"line"`
+	Matched bool     `json:"matched"`
+	Why     string   `json:"why"`
+	Actions []string `json:"actions,omitempty"` // that it applies to the request, by name
 }
 
 // Decide returns the decision about a request.
-func (s *Site) Decide(q *Request) Decision {
+func (s *Site) Decide(q *Request) (d Decision) {
+	s.DecideInto(&d, q)
+	return d
+}
+
+// DecideInto is Decide for a caller that has room for the decision.
+func (s *Site) DecideInto(d *Decision, q *Request) {
 	q.prepare(s.countries)
-	d := s.whole
+	*d = s.whole
 	var room [4]uint64
 	set := s.candidates(q.path, &room)
+	if at, stopped := s.walk(q, set, func(_ int, r *rule, captures []string) (ends bool) { return r.apply(d, q, captures) }); stopped {
+		d.stop(q, s.undecided(set, at))
+	}
+}
+
+// walk calls do with each rule of a set that matches a request, in order, until one ends the list.
+// If the rules cost too much, it has stopped before rule at.
+func (s *Site) walk(q *Request, set bitset, do func(i int, r *rule, captures []string) (ends bool)) (at int, stopped bool) {
 	for i := range set.all() {
 		r := s.rules[i]
 		var captures []string
-		ok := q.pay(ruleSteps)
+		ok := q.Pay(ruleSteps)
 		if ok {
-			captures, ok = r.match.match(q, nil)
+			captures, ok = r.match.Match(q, nil)
 		}
 		if q.left < 0 {
-			d.stop(q, s.undecided(set, i))
-			return d
+			return i, true
 		}
-		if ok && r.apply(&d, q, captures) {
-			return d
+		if ok && do(i, r, captures) {
+			break
 		}
 	}
-	return d
+	return 0, false
 }
 
 // undecided returns the rules of a set from rule first on.
@@ -158,18 +161,22 @@ func (s *Site) Explain(q *Request) (d Decision, steps []Step) {
 		case ended != "":
 		case !candidate: // another path, which costs Decide nothing
 			left := q.left
-			_, _ = r.match.match(q, &step.Why)
+			_, _ = r.match.Match(q, &step.Why)
 			q.left = left
 		default:
 			var captures []string
-			if q.pay(ruleSteps) {
-				captures, step.Matched = r.match.match(q, &step.Why)
+			if q.Pay(ruleSteps) {
+				captures, step.Matched = r.match.Match(q, &step.Why)
 			}
 			if q.left < 0 {
 				d.stop(q, s.undecided(set, i))
 				step.Matched, step.Why = false, "stopped: the rules up to this one cost more than a request may"
 				ended = fmt.Sprintf("not decided: the rules were stopped in line %d", r.Line)
-			} else if step.Matched && r.apply(&d, q, captures) {
+			} else if step.Matched {
+				step.Actions = r.names
+				if !r.apply(&d, q, captures) {
+					break
+				}
 				ended = fmt.Sprintf("not reached: the rule in line %d ended the list", r.Line)
 			}
 		}
@@ -181,112 +188,17 @@ func (s *Site) Explain(q *Request) (d Decision, steps []Step) {
 // apply applies the actions of a rule, and reports whether it ends the list.
 func (r *rule) apply(d *Decision, q *Request, captures []string) (ends bool) {
 	d.merge(&r.Changes)
-	if r.Origin != nil {
-		d.Origin = r.Origin
-	}
-	if r.Rule.Rewrite != "" {
-		d.Target = r.rewrite.fill(captures, q.rawQuery)
-		q.pay((hashSteps + len(captures)) * len(d.Target))
-	}
-	if r.Cache != "" {
-		d.Cache = r.Cache
-	}
-	if r.Rule.Cookies != "" {
-		d.AnyUser = r.Rule.Cookies == "ignore"
+	for _, a := range r.changes {
+		a.Apply(d, q, captures)
 	}
 	if !q.Unanswered {
-		d.Answer = r.answer(d, q, captures)
+		for _, a := range r.answers {
+			if d.Answer = a.Apply(d, q, captures); d.Answer != nil {
+				break
+			}
+		}
 	}
 	return d.Answer != nil || r.Stop
-}
-
-// answer returns the response of a rule that answers at once; nil: it does not.
-func (r *rule) answer(d *Decision, q *Request, captures []string) *Answer {
-	q.pay(len(r.deny) + len(r.allow))
-	switch {
-	case r.deny != nil && r.deny.has(q.Client), r.allow != nil && !r.allow.has(q.Client):
-		return &Answer{Status: http.StatusForbidden, Text: "requests from this address are denied", Denied: true}
-	case r.Signed != nil && !r.signed(q):
-		return &Answer{Status: http.StatusForbidden, Text: "the address is not signed, or its time is over", Denied: true}
-	}
-	// Before the password, so that a limit bounds guesses.
-	if r.limit != nil && q.Allow != nil {
-		key := r.limitKey(q)
-		q.pay(hashSteps * len(key))
-		if ok, wait := q.Allow(r.limit, key); !ok {
-			seconds := strconv.FormatInt(max(1, int64((wait+time.Second-1)/time.Second)), 10)
-			return &Answer{Status: http.StatusTooManyRequests, Text: "over the limit of requests; try again in " + seconds + " s", Over: true, Header: http.Header{"Retry-After": {seconds}}}
-		}
-	}
-	if r.auth != nil {
-		for _, line := range q.linesOf("Authorization") {
-			q.pay(hashSteps * len(line))
-		}
-		if refusal := r.auth.check(q); refusal != nil {
-			return refusal
-		}
-		d.Authorized = true
-	}
-	if r.Redirect != nil {
-		return &Answer{Status: r.Redirect.Status, Header: http.Header{"Location": {r.redirect.fill(captures, q.rawQuery)}}}
-	}
-	return r.respond
-}
-
-// limitKey returns the text whose requests the limit of a rule counts together.
-func (r *rule) limitKey(q *Request) string {
-	field, isField := strings.CutPrefix(r.Rule.Limit.Key, "header ")
-	switch {
-	case isField:
-		return strings.Join(q.linesOf(canonical(field)), ", ")
-	case r.Rule.Limit.Key == "path":
-		return q.path
-	}
-	return ""
-}
-
-// signed reports whether an address has a valid signature whose time is not over.
-func (r *rule) signed(q *Request) bool {
-	q.pay(hashSteps * len(q.rawPath))
-	params, err := q.strictParameters()
-	sig, exp := params[r.Signed.Param], params[r.Signed.Expires]
-	if err != nil || len(sig) != 1 || len(exp) != 1 {
-		return false
-	}
-	until, err := strconv.ParseInt(exp[0], 10, 64)
-	if err != nil || q.Now.Unix() > until {
-		return false
-	}
-	return hmac.Equal([]byte(Sign(r.secret, q.rawPath, exp[0])), []byte(sig[0]))
-}
-
-// Sign returns the signature of a path until a time in Unix seconds: the lower-case hex of
-// HMAC-SHA256 over path, a line feed and the time.
-func Sign(secret []byte, path, expires string) string {
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte(path + "\n" + expires))
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
-// maxRespond is the length of the longest file of respond, in bytes.
-const maxRespond = 1 << 20
-
-// newRespond returns the answer of respond.
-func newRespond(r *config.Respond) (*Answer, error) {
-	a := &Answer{Status: r.Status, Type: r.Type, Body: []byte(r.Body)}
-	if r.File != "" {
-		var err error
-		if a.Body, err = config.ReadFile(r.File, maxRespond); err != nil {
-			return nil, err
-		}
-	}
-	if a.Type == "" {
-		a.Type = "text/plain; charset=utf-8"
-		if len(a.Body) > 0 {
-			a.Type = http.DetectContentType(a.Body)
-		}
-	}
-	return a, nil
 }
 
 // Choose returns the name of the origin for a request.
@@ -300,17 +212,17 @@ func (d *Decision) Choose(q *Request) string {
 		}
 		return d.chosen
 	}
-	names := d.Origin.Names()
+	var room [8]string
+	names := d.Origin.AppendNames(room[:0])
 	draw := q.Random
 	cookie, byCookie := strings.CutPrefix(d.Origin.Sticky, "cookie ")
 	switch {
 	case d.Origin.Sticky == "client":
-		draw = hash(q.Client.String())
+		draw = q.hashClient()
 	case byCookie:
-		if v, ok := q.firsts(q.cookiePairs(), &q.firstCookies)[cookie]; ok {
-			draw = hash(v)
-		} else {
-			draw = hash(q.Client.String())
+		draw = q.hashClient()
+		if at := slices.IndexFunc(q.cookiePairs(), func(p pair) bool { return p.name == cookie }); at >= 0 {
+			draw = hash([]byte(q.cookies[at].value))
 		}
 	}
 	total := uint64(0)
@@ -329,10 +241,16 @@ func (d *Decision) Choose(q *Request) string {
 	return d.chosen
 }
 
+// hashClient returns the hash of the client's address.
+func (q *Request) hashClient() uint64 {
+	var room [64]byte
+	return hash(q.Client.AppendTo(room[:0]))
+}
+
 // hash returns a hash of a text that is the same in every process.
-func hash(s string) uint64 {
-	sum := sha256.Sum256([]byte(s))
-	return uint64(sum[0])<<56 | uint64(sum[1])<<48 | uint64(sum[2])<<40 | uint64(sum[3])<<32 | uint64(sum[4])<<24 | uint64(sum[5])<<16 | uint64(sum[6])<<8 | uint64(sum[7])
+func hash(s []byte) uint64 {
+	sum := sha256.Sum256(s)
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // RuleLimits returns the limits of a site's rules.
@@ -343,30 +261,6 @@ func (s *Site) RuleLimits() (all []*Limit) {
 		}
 	}
 	return all
-}
-
-// Plain reports whether the settings of a site leave its responses as they are, and each of its
-// rules depends on the path. Spares then tells which paths have no rule.
-func (s *Site) Plain() bool {
-	return !s.index.always.any() && len(s.whole.RequestEdits) == 0 && len(s.whole.ResponseEdits) == 0 && len(s.whole.EarlyHints) == 0
-}
-
-// Spares reports whether no rule of a plain site can match the path of a target.
-func (s *Site) Spares(target string) bool {
-	if len(s.rules) == 0 {
-		return true
-	}
-	raw, _, _ := strings.Cut(target, "?")
-	path := Normalise(raw)
-	var room [4]uint64
-	set := s.candidates(path, &room)
-	left := stepsPerRequest / 10
-	for i := range set.all() {
-		if slices.ContainsFunc(s.rules[i].paths, func(g *glob.Glob) bool { return g.Match(path, &left) || left < 0 }) {
-			return false // or the pipeline finds out
-		}
-	}
-	return true
 }
 
 // candidates returns the rules that may match a path. There is room for 256 rules without an
@@ -390,19 +284,28 @@ func (s *Site) Grace() *config.Duration { return s.whole.Grace }
 // StripRequest removes the cookies that the rules strip from the fields of a request, before its
 // key is made.
 func (d *Decision) StripRequest(h http.Header) {
-	if !d.StripAll && d.StripCookies == nil || len(h["Cookie"]) == 0 {
+	if !d.StripsAny() || len(h["Cookie"]) == 0 {
 		return
 	}
-	var kept []string
-	for _, line := range h["Cookie"] {
-		for pair := range strings.SplitSeq(line, ";") {
-			if pair = strings.Trim(pair, " \t"); pair != "" && !d.Strips(pair) {
-				kept = append(kept, pair)
-			}
-		}
-	}
+	kept := d.appendKept(nil, h["Cookie"])
 	delete(h, "Cookie")
 	if len(kept) > 0 {
-		h["Cookie"] = []string{strings.Join(kept, "; ")}
+		h["Cookie"] = []string{string(kept)}
 	}
+}
+
+// appendKept appends the cookies that are not stripped, as one line; nothing: there are none.
+func (d *Decision) appendKept(dst []byte, lines []string) []byte {
+	for _, line := range lines {
+		for pair := range strings.SplitSeq(line, ";") {
+			if pair = strings.Trim(pair, " \t"); pair == "" || d.Strips(pair) {
+				continue
+			}
+			if len(dst) > 0 {
+				dst = append(dst, "; "...)
+			}
+			dst = append(dst, pair...)
+		}
+	}
+	return dst
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/edge/coding"
+	"github.com/iconedge/iconedge/edge/upstream/balance"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // An Explanation says what happens with one request and why.
@@ -24,6 +26,11 @@ type Explanation struct {
 	Status int    `json:"status,omitempty"`
 	To     string `json:"location,omitempty"`
 	Cache  string `json:"cache,omitempty"`
+	// Policy is the balancing policy of an origin with several URLs, of which URL has the first.
+	Policy string `json:"policy,omitempty"`
+	// Codings are those that the client accepts, if the request says so, in the order in which it
+	// gets one that was made of a stored response.
+	Codings []string `json:"codings,omitempty"`
 }
 
 // Explain explains the decision about the request for a URL. It counts against no limit.
@@ -44,11 +51,21 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 		e.Rules = []Step{}
 	}
 	if d.Answer != nil {
-		e.Status, e.To = d.Answer.Status, d.Answer.Header.Get("Location")
+		if e.Status = d.Answer.Status; d.Answer.Name == "Location" {
+			e.To = d.Answer.Value
+		}
 		return e, nil
 	}
 	e.Origin = d.Choose(&q)
 	target := cmp.Or(d.Target, q.Target)
+	if o := s.Origins[e.Origin]; len(o.URLs)+len(o.Backups) > 1 {
+		if row, ok := balance.Find(o.Policy); ok {
+			e.Policy = row.Name + ": " + row.Help
+		}
+	}
+	if d.Cache != "bypass" && (d.Compress == nil || *d.Compress) {
+		e.Codings = accepted(strings.Join(q.Header["Accept-Encoding"], ","))
+	}
 	if urls := s.Origins[e.Origin].URLs; len(urls) > 0 {
 		e.URL = strings.TrimSuffix(urls[0], "/") + target
 	}
@@ -65,6 +82,23 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 		e.TTL, e.TTLFor = durationText(ttl), d.ttlFor(&q)
 	}
 	return e, nil
+}
+
+// accepted returns the content codings that an Accept-Encoding permits, in the order in which the
+// client gets one of them.
+func accepted(field string) (all []string) {
+	var left []string
+	for _, c := range coding.All() {
+		left = append(left, c.String())
+	}
+	for {
+		best := cachepolicy.Encoding(field, left...)
+		if best == cachepolicy.Identity {
+			return all
+		}
+		all = append(all, best)
+		left = slices.DeleteFunc(left, func(name string) bool { return name == best })
+	}
 }
 
 // ttlFor says which responses get the ttl of a decision, and why. cachepolicy.Request decides so
@@ -111,7 +145,11 @@ func (e Explanation) Text() string {
 		if r.Matched {
 			mark = "x"
 		}
-		fmt.Fprintf(&b, "rule    [%s] line %d: %s\n", mark, r.Line, r.Why)
+		actions := ""
+		if len(r.Actions) > 0 {
+			actions = " → " + strings.Join(r.Actions, ", ")
+		}
+		fmt.Fprintf(&b, "rule    [%s] line %d: %s%s\n", mark, r.Line, r.Why, actions)
 	}
 	line := func(name, value string) {
 		if value != "" {
@@ -125,10 +163,12 @@ func (e Explanation) Text() string {
 	}
 	line("origin", e.Origin)
 	line("url", e.URL)
+	line("policy", e.Policy)
 	line("cache", e.Cache)
 	line("key", e.Key)
 	line("ttl", cmp.Or(e.TTL, "as the response says"))
 	line("for", e.TTLFor)
+	line("codings", strings.Join(e.Codings, ", "))
 	return b.String()
 }
 
@@ -153,7 +193,7 @@ func (s *Site) AppendKey(dst []byte, d *Decision, q *Request, scheme, host strin
 			dst = appendKeyPart(dst, "\x00h=", name, ", ", q.Host)
 			continue
 		}
-		dst = appendKeyPart(dst, "\x00h=", name, ", ", q.linesOf(name)...)
+		dst = appendKeyPart(dst, "\x00h=", name, ", ", q.Lines(name)...)
 	}
 	for _, name := range d.Key.Cookies {
 		dst = appendKeyPart(dst, "\x00c=", name, "; ", q.sentCookies(name)...)
@@ -192,8 +232,9 @@ func (s *Site) appendCacheTarget(dst []byte, d *Decision, q *Request) []byte {
 		name, _, _ := strings.Cut(part, "=")
 		name = unescape(name)
 		// Some applications find a second parameter behind a semicolon.
-		if k.Include != nil && (names.include.Match(name) || strings.Contains(part, ";")) ||
-			k.Exclude != nil && (!names.exclude.Match(name) || strings.Contains(part, ";")) {
+		hidden := strings.Contains(part, ";")
+		included := k.Include != nil && (hidden || names.include.Match(name))
+		if included || k.Exclude != nil && (hidden || !names.exclude.Match(name)) {
 			dst = append(append(dst, separator), part...)
 			separator = '&'
 		}
@@ -204,7 +245,7 @@ func (s *Site) appendCacheTarget(dst []byte, d *Decision, q *Request) []byte {
 // sentCookies returns the cookies whose name matches a pattern, as the client sent them: the origin
 // may take the second of two with one name, or see a cookie behind a comma.
 func (q *Request) sentCookies(pattern string) (pairs []string) {
-	for _, line := range q.linesOf("Cookie") {
+	for _, line := range q.Lines("Cookie") {
 		for pair := range strings.SplitSeq(line, ";") {
 			if mayName(pair, []string{pattern}) {
 				pairs = append(pairs, strings.Trim(pair, " \t"))

@@ -22,7 +22,7 @@ func (m *fieldMap) Find(key ref.Val) (ref.Val, bool) {
 	if !ok || name != types.String(strings.ToLower(string(name))) {
 		return nil, false
 	}
-	lines := m.q.linesOf(canonical(string(name)))
+	lines := m.q.Lines(canonical(string(name)))
 	if len(lines) == 0 {
 		return nil, false
 	}
@@ -32,7 +32,7 @@ func (m *fieldMap) Find(key ref.Val) (ref.Val, bool) {
 		m.q.unsure = m.q.unsure || m.q.Header == nil && name == "cookie"
 		value = strings.Join(lines, ", ")
 	}
-	m.q.pay(madeSteps + len(value))
+	m.q.Pay(madeSteps + len(value))
 	return types.String(value), true
 }
 

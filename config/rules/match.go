@@ -16,20 +16,22 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/iconedge/iconedge/config"
-	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/internal/glob"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
-// A matcher reports whether a request matches, the captures of its path, and the reason in words if
-// explain is set.
-type matcher interface {
-	match(q *Request, explain *string) (captures []string, ok bool)
+// A Matcher is the compiled form of an entry of a match. It never changes, because requests use it
+// at the same time. A dear one takes its steps from the budget of the request (Request.Pay).
+type Matcher interface {
+	// Match reports whether a request matches, and the captures of its path, or nil. It writes the
+	// reason in words to why, unless why is nil.
+	Match(q *Request, why *string) (captures []string, ok bool)
 }
 
 // always matches every request.
 type always struct{}
 
-func (always) match(_ *Request, why *string) ([]string, bool) {
+func (always) Match(_ *Request, why *string) ([]string, bool) {
 	say(why, "no match is given: always")
 	return nil, true
 }
@@ -40,12 +42,12 @@ func say(why *string, text string) {
 	}
 }
 
-// any matches if an element does; the first one gives the captures.
-type anyOf []matcher
+// An anyOf matches if an element does; the first one gives the captures.
+type anyOf []Matcher
 
-func (a anyOf) match(q *Request, why *string) ([]string, bool) {
+func (a anyOf) Match(q *Request, why *string) ([]string, bool) {
 	for i, m := range a {
-		if captures, ok := m.match(q, why); ok {
+		if captures, ok := m.Match(q, why); ok {
 			if why != nil {
 				*why = "element " + strconv.Itoa(i+1) + ": " + *why
 			}
@@ -56,10 +58,10 @@ func (a anyOf) match(q *Request, why *string) ([]string, bool) {
 	return nil, false
 }
 
-type not struct{ matcher }
+type not struct{ Matcher }
 
-func (n not) match(q *Request, why *string) ([]string, bool) {
-	_, ok := n.matcher.match(q, why)
+func (n not) Match(q *Request, why *string) ([]string, bool) {
+	_, ok := n.Matcher.Match(q, why)
 	if why != nil {
 		*why = "not: " + *why
 	}
@@ -67,12 +69,12 @@ func (n not) match(q *Request, why *string) ([]string, bool) {
 }
 
 // allOf matches if all entries do.
-type allOf []matcher
+type allOf []Matcher
 
-func (a allOf) match(q *Request, why *string) (captures []string, ok bool) {
+func (a allOf) Match(q *Request, why *string) (captures []string, ok bool) {
 	var reasons []string
 	for _, m := range a {
-		found, ok := m.match(q, why)
+		found, ok := m.Match(q, why)
 		if !ok {
 			return nil, false
 		}
@@ -95,7 +97,7 @@ type oneOf struct {
 	form  string
 }
 
-func (o oneOf) match(q *Request, why *string) ([]string, bool) {
+func (o oneOf) Match(q *Request, why *string) ([]string, bool) {
 	value := o.get(q)
 	ok := o.holds(value)
 	if why != nil {
@@ -118,7 +120,7 @@ type paths struct {
 	wanted  bool // the rule has a use for captures
 }
 
-func (p paths) match(q *Request, why *string) ([]string, bool) {
+func (p paths) Match(q *Request, why *string) ([]string, bool) {
 	for _, g := range p.globs {
 		if !g.Match(q.path, &q.left) || q.left < 0 {
 			continue
@@ -128,7 +130,9 @@ func (p paths) match(q *Request, why *string) ([]string, bool) {
 		}
 		captures := []string{}
 		if p.wanted && g.Stars() > 0 {
-			captures, _ = g.Captures(q.path, &q.left)
+			from := len(q.captures) // those of another element may be used yet
+			q.captures, _ = g.AppendCaptures(q.captures, q.path, &q.left)
+			captures = q.captures[from:]
 		}
 		return captures, true
 	}
@@ -193,7 +197,7 @@ type named struct {
 	pairs  func(*Request) []pair // of parameters or cookies; nil: it is a field
 }
 
-func (n *named) match(q *Request, why *string) ([]string, bool) {
+func (n *named) Match(q *Request, why *string) ([]string, bool) {
 	present, ok := false, false
 	if n.pairs == nil {
 		present, ok = n.matchLines(q)
@@ -218,7 +222,7 @@ func (n *named) matchLines(q *Request) (present, ok bool) {
 	if n.name == "Host" {
 		return true, n.holds(q, q.Host)
 	}
-	lines := q.linesOf(n.name)
+	lines := q.Lines(n.name)
 	if len(lines) > 1 {
 		// A client of HTTP/2 may split a Cookie, which the pipeline joins otherwise.
 		q.unsure = q.unsure || n.name == "Cookie" && q.Header == nil
@@ -239,7 +243,7 @@ func (n *named) matchLines(q *Request) (present, ok bool) {
 // any.
 func (n *named) matchPairs(q *Request) (present, ok bool) {
 	for _, p := range n.pairs(q) {
-		if !q.pay(pairSteps) {
+		if !q.Pay(pairSteps) {
 			break
 		}
 		if p.name != n.name && (n.names == nil || !n.names.Match(p.name, &q.left)) {
@@ -264,8 +268,8 @@ func (n networks) has(addr netip.Addr) bool {
 	return slices.ContainsFunc(n, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-func (n networks) match(q *Request, why *string) ([]string, bool) {
-	q.pay(len(n))
+func (n networks) Match(q *Request, why *string) ([]string, bool) {
+	q.Pay(len(n))
 	ok := n.has(q.Client)
 	if why != nil {
 		*why = fmt.Sprintf("client %s %s %v", q.Client, is(ok), []netip.Prefix(n))
@@ -295,7 +299,7 @@ type limitedProgram struct {
 // A limit is an option that changes, which cel-go reads for each evaluation.
 type limit struct{ cost.TrackerOption }
 
-func (e *expression) match(q *Request, why *string) ([]string, bool) {
+func (e *expression) Match(q *Request, why *string) ([]string, bool) {
 	q.patterns = e.patterns
 	v, failed := e.eval(q)
 	if failed != nil {
@@ -314,7 +318,7 @@ func (e *expression) match(q *Request, why *string) ([]string, bool) {
 // eval evaluates the expression within the budget of the request.
 func (e *expression) eval(q *Request) (ref.Val, error) {
 	if e.limited == nil {
-		q.pay(int(e.worst) * stepsPerUnit)
+		q.Pay(int(e.worst) * stepsPerUnit)
 		v, _, err := e.program.Eval(q)
 		return v, err
 	}
@@ -323,7 +327,7 @@ func (e *expression) eval(q *Request) (ref.Val, error) {
 	p.limit.TrackerOption = cost.TrackerLimit(uint64(max(q.left, 0)) / stepsPerUnit)
 	v, details, err := p.Eval(q)
 	if used := details.ActualCost(); used != nil {
-		q.pay(int(min(*used, 2*costLimit)) * stepsPerUnit)
+		q.Pay(int(min(*used, 2*costLimit)) * stepsPerUnit)
 	}
 	return v, err
 }
@@ -332,12 +336,16 @@ func (e *expression) eval(q *Request) (ref.Val, error) {
 var environment = func() *cel.Env {
 	pairs := cel.MapType(cel.StringType, cel.StringType)
 	env, err := cel.NewEnv(
-		cel.Variable("request.method", cel.StringType), cel.Variable("request.host", cel.StringType), cel.Variable("request.path", cel.StringType),
+		cel.Variable("request.method", cel.StringType), cel.Variable("request.host", cel.StringType),
+		cel.Variable("request.path", cel.StringType),
 		cel.Variable("request.query", pairs), cel.Variable("request.headers", pairs), cel.Variable("request.cookies", pairs),
-		cel.Variable("request.client", cel.StringType), cel.Variable("request.country", cel.StringType), cel.Variable("request.tls", cel.BoolType),
+		cel.Variable("request.client", cel.StringType), cel.Variable("request.country", cel.StringType),
+		cel.Variable("request.tls", cel.BoolType),
 		// matches takes its steps from the budget, so that it can stop inside of a text.
-		cel.Variable(budgetName, payerType), cel.Macros(cel.ReceiverMacro("matches", 1, withBudget), cel.GlobalMacro("matches", 2, withBudget)),
-		cel.Function(matchesFunction, cel.Overload("matches_within_budget", []*cel.Type{cel.StringType, cel.StringType, payerType}, cel.BoolType, cel.FunctionBinding(matchesText))),
+		cel.Variable(budgetName, payerType), cel.Macros(cel.ReceiverMacro("matches", 1, withBudget),
+			cel.GlobalMacro("matches", 2, withBudget)),
+		cel.Function(matchesFunction, cel.Overload("matches_within_budget",
+			[]*cel.Type{cel.StringType, cel.StringType, payerType}, cel.BoolType, cel.FunctionBinding(matchesText))),
 	)
 	if err != nil {
 		panic(err)

@@ -72,7 +72,7 @@ func (p *passwords) decoy(hash string) {
 // password is not compared; nil: the password is right.
 func (p *passwords) check(q *Request) *Answer {
 	right := false
-	if user, password, ok := basic(q.linesOf("Authorization")); ok {
+	if user, password, ok := basic(q.Lines("Authorization")); ok {
 		compare := func() bool { return p.right(user, password) }
 		if q.Guess == nil {
 			right = compare()
@@ -87,7 +87,7 @@ func (p *passwords) check(q *Request) *Answer {
 		return nil
 	}
 	return &Answer{Status: http.StatusUnauthorized, Text: "this address requires a user and a password", Denied: true,
-		Header: http.Header{"Www-Authenticate": {`Basic realm="restricted", charset="UTF-8"`}}}
+		Name: "Www-Authenticate", Value: `Basic realm="restricted", charset="UTF-8"`}
 }
 
 // basic returns the user and the password in the lines of Authorization.

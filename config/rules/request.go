@@ -48,9 +48,20 @@ type Request struct {
 	country                                *string
 	geo                                    *Countries
 
+	captures []string // memory of the captures of paths
+	filled   []byte   // memory of the address that a rule makes of captures
+	kept     []byte   // memory of the cookies that are not stripped
+	own      *ownDecision
+
 	left     glob.Budget       // for the rules that are not decided yet
 	runes    runes             // of the regular expression that is being matched
 	patterns map[string]*regex // of the expression that is being evaluated
+}
+
+// An ownDecision is the memory of a decision that no other request shares, and of its answer.
+type ownDecision struct {
+	Decision
+	answer Answer
 }
 
 // Fields gives access to the fields of a request as they came, without a copy of them.
@@ -62,12 +73,13 @@ type Fields interface {
 
 // Reset makes q a new request, which reuses the memory of the last one.
 func (q *Request) Reset() {
-	*q = Request{query: q.query[:0], cookies: q.cookies[:0], lines: q.lines[:0]}
+	*q = Request{query: q.query[:0], cookies: q.cookies[:0], lines: q.lines[:0], captures: q.captures[:0],
+		filled: q.filled[:0], kept: q.kept[:0], own: q.own}
 }
 
-// linesOf returns the lines of a field, whose name is in canonical spelling. They are valid until
+// Lines returns the lines of a field, whose name is in canonical spelling. They are valid until
 // the next call.
-func (q *Request) linesOf(name string) []string {
+func (q *Request) Lines(name string) []string {
 	if q.Header != nil || q.Fields == nil {
 		return q.Header[name]
 	}
@@ -162,7 +174,7 @@ type pair struct{ name, value string }
 // firsts returns the first value of each name, which it keeps in made.
 func (q *Request) firsts(pairs []pair, made *map[string]string) map[string]string {
 	if *made == nil {
-		q.pay(madeSteps * len(pairs))
+		q.Pay(madeSteps * len(pairs))
 		*made = map[string]string{} // many may have one name, and CEL would look at all the room
 		for _, p := range slices.Backward(pairs) {
 			(*made)[p.name] = p.value
@@ -177,9 +189,9 @@ func (q *Request) joinedLines(name string) []string {
 		if q.joined == nil {
 			q.joined = map[string][]string{}
 		}
-		lines := q.linesOf(name)
+		lines := q.Lines(name)
 		whole := strings.Join(lines, ", ")
-		q.pay(len(whole))
+		q.Pay(len(whole))
 		q.joined[name] = append([]string{whole}, lines...)
 	}
 	return q.joined[name]
@@ -196,7 +208,7 @@ func (q *Request) parameters() []pair {
 			name, value, _ := strings.Cut(part, "=")
 			q.query = append(q.query, pair{unescape(name), unescape(value)})
 		}
-		q.pay(madeSteps*len(q.query) + hashSteps*len(q.rawQuery))
+		q.Pay(madeSteps*len(q.query) + hashSteps*len(q.rawQuery))
 	}
 	return q.query
 }
@@ -205,7 +217,7 @@ func (q *Request) parameters() []pair {
 func (q *Request) strictParameters() (url.Values, error) {
 	if q.strict == nil {
 		q.strict, q.malformed = url.ParseQuery(q.rawQuery)
-		q.pay(madeSteps*(1+strings.Count(q.rawQuery, "&")) + hashSteps*len(q.rawQuery))
+		q.Pay(madeSteps*(1+strings.Count(q.rawQuery, "&")) + hashSteps*len(q.rawQuery))
 	}
 	return q.strict, q.malformed
 }
@@ -224,7 +236,7 @@ func (q *Request) headerMap() map[string]string {
 		q.headers = make(map[string]string, len(q.Header))
 		for name, lines := range q.Header {
 			value := strings.Join(lines, ", ")
-			q.pay(madeSteps + len(value))
+			q.Pay(madeSteps + len(value))
 			q.headers[strings.ToLower(name)] = value
 		}
 	}
@@ -236,8 +248,8 @@ func (q *Request) headerMap() map[string]string {
 func (q *Request) cookiePairs() []pair {
 	if !q.cookiesRead {
 		q.cookiesRead, q.cookies = true, q.cookies[:0]
-		for _, line := range q.linesOf("Cookie") {
-			q.pay(hashSteps * len(line))
+		for _, line := range q.Lines("Cookie") {
+			q.Pay(hashSteps * len(line))
 			q.cookies = slices.Grow(q.cookies, 1+strings.Count(line, ";"))
 			for more := true; more; {
 				part, rest := line, ""
@@ -252,7 +264,7 @@ func (q *Request) cookiePairs() []pair {
 				}
 			}
 		}
-		q.pay(madeSteps * len(q.cookies))
+		q.Pay(madeSteps * len(q.cookies))
 	}
 	return q.cookies
 }

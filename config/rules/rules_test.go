@@ -32,7 +32,8 @@ func compile(t testing.TB, rules string) *Site {
 
 func compileText(t testing.TB, rules string) (*Table, config.Findings) {
 	t.Helper()
-	text := "version: 1\nsites:\n- name: a\n  hosts: [a.test]\n  origins: {app: {urls: [\"http://10.0.0.5\"]}, b: {urls: [\"http://10.0.0.6\"]}}\n  origin: app\n  rules:\n" + rules
+	text := "version: 1\nsites:\n- name: a\n  hosts: [a.test]\n  origins: {app: {urls: [\"http://10.0.0.5\"]}, b: " +
+		"{urls: [\"http://10.0.0.6\"]}}\n  origin: app\n  rules:\n" + rules
 	f, err := config.Parse("f", []byte(text), config.Options{})
 	if err != nil {
 		return nil, err.(config.Findings)
@@ -41,7 +42,8 @@ func compileText(t testing.TB, rules string) (*Table, config.Findings) {
 }
 
 func get(target string, fields ...string) *Request {
-	q := &Request{Method: "GET", Host: "a.test", Target: target, Client: netip.MustParseAddr("192.0.2.1"), Header: http.Header{}, Now: time.Unix(1000, 0)}
+	q := &Request{Method: "GET", Host: "a.test", Target: target, Client: netip.MustParseAddr("192.0.2.1"),
+		Header: http.Header{}, Now: time.Unix(1000, 0)}
 	for i := 0; i < len(fields); i += 2 {
 		q.Header.Add(fields[i], fields[i+1])
 	}
@@ -117,33 +119,39 @@ func TestMatch(t *testing.T) {
 // TestRuleFindings: rules that can't be compiled are findings, and rules without effect warnings.
 func TestRuleFindings(t *testing.T) {
 	for rule, want := range map[string]string{
-		`  - {match: 'request.pth == "a"', stop: true}`:                           "request.pth is unknown; the fields of request are method",
-		`  - {match: 'request.path', stop: true}`:                                 "must be true or false",
-		`  - {match: 'request.path ==', stop: true}`:                              "must be an expression of CEL",
-		`  - {match: {path: /a/*}, rewrite: /b/$2}`:                               "$2 is undefined, because the match has 1 captures",
-		`  - {match: [{path: /a/*}, {method: GET}], redirect: {to: /b/$1}}`:       "$1 is undefined",
-		`  - {match: {path: "/**"}, redirect: {to: "https://$1/"}}`:               "a capture is the host",
-		`  - {redirect: {to: /b/$1}}`:                                             "$1 is undefined",
-		`  - {match: {path_regex: "(/a"}, stop: true}`:                            "must be a regular expression",
-		`  - {match: {path_regex: "/a)(/b"}, stop: true}`:                         "must be a regular expression",
-		`  - {match: {country: DE}, stop: true}`:                                  "must have geo.country too",
-		`  - {match: {client: [nowhere]}, stop: true}`:                            "must be an address or a network",
-		`  - {match: {}, stop: true}`:                                             "must have an entry",
-		`  - {match: {path: a}, stop: true}`:                                      "must begin with a slash",
-		`  - {auth: {basic: /nonexistent}}`:                                       "must be a readable file of htpasswd",
-		`  - {auth: {basic: /dev/zero}}`:                                          "is no regular file; must be a readable file of htpasswd",
-		`  - {respond: {file: /nonexistent}}`:                                     "no such file or directory; must be a readable file",
-		`  - {respond: {file: /dev/zero}}`:                                        "is no regular file; must be a readable file",
-		`  - {respond: {file: /}}`:                                                "is a folder; must be a readable file",
-		"  - {respond: {status: 204}}\n  - {match: {path: /a}, cache: never}":     "never matches, because the rule in line 8 always ends the list",
-		`  - {match: {path: /a//b}, cache: never}`:                                "not in normalised form",
-		`  - {match: {host: other.test}, cache: never}`:                           "never matches, because no host of the site is other.test",
-		`  - {match: {host: "*.other.test"}, cache: never}`:                       "never matches, because no host of the site is *.other.test",
-		`  - {match: {method: get}, cache: never}`:                                "must be GET",
-		`  - {match: 'false', cache: never}`:                                      "never matches, because the expression is always false",
-		`  - {match: {path: /a}}`:                                                 "has no action",
-		`  - {cache: never}`:                                                      "no rule uses the origin",
-		`  - {match: {path: "/*-*-*-*-*-*-*"}, cache: never}`:                     "has 7 asterisks, so that some requests cost the rule much time; should have at most 6",
+		`  - {match: 'request.pth == "a"', stop: true}`: "request.pth is unknown; the " +
+			"fields of request are method",
+		`  - {match: 'request.path', stop: true}`:                           "must be true or false",
+		`  - {match: 'request.path ==', stop: true}`:                        "must be an expression of CEL",
+		`  - {match: {path: /a/*}, rewrite: /b/$2}`:                         "$2 is undefined, because the match has 1 captures",
+		`  - {match: [{path: /a/*}, {method: GET}], redirect: {to: /b/$1}}`: "$1 is undefined",
+		`  - {match: {path: "/**"}, redirect: {to: "https://$1/"}}`:         "a capture is the host",
+		`  - {redirect: {to: /b/$1}}`:                                       "$1 is undefined",
+		`  - {match: {path_regex: "(/a"}, stop: true}`:                      "must be a regular expression",
+		`  - {match: {path_regex: "/a)(/b"}, stop: true}`:                   "must be a regular expression",
+		`  - {match: {country: DE}, stop: true}`:                            "must have geo.country too",
+		`  - {match: {client: [nowhere]}, stop: true}`:                      "must be an address or a network",
+		`  - {match: {}, stop: true}`:                                       "must have an entry",
+		`  - {match: {path: a}, stop: true}`:                                "must begin with a slash",
+		`  - {auth: {basic: /nonexistent}}`:                                 "must be a readable file of htpasswd",
+		`  - {auth: {basic: /dev/zero}}`: "is no regular file; must be a " +
+			"readable file of htpasswd",
+		`  - {respond: {file: /nonexistent}}`: "no such file or directory; must be a readable file",
+		`  - {respond: {file: /dev/zero}}`:    "is no regular file; must be a readable file",
+		`  - {respond: {file: /}}`:            "is a folder; must be a readable file",
+		"  - {respond: {status: 204}}\n  - {match: {path: /a}, cache: never}": "never matches, because the rule " +
+			"in line 8 always ends the list",
+		`  - {match: {path: /a//b}, cache: never}`: "not in normalised form",
+		`  - {match: {host: other.test}, cache: never}`: "never matches, because no host of " +
+			"the site is other.test",
+		`  - {match: {host: "*.other.test"}, cache: never}`: "never matches, because no host of " +
+			"the site is *.other.test",
+		`  - {match: {method: get}, cache: never}`: "must be GET",
+		`  - {match: 'false', cache: never}`:       "never matches, because the expression is always false",
+		`  - {match: {path: /a}}`:                  "has no action",
+		`  - {cache: never}`:                       "no rule uses the origin",
+		`  - {match: {path: "/*-*-*-*-*-*-*"}, cache: never}`: "has 7 asterisks, so that some " +
+			"requests cost the rule much time; should have at most 6",
 		`  - {match: {header: {A: "*b*b*b*b*b*b*"}}, cache: never}`:               "has 7 asterisks",
 		`  - {match: {query: "*b*b*b*b*b*b*"}, cache: never}`:                     "has 7 asterisks",
 		`  - {match: {path: "/*-*-*-*-*-*-*-*-*-*-*-*-*-*-*-*-*"}, cache: never}`: "17 asterisks; must have at most 16",
@@ -180,7 +188,7 @@ func TestPathAndRegex(t *testing.T) {
 `)
 	for target, want := range map[string]string{"/a/12": "/b/12", "/c/x": "/d/x"} {
 		d := s.Decide(get(target))
-		if d.Answer == nil || d.Answer.Header.Get("Location") != want {
+		if d.Answer == nil || d.Answer.Value != want {
 			t.Errorf("%s: %+v; want a redirect to %s", target, d.Answer, want)
 		}
 	}
@@ -236,7 +244,7 @@ func TestRedirects(t *testing.T) {
 		{`{match: {path_regex: "/x(.*)"}, redirect: {to: "https://a.test$1"}}`, "/x@evil.test", "https://a.test/@evil.test"},
 	} {
 		d := compile(t, "  - "+row.rule+"\n").Decide(get(row.target))
-		if d.Answer == nil || d.Answer.Header.Get("Location") != row.want {
+		if d.Answer == nil || d.Answer.Value != row.want {
 			t.Errorf("%s, %s: %+v; want %s", row.rule, row.target, d.Answer, row.want)
 		}
 	}
@@ -298,10 +306,14 @@ func TestAnswers(t *testing.T) {
 		status int
 	}{
 		{get("/deny"), 403}, {get("/allow"), 403}, {get("/mine"), 0},
-		{get("/auth"), 401}, {get("/auth", "Authorization", "Basic YW5uOnNlY3JldA=="), 0}, {get("/auth", "Authorization", "Basic YW5uOnNlY3JldA=="), 0},
-		{get("/auth", "Authorization", "Basic YW5uOndyb25n"), 401}, {get("/auth", "Authorization", "Basic Ym9iOnNlY3JldA=="), 401}, {get("/auth", "Authorization", "Bearer x"), 401},
-		{get(sign("/signed/a", "1000")), 0}, {get(sign("/signed/a", "999")), 403}, {get("/signed/a"), 403}, {get("/signed/a?exp=2000&sig="), 403},
-		{get(strings.Replace(sign("/signed/a", "2000"), "/signed/a", "/signed/b", 1)), 403}, {get(sign("/signed/a", "2000") + "&exp=1"), 403},
+		{get("/auth"), 401}, {get("/auth", "Authorization", "Basic YW5uOnNlY3JldA=="), 0},
+		{get("/auth", "Authorization", "Basic YW5uOnNlY3JldA=="), 0},
+		{get("/auth", "Authorization", "Basic YW5uOndyb25n"), 401},
+		{get("/auth", "Authorization", "Basic Ym9iOnNlY3JldA=="), 401}, {get("/auth", "Authorization", "Bearer x"), 401},
+		{get(sign("/signed/a", "1000")), 0}, {get(sign("/signed/a", "999")), 403}, {get("/signed/a"), 403},
+		{get("/signed/a?exp=2000&sig="), 403},
+		{get(strings.Replace(sign("/signed/a", "2000"), "/signed/a", "/signed/b", 1)), 403},
+		{get(sign("/signed/a", "2000") + "&exp=1"), 403},
 		{get(sign("/signed/%61", "2000")), 0}, {limited, 429}, {guess, 429},
 	} {
 		got := 0
@@ -444,7 +456,8 @@ func TestCookieKeys(t *testing.T) {
 
 // TestSplit: weights share requests, and sticky ones stay with their origin.
 func TestSplit(t *testing.T) {
-	s := compile(t, "  - {match: {path: /w}, origin: {app: 90, b: 10}}\n  - {match: {path: /s}, origin: {app: 50, b: 50, sticky: cookie id}}\n")
+	s := compile(t, "  - {match: {path: /w}, origin: {app: 90, b: 10}}\n  - {match: {path: /s}, origin: {app: 50, b: "+
+		"50, sticky: cookie id}}\n")
 	n := map[string]int{}
 	for i := range 1000 {
 		q := get("/w")
@@ -473,7 +486,8 @@ func TestSplit(t *testing.T) {
 // TestHosts: exact hosts win over wildcards, and longer wildcards over shorter.
 func TestHosts(t *testing.T) {
 	text := "version: 1\nsites:\n"
-	for name, hosts := range map[string]string{"exact": "a.b.test", "long": `"*.b.test"`, "short": `"*.test"`, "last": `"*"`, "dot": `"dot.test."`} {
+	for name, hosts := range map[string]string{"exact": "a.b.test", "long": `"*.b.test"`, "short": `"*.test"`,
+		"last": `"*"`, "dot": `"dot.test."`} {
 		text += "- {name: " + name + ", hosts: [" + hosts + "], origins: {a: {urls: [\"http://10.0.0.1\"]}}}\n"
 	}
 	f, err := config.Parse("f", []byte(text), config.Options{})
@@ -484,7 +498,9 @@ func TestHosts(t *testing.T) {
 	if table == nil {
 		t.Fatal(findings)
 	}
-	for host, want := range map[string]string{"a.b.test": "exact", "A.B.test.": "exact", "x.b.test": "long", "x.y.b.test": "long", "b.test": "short", "test": "last", "": "last", ".b.test": "short", "dot.test": "dot", "DOT.test.": "dot", "[::1]": "last"} {
+	for host, want := range map[string]string{"a.b.test": "exact", "A.B.test.": "exact", "x.b.test": "long",
+		"x.y.b.test": "long", "b.test": "short", "test": "last", "": "last", ".b.test": "short", "dot.test": "dot",
+		"DOT.test.": "dot", "[::1]": "last"} {
 		if got := table.Find(host); got.Name != want {
 			t.Errorf("%q is of %s, want %s", host, got.Name, want)
 		}
@@ -548,7 +564,8 @@ func TestIndex(t *testing.T) {
 
 // FuzzDecide: no request makes the matcher panic, and a redirect stays on its site and one line.
 func FuzzDecide(f *testing.F) {
-	s := compile(f, "  - {match: {path: \"/go**\"}, redirect: {to: \"/$1\"}}\n  - {match: {path_regex: \"(/.*)\"}, rewrite: \"/x$1\"}\n  - {match: 'request.headers[\"a\"] == request.query[\"b\"]', key: {query: none}}\n")
+	s := compile(f, "  - {match: {path: \"/go**\"}, redirect: {to: \"/$1\"}}\n  - {match: {path_regex: \"(/.*)\"}, "+
+		"rewrite: \"/x$1\"}\n  - {match: 'request.headers[\"a\"] == request.query[\"b\"]', key: {query: none}}\n")
 	f.Add("/go//x?b=1", "1")
 	f.Fuzz(func(t *testing.T, target, field string) {
 		if !strings.HasPrefix(target, "/") {
@@ -557,7 +574,7 @@ func FuzzDecide(f *testing.F) {
 		q := get(target, "A", field)
 		d := s.Decide(q)
 		if d.Answer != nil {
-			to := d.Answer.Header.Get("Location")
+			to := d.Answer.Value
 			path, _, _ := strings.Cut(to, "?")
 			if strings.HasPrefix(to, "//") || strings.ContainsAny(path, "\r\n\\ ") {
 				t.Errorf("%q leads to %q", target, to)
@@ -578,9 +595,10 @@ func BenchmarkDecide(b *testing.B) {
 	}
 	s := compile(b, text.String())
 	b.ReportAllocs()
+	var d Decision
 	for b.Loop() {
 		q := Request{Method: "GET", Host: "a.test", Target: "/section77/page"}
-		s.Decide(&q)
+		s.DecideInto(&d, &q)
 	}
 }
 

@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
 
 // A template is a target with $1, $2 and so on.
 type template struct {
@@ -43,32 +47,38 @@ func newTemplate(s string) (t template, largest int) {
 // fill returns the target for captures, with the query of the client unless it has one itself.
 // Captures are percent-encoded, so that no capture can end the path, begin a host or end a line.
 func (t template) fill(captures []string, clientQuery string) string {
-	var b strings.Builder
+	return string(t.append(nil, captures, clientQuery))
+}
+
+// append writes the target that fill returns to dst, which is empty.
+func (t template) append(dst []byte, captures []string, clientQuery string) []byte {
 	for i, part := range t.parts {
-		b.WriteString(part)
+		dst = append(dst, part...)
 		if i < len(t.numbers) && t.numbers[i] >= 1 && t.numbers[i] <= len(captures) {
-			if _, host, isURL := strings.Cut(b.String(), "://"); isURL && !strings.ContainsAny(host, "/?") && !strings.HasPrefix(captures[t.numbers[i]-1], "/") {
-				b.WriteByte('/') // a capture never extends the host
+			if _, host, isURL := bytes.Cut(dst, schemeEnd); isURL && !bytes.ContainsAny(host, "/?") &&
+				!strings.HasPrefix(captures[t.numbers[i]-1], "/") {
+				dst = append(dst, '/') // a capture never extends the host
 			}
-			inQuery := strings.Contains(b.String(), "?")
-			escape(&b, captures[t.numbers[i]-1], inQuery)
+			dst = appendEscaped(dst, captures[t.numbers[i]-1], bytes.IndexByte(dst, '?') >= 0)
 		}
 	}
-	s := b.String()
-	if strings.HasPrefix(s, "//") || !strings.HasPrefix(s, "/") && !strings.Contains(s, "://") {
-		s = "/" + strings.TrimLeft(s, "/") // never the host of another site
+	slashes := len(dst) - len(bytes.TrimLeft(dst, "/"))
+	if slashes > 1 || slashes == 0 && !bytes.Contains(dst, schemeEnd) {
+		dst = slices.Replace(dst, 0, slashes, '/') // never the host of another site
 	}
 	if !t.query && clientQuery != "" {
-		s += "?" + clientQuery
+		dst = append(append(dst, '?'), clientQuery...)
 	}
-	return s
+	return dst
 }
+
+var schemeEnd = []byte("://")
 
 const hexDigits = "0123456789ABCDEF"
 
-// escape percent-encodes all but the characters that are plain in a path, or in the value of a
-// parameter.
-func escape(b *strings.Builder, s string, inQuery bool) {
+// appendEscaped percent-encodes all but the characters that are plain in a path, or in the value of
+// a parameter.
+func appendEscaped(dst []byte, s string, inQuery bool) []byte {
 	plain := "-._~!$'()*,:@/&=+;"
 	if inQuery {
 		plain = "-._~!$'()*,:@/"
@@ -76,11 +86,10 @@ func escape(b *strings.Builder, s string, inQuery bool) {
 	for i := range len(s) {
 		c := s[i]
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(plain, c) >= 0 {
-			b.WriteByte(c)
+			dst = append(dst, c)
 			continue
 		}
-		b.WriteByte('%')
-		b.WriteByte(hexDigits[c>>4])
-		b.WriteByte(hexDigits[c&15])
+		dst = append(dst, '%', hexDigits[c>>4], hexDigits[c&15])
 	}
+	return dst
 }

@@ -65,7 +65,8 @@ func TestPanels(t *testing.T) {
 						t.Errorf("%s / %s: %s", b.name, p.title, q.expr)
 					}
 				}
-				if p.kind != "table" && p.kind != "stat" && len(p.queries) > 1 && slices.ContainsFunc(p.queries, func(q query) bool { return q.legend == "" }) {
+				if p.kind != "table" && p.kind != "stat" && len(p.queries) > 1 &&
+					slices.ContainsFunc(p.queries, func(q query) bool { return q.legend == "" }) {
 					t.Errorf("%s / %s: of several lines each has a name", b.name, p.title)
 				}
 			}

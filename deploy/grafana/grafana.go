@@ -60,7 +60,8 @@ func (b board) variables() []any {
 	for _, r := range b.rows {
 		for _, p := range r.panels {
 			if slices.ContainsFunc(p.queries, func(q query) bool { return strings.Contains(q.expr, "$site") }) {
-				return append(slices.Clone(variables), choice("site", `label_values(iconedge_edge_site_responses_total{job="iconedge-edge",region=~"$region"}, site)`))
+				return append(slices.Clone(variables),
+					choice("site", `label_values(iconedge_edge_site_responses_total{job="iconedge-edge",region=~"$region"}, site)`))
 			}
 		}
 	}
@@ -69,14 +70,16 @@ func (b board) variables() []any {
 
 // variables are the selections on every board.
 var variables = []any{
-	object{"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus", "refresh": 1, "hide": 0, "options": []any{}, "current": object{}},
+	object{"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus", "refresh": 1,
+		"hide": 0, "options": []any{}, "current": object{}},
 	choice("region", `label_values(up{job=~"iconedge-.+"}, region)`),
 	choice("instance", `label_values(up{job=~"iconedge-(edge|shield)",region=~"$region"}, instance)`),
 }
 
 func choice(name, query string) object {
 	return object{"name": name, "label": name, "type": "query", "datasource": source, "definition": query,
-		"query": object{"query": query, "refId": name}, "refresh": 2, "sort": 1, "hide": 0, "multi": true, "includeAll": true, "allValue": ".*",
+		"query": object{"query": query, "refId": name}, "refresh": 2, "sort": 1, "hide": 0, "multi": true,
+		"includeAll": true, "allValue": ".*",
 		"options": []any{}, "current": object{"selected": true, "text": []string{"All"}, "value": []string{"$__all"}}}
 }
 
@@ -91,7 +94,8 @@ func (b board) panels() []any {
 	var all []any
 	y := 0
 	for _, r := range b.rows {
-		all = append(all, object{"type": "row", "id": len(all) + 1, "title": r.title, "collapsed": false, "panels": []any{}, "gridPos": grid(0, y, 24, 1)})
+		all = append(all, object{"type": "row", "id": len(all) + 1, "title": r.title, "collapsed": false,
+			"panels": []any{}, "gridPos": grid(0, y, 24, 1)})
 		y++
 		x, tall := 0, 0
 		for _, p := range r.panels {
@@ -120,7 +124,8 @@ func (p panel) model(id int, at object) object {
 func (p panel) targets() []any {
 	var all []any
 	for i, q := range p.queries {
-		t := object{"refId": string(rune('A' + i)), "datasource": source, "editorMode": "code", "expr": q.expr, "legendFormat": q.legend, "range": true, "instant": false}
+		t := object{"refId": string(rune('A' + i)), "datasource": source, "editorMode": "code", "expr": q.expr,
+			"legendFormat": q.legend, "range": true, "instant": false}
 		if p.kind == "timeseries" && strings.Contains(q.expr, "histogram_quantile") {
 			t["exemplar"] = true // traced requests, as dots
 		}
@@ -135,22 +140,26 @@ func (p panel) targets() []any {
 func (p panel) options() object {
 	switch p.kind {
 	case "stat":
-		return object{"reduceOptions": object{"calcs": []string{"lastNotNull"}, "fields": "", "values": false}, "colorMode": "value", "graphMode": "area",
+		return object{"reduceOptions": object{"calcs": []string{"lastNotNull"}, "fields": "", "values": false},
+			"colorMode": "value", "graphMode": "area",
 			"justifyMode": "auto", "orientation": "auto", "textMode": "auto"}
 	case "state-timeline":
-		return object{"showValue": "auto", "mergeValues": true, "rowHeight": 0.9, "legend": object{"displayMode": "list", "placement": "bottom", "showLegend": false},
+		return object{"showValue": "auto", "mergeValues": true, "rowHeight": 0.9,
+			"legend":  object{"displayMode": "list", "placement": "bottom", "showLegend": false},
 			"tooltip": object{"mode": "single", "sort": "none"}}
 	case "table":
 		return object{"showHeader": true, "cellHeight": "sm"}
 	default:
-		return object{"legend": object{"displayMode": "table", "placement": "bottom", "showLegend": true, "calcs": []string{"lastNotNull", "max"}},
+		return object{"legend": object{"displayMode": "table", "placement": "bottom", "showLegend": true,
+			"calcs": []string{"lastNotNull", "max"}},
 			"tooltip": object{"mode": "multi", "sort": "desc"}}
 	}
 }
 
 // field returns the unit and colours of the values.
 func (p panel) field() object {
-	f := object{"unit": p.unit, "thresholds": p.thresholds(), "color": object{"mode": "palette-classic"}, "mappings": p.mappings(), "noValue": "none"}
+	f := object{"unit": p.unit, "thresholds": p.thresholds(), "color": object{"mode": "palette-classic"},
+		"mappings": p.mappings(), "noValue": "none"}
 	if p.decimals > 0 {
 		f["decimals"] = p.decimals
 	}
@@ -204,7 +213,8 @@ func (p panel) overrides() []any {
 			properties = append(properties, object{"id": "unit", "value": c.unit})
 		}
 		if c.link != "" {
-			properties = append(properties, object{"id": "links", "value": []any{object{"title": c.title, "url": c.link, "targetBlank": true}}})
+			properties = append(properties, object{"id": "links",
+				"value": []any{object{"title": c.title, "url": c.link, "targetBlank": true}}})
 		}
 		all = append(all, object{"matcher": object{"id": "byName", "options": c.field}, "properties": properties})
 	}

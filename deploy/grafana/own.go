@@ -43,7 +43,8 @@ func (o own) replace(text string) string {
 // writeOwn writes rules and dashboards for an own fleet into dir, from those below the folder
 // deploy.
 func writeOwn(o own, deploy, dir string) error {
-	for _, pattern := range []string{filepath.Join("prometheus", "rules", "*.rules.yaml"), filepath.Join("grafana", "dashboards", "*.json")} {
+	for _, pattern := range []string{filepath.Join("prometheus", "rules", "*.rules.yaml"),
+		filepath.Join("grafana", "dashboards", "*.json")} {
 		files, err := filepath.Glob(filepath.Join(deploy, pattern))
 		if err != nil || len(files) == 0 {
 			return cmp.Or(err, fmt.Errorf("no files %s below %s; run it in the root of the repository", pattern, deploy))
@@ -70,5 +71,6 @@ func ownFlags(fs *flag.FlagSet) (*own, *string) {
 	fs.StringVar(&o.runbooks, "runbooks", runbooks, "`URL` of the folder with the runbooks")
 	fs.StringVar(&o.boards, "boards", boardsAt, "`URL` of Grafana, for the links of alerts")
 	fs.Float64Var(&o.bits, "bits", 1e9, "what a node can send, in `bit/s`")
-	return o, fs.String("out", "", "existing `folder` for the rules and dashboards of an own fleet (default: write the dashboards of this repository)")
+	return o, fs.String("out", "", "existing `folder` for the rules and dashboards of an own fleet (default: write "+
+		"the dashboards of this repository)")
 }

@@ -105,7 +105,8 @@ func TestAlerts(t *testing.T) {
 // accepts the rules.
 func TestOwn(t *testing.T) {
 	dir := t.TempDir()
-	if err := writeOwn(own{"web", "mid", "back", "https://wiki.example.org/books", "https://grafana.example.org/", 2.5e10}, "..", dir); err != nil {
+	if err := writeOwn(own{"web", "mid", "back", "https://wiki.example.org/books", "https://grafana.example.org/",
+		2.5e10}, "..", dir); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]int{}
@@ -115,10 +116,13 @@ func TestOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, left := range regexp.MustCompile(`job=~?\\?"iconedge|github\.com/iconedge/iconedge/blob|localhost:3000|vector\(1e9\)`).FindAllString(string(text), -1) {
+		for _, left := range regexp.MustCompile(
+			`job=~?\\?"iconedge|github\.com/iconedge/iconedge/blob|localhost:3000|vector\(1e9\)`).FindAllString(string(text), -1) {
 			t.Errorf("%s still has %s", filepath.Base(file), left)
 		}
-		for _, name := range []string{`"web"`, `"web|mid"`, `"web|mid|back"`, `\"back\"`, "https://wiki.example.org/books/EdgeDown.md", "https://grafana.example.org/d/iconedge-node?var-instance={{", "vector(2.5e+10)"} {
+		for _, name := range []string{`"web"`, `"web|mid"`, `"web|mid|back"`, `\"back\"`,
+			"https://wiki.example.org/books/EdgeDown.md",
+			"https://grafana.example.org/d/iconedge-node?var-instance={{", "vector(2.5e+10)"} {
 			names[name] += strings.Count(string(text), name)
 		}
 	}
@@ -169,7 +173,8 @@ func TestRunbooks(t *testing.T) {
 				headings = append(headings, strings.TrimSpace(line))
 			}
 		}
-		want := []string{"# " + name, "## What it means", "## What users see", "## First look", "## What to do", "## How it ends", "## False alarms"}
+		want := []string{"# " + name, "## What it means", "## What users see", "## First look", "## What to do",
+			"## How it ends", "## False alarms"}
 		if !slices.Equal(headings, want) {
 			t.Errorf("%s has %v, want %v", f, headings, want)
 		}

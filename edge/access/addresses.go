@@ -7,7 +7,7 @@ import (
 
 	"go4.org/netipx"
 
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // addresses is a set of addresses, in sorted ranges. The zero value is empty.

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 func TestAddresses(t *testing.T) {
-	const text = "# those who did harm\n\n192.0.2.0/24   # a network\n\t198.51.100.7\r\n2001:db8::/32\n10.0.0.0/9\n10.128.0.0/9\n10.3.0.0/16\n::1"
+	const text = "# those who did harm\n\n192.0.2.0/24   # a " +
+		"network\n\t198.51.100.7\r\n2001:db8::/32\n10.0.0.0/9\n10.128.0.0/9\n10.3.0.0/16\n::1"
 	set, err := parseAddresses([]byte(text))
 	if err != nil || set.ranges() != 5 { // both halves of 10.0.0.0/8 and a part of it merge
 		t.Fatalf("%v (%v)", set, err)
@@ -29,10 +30,12 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s is in the set: %v, want %v", client, got, want)
 		}
 	}
-	if none, err := parseAddresses([]byte("# nobody\n")); err != nil || none.has(netip.MustParseAddr("192.0.2.1")) || none.has(netip.Addr{}) {
+	if none, err := parseAddresses([]byte("# nobody\n")); err != nil || none.has(netip.MustParseAddr("192.0.2.1")) ||
+		none.has(netip.Addr{}) {
 		t.Errorf("an empty list: %v (%v)", none, err)
 	}
-	if all, err := parseAddresses([]byte("0.0.0.0/0\n::/0\n")); err != nil || !all.has(netip.MustParseAddr("255.255.255.255")) || !all.has(netip.MustParseAddr("ffff::")) {
+	if all, err := parseAddresses([]byte("0.0.0.0/0\n::/0\n")); err != nil ||
+		!all.has(netip.MustParseAddr("255.255.255.255")) || !all.has(netip.MustParseAddr("ffff::")) {
 		t.Errorf("a list of all addresses: %v (%v)", all, err)
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/internal/guesses"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // An Observer counts the decisions of this package.
@@ -181,50 +181,61 @@ func (a *Admission) Admit(x *exchange.Request, route routes.Route, now time.Time
 // Counts reports whether calls of a class are counted against a limit.
 func (a *Admission) Counts(class routes.Class) bool { return a.rates.Load().limits[class].own != nil }
 
-// AdmitFast decides about an eligible request at now. It is not ok where Admit has to decide. It
-// does not count a request over the limit, because Admit counts that again and returns the 429.
-func (a *Admission) AdmitFast(client netip.Addr, now time.Time, class routes.Class) (c Count, ok bool) {
+// AdmitFast decides about an eligible request at now, which counts against the limits of its site
+// and of its rules, and then against that of its class. It is not ok where the pipeline has to
+// decide, and has counted nothing then. over is the first limit that the client is over: a number
+// of tolls, or their number for that of the class; below 0: none.
+func (a *Admission) AdmitFast(client netip.Addr, now time.Time, tolls []Toll, class routes.Class) (c Count, over int, ok bool) {
 	if a.Rules.RequireToken && class.Licensed() {
-		return c, false
+		return c, -1, false
+	}
+	switch a.Lists.Of(client) {
+	case Denied:
+		return c, -1, false
+	case Allowed:
+		return c, -1, true
 	}
 	l := a.rates.Load().limits[class]
-	switch a.Lists.Of(client) {
-	case Denied:
-		return c, false
-	case Allowed:
-		return c, true
+	// A limit that edges share is in Redis, and the hit path must not wait.
+	if l.own != nil && a.Share != nil || slices.ContainsFunc(tolls, Toll.shared) {
+		return c, -1, false
+	}
+	for i := range tolls {
+		if c = a.Take(tolls[i], client, now); !c.Decision.OK {
+			return c, i, true
+		}
 	}
 	if l.own == nil {
-		return c, true
+		return Count{}, -1, true
 	}
-	if a.Share != nil {
-		return c, false // the limit is in Redis, and the fast path must not block
+	c = Count{class.String(), l.own.Limit(), l.own.Allow(client, now)}
+	a.Observer.Counted(class, c.Decision.OK)
+	if !c.Decision.OK {
+		return c, len(tolls), true
 	}
-	if c = (Count{class.String(), l.own.Limit(), l.own.Allow(client, now)}); c.Decision.OK {
-		a.Observer.Counted(class, true)
-	}
-	return c, c.Decision.OK
+	return c, -1, true
 }
 
-// AdmitFastSite is AdmitFast for the limit of a name that a site has.
-func (a *Admission) AdmitFastSite(client netip.Addr, now time.Time, name string, l *ratelimit.Limiter) bool {
-	switch a.Lists.Of(client) {
-	case Denied:
-		return false
-	case Allowed:
-		return true
+// Take counts a request of a client against a toll, or refuses it. The hit path and the pipeline
+// both count here.
+func (a *Admission) Take(t Toll, client netip.Addr, now time.Time) Count {
+	var d ratelimit.Decision
+	if t.text != ([16]byte{}) {
+		d = t.own.AllowKey(t.text, now)
+	} else {
+		d = t.window.Allow(client, now)
 	}
-	ok := l.Allow(client, now).OK
-	if class := routes.ClassNamed(name); ok && class != routes.ClassNone {
-		a.Observer.Counted(class, true)
+	if t.class != routes.ClassNone {
+		a.Observer.Counted(t.class, d.OK)
 	}
-	return ok
+	return Count{t.name, t.own.Limit(), d}
 }
 
 // licensed returns the licence of the request's token, or nil if the request has no valid one. If
 // its class requires a token and the request has no valid one, it also returns the outcome and the
 // error to answer with.
-func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.Time, exempt bool) (l *license, c Count, o exchange.Outcome, err error) {
+func (a *Admission) licensed(x *exchange.Request, class routes.Class, now time.Time, exempt bool) (l *license,
+	c Count, o exchange.Outcome, err error) {
 	tokens := a.rates.Load().tokens
 	if tokens == nil || !class.Licensed() {
 		return nil, c, exchange.Own, nil
@@ -335,7 +346,7 @@ func (a *Admission) counted(class routes.Class, of limit, d ratelimit.Decision) 
 	c := Count{class.String(), of.own.Limit(), d}
 	a.Observer.Counted(class, d.OK)
 	if !d.OK {
-		return c, tooMany(d)
+		return c, TooMany(d)
 	}
 	return c, nil
 }
@@ -345,27 +356,8 @@ func (a *Admission) Exempt(x *exchange.Request) bool {
 	return x.Tier || a.Lists.Of(x.Client) == Allowed
 }
 
-// CountSite counts a request against the limit of a name that its site has. It returns the 429 if
-// the client is over it.
-func (a *Admission) CountSite(x *exchange.Request, name string, l interface {
-	Allow(client netip.Addr, now time.Time) ratelimit.Decision
-}, of ratelimit.Limit, now time.Time) (Count, error) {
-	if a.Exempt(x) {
-		return Count{}, nil
-	}
-	d := l.Allow(x.Client, now)
-	if class := routes.ClassNamed(name); class != routes.ClassNone {
-		a.Observer.Counted(class, d.OK)
-	}
-	c := Count{name, of, d}
-	if !d.OK {
-		return c, tooMany(d)
-	}
-	return c, nil
-}
-
-// tooMany returns the 429 for a client over its limit.
-func tooMany(d ratelimit.Decision) *problem.Problem {
+// TooMany returns the 429 for a client over its limit.
+func TooMany(d ratelimit.Decision) *problem.Problem {
 	wait := strconv.FormatInt(int64(d.RetryAfter/time.Second), 10)
 	return problem.New(http.StatusTooManyRequests, "over the limit of calls; try again in "+wait+" s").
 		With("Retry-After", wait)

@@ -37,7 +37,8 @@ func TestPlans(t *testing.T) {
 		}
 	}
 	p := NewAdmission(Options{Rules: Rules{Limits: l}}).rates.Load().plans
-	if of := p[planClass{"lifetime", routes.ClassSearch}].own; len(p) != 2 || of == nil || of.Limit().N != 600 || p[planClass{"team-2", routes.ClassIcon}].own != nil {
+	if of := p[planClass{"lifetime", routes.ClassSearch}].own; len(p) != 2 || of == nil || of.Limit().N != 600 ||
+		p[planClass{"team-2", routes.ClassIcon}].own != nil {
 		t.Errorf("the limits of plans are %v", p)
 	}
 }

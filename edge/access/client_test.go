@@ -11,7 +11,8 @@ import (
 )
 
 func TestClient(t *testing.T) {
-	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:ffff::/48"), netip.MustParsePrefix("fe80::/64")}
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:ffff::/48"),
+		netip.MustParsePrefix("fe80::/64")}
 	type fields [][2]string
 	tests := []struct {
 		name   string
@@ -24,15 +25,22 @@ func TestClient(t *testing.T) {
 		{"a trusted proxy", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1"}}, "198.51.100.1"},
 		{"IPv4 written as IPv6", "::ffff:10.0.0.1", fields{{"X-Forwarded-For", "::ffff:198.51.100.1"}}, "198.51.100.1"},
 		{"rightmost that is not trusted", "10.0.0.1", fields{{"X-Forwarded-For", "203.0.113.9, 198.51.100.1, 10.0.0.2"}}, "198.51.100.1"},
-		{"several lines", "10.0.0.1", fields{{"X-Forwarded-For", "203.0.113.9"}, {"X-Forwarded-For", "198.51.100.1"}, {"X-Forwarded-For", "10.0.0.2"}}, "198.51.100.1"},
+		{"several lines", "10.0.0.1", fields{{"X-Forwarded-For", "203.0.113.9"}, {"X-Forwarded-For", "198.51.100.1"},
+			{"X-Forwarded-For", "10.0.0.2"}}, "198.51.100.1"},
 		{"all trusted: the farthest counts", "10.0.0.1", fields{{"X-Forwarded-For", "10.0.0.3,10.0.0.2"}}, "10.0.0.3"},
-		{"both name the same client", "10.0.0.1", fields{{"X-Forwarded-For", "192.0.2.7, 203.0.113.9, 10.0.0.2"}, {"Forwarded", "for=203.0.113.9;proto=https"}}, "203.0.113.9"},
-		{"each in its own spelling", "10.0.0.1", fields{{"X-Forwarded-For", "2001:DB8:0::1"}, {"Forwarded", `for="[2001:db8::1]:80"`}}, "2001:db8::1"},
-		{"they name different clients", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1"}, {"Forwarded", "for=203.0.113.9"}}, "10.0.0.1"},
-		{"different clients, behind a proxy that sends both", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1, 10.0.0.2"}, {"Forwarded", "for=203.0.113.9, for=10.0.0.2"}}, "10.0.0.1"},
+		{"both name the same client", "10.0.0.1", fields{{"X-Forwarded-For", "192.0.2.7, 203.0.113.9, 10.0.0.2"},
+			{"Forwarded", "for=203.0.113.9;proto=https"}}, "203.0.113.9"},
+		{"each in its own spelling", "10.0.0.1", fields{{"X-Forwarded-For", "2001:DB8:0::1"},
+			{"Forwarded", `for="[2001:db8::1]:80"`}}, "2001:db8::1"},
+		{"they name different clients", "10.0.0.1",
+			fields{{"X-Forwarded-For", "198.51.100.1"}, {"Forwarded", "for=203.0.113.9"}}, "10.0.0.1"},
+		{"different clients, behind a proxy that sends both", "10.0.0.1",
+			fields{{"X-Forwarded-For", "198.51.100.1, 10.0.0.2"}, {"Forwarded", "for=203.0.113.9, for=10.0.0.2"}}, "10.0.0.1"},
 		{"no address in Forwarded", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1"}, {"Forwarded", "for=unknown"}}, "10.0.0.1"},
-		{"no address in X-Forwarded-For", "10.0.0.1", fields{{"X-Forwarded-For", "unknown"}, {"Forwarded", "for=198.51.100.1"}}, "10.0.0.1"},
-		{"a client's own Forwarded, behind a proxy that does not know it", "10.0.0.1", fields{{"Forwarded", "for=203.0.113.66"}, {"X-Forwarded-For", "198.51.100.1"}}, "10.0.0.1"},
+		{"no address in X-Forwarded-For", "10.0.0.1",
+			fields{{"X-Forwarded-For", "unknown"}, {"Forwarded", "for=198.51.100.1"}}, "10.0.0.1"},
+		{"a client's own Forwarded, behind a proxy that does not know it", "10.0.0.1",
+			fields{{"Forwarded", "for=203.0.113.66"}, {"X-Forwarded-For", "198.51.100.1"}}, "10.0.0.1"},
 		{"IPv6 with a port", "10.0.0.1", fields{{"Forwarded", `proto=https;For="[2001:db8::1]:4711"`}}, "2001:db8::1"},
 		{"IPv6 without one", "10.0.0.1", fields{{"X-Forwarded-For", "2001:db8::1"}}, "2001:db8::1"},
 		{"IPv4 with a port", "10.0.0.1", fields{{"X-Forwarded-For", "198.51.100.1:1234"}}, "198.51.100.1"},
@@ -46,7 +54,8 @@ func TestClient(t *testing.T) {
 		{"commas in quotes", "10.0.0.1", fields{{"Forwarded", `for=203.0.113.9;by="a, for=198.51.100.1"`}}, "203.0.113.9"},
 		{"a zone", "10.0.0.1", fields{{"X-Forwarded-For", "fe80::1%eth0"}}, "10.0.0.1"},
 		{"a trusted proxy on the link", "fe80::2%eth0", fields{{"X-Forwarded-For", "198.51.100.1"}}, "198.51.100.1"},
-		{"no other field counts", "10.0.0.1", fields{{"X-Real-IP", "198.51.100.1"}, {"True-Client-IP", "198.51.100.1"}, {"CF-Connecting-IP", "198.51.100.1"}, {"X-Client-IP", "198.51.100.1"}}, "10.0.0.1"},
+		{"no other field counts", "10.0.0.1", fields{{"X-Real-IP", "198.51.100.1"},
+			{"True-Client-IP", "198.51.100.1"}, {"CF-Connecting-IP", "198.51.100.1"}, {"X-Client-IP", "198.51.100.1"}}, "10.0.0.1"},
 	}
 	for _, tt := range tests {
 		var ctx fasthttp.RequestCtx
@@ -54,7 +63,8 @@ func TestClient(t *testing.T) {
 		for _, f := range tt.fields {
 			ctx.Request.Header.Add(f[0], f[1])
 		}
-		if got := (Clients{trusted}).Of(&exchange.Request{Peer: exchange.Address(ctx.RemoteAddr()), Lines: ctx.Request.Header.PeekAll}); got.String() != tt.want {
+		if got := (Clients{trusted}).Of(&exchange.Request{Peer: exchange.Address(ctx.RemoteAddr()),
+			Lines: ctx.Request.Header.PeekAll}); got.String() != tt.want {
 			t.Errorf("%s: %v from %s is %s, want %s", tt.name, tt.fields, tt.peer, got, tt.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,6 +33,7 @@ var defaultLimits = [routes.Classes]ratelimit.Limit{
 	routes.ClassPacks:   {N: 60, Window: time.Minute},
 	routes.ClassVerify:  {N: 30, Window: time.Minute},
 	routes.ClassPages:   {N: 300, Window: time.Minute}, // one for each key while typing
+	routes.ClassRaster:  {N: 300, Window: time.Minute},
 }
 
 // String returns all limits in force, as help shows them.
@@ -66,7 +68,7 @@ func (l *Limits) Set(s string) error {
 	plan, ofPlan, given := strings.Cut(name, ":")
 	switch {
 	case !given && routes.ClassNamed(name) == routes.ClassNone:
-		return errors.New("the class must be search, suggest, icon, packs, verify, cdn, pages or forwarded")
+		return errors.New("the class must be search, suggest, icon, packs, verify, cdn, pages, raster or forwarded")
 	case given && !icon.ValidPlan(plan):
 		return errors.New("a plan's name must be lower-case letters, digits and single hyphens, at most 64 bytes")
 	case given && !routes.ClassNamed(ofPlan).Licensed():
@@ -116,3 +118,45 @@ func newLimit(of ratelimit.Limit, name string, share func(name string, own *rate
 	}
 	return limit{own, share(name, own)}
 }
+
+// A Toll is a limit of a site or of a rule that counts a request, besides the limit of its class,
+// which Admission has itself.
+type Toll struct {
+	name   string       // for the RateLimit fields
+	class  routes.Class // counted for metrics; ClassNone: none
+	own    *ratelimit.Limiter
+	window siteWindow // own, or the window that edges share
+	text   [16]byte   // hash of the text whose requests count together; zero: by client
+}
+
+// A siteWindow counts requests by client.
+type siteWindow interface {
+	Allow(client netip.Addr, now time.Time) ratelimit.Decision
+}
+
+// OfSite returns the toll of a site's limit: of all requests (ClassNone), or of those of a class.
+func OfSite(class routes.Class, own *ratelimit.Limiter, window siteWindow) Toll {
+	t := Toll{name: "client", class: class, own: own, window: window}
+	if class != routes.ClassNone {
+		t.name = class.String()
+	}
+	return t
+}
+
+// OfRule returns the toll of a rule's limit, which counts by client.
+func OfRule(own *ratelimit.Limiter) Toll { return Toll{own: own, window: own} }
+
+// OfText returns the toll of a rule's limit, which counts the requests with a text together.
+func OfText(own *ratelimit.Limiter, text string) Toll {
+	sum := sha256.Sum256([]byte(text))
+	return Toll{own: own, window: own, text: [16]byte(sum[:16])}
+}
+
+// IsRule reports whether the limit is a rule's.
+func (t Toll) IsRule() bool { return t.name == "" }
+
+// Class returns the class whose requests the limit of a site counts; ClassNone: all.
+func (t Toll) Class() routes.Class { return t.class }
+
+// shared reports whether edges share the window.
+func (t Toll) shared() bool { return t.window != siteWindow(t.own) }

@@ -13,7 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/internal/guesses"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 const (
@@ -49,7 +49,8 @@ type recalled struct {
 
 // newPasswords returns passwords without verdicts, which compares so many at once.
 func newPasswords(atOnce int) *passwords {
-	p := &passwords{queue: guesses.New[bool](atOnce), right: guesses.NewMemory[guesses.Key, recalled](maxRecalled), wrong: guesses.NewMemory[guesses.Key, time.Time](maxRecalled)}
+	p := &passwords{queue: guesses.New[bool](atOnce), right: guesses.NewMemory[guesses.Key, recalled](maxRecalled),
+		wrong: guesses.NewMemory[guesses.Key, time.Time](maxRecalled)}
 	rand.Read(p.key[:]) // never fails
 	return p
 }
@@ -132,7 +133,8 @@ func (a *Admission) guess(x *exchange.Request, patience time.Duration) guesses.G
 func refusedGuess(err error, of string) error {
 	status, detail := http.StatusServiceUnavailable, "too many "+of+" are waiting to be checked; try again in "+retryGuess+" s"
 	if errors.Is(err, guesses.ErrClient) {
-		status, detail = http.StatusTooManyRequests, "too many "+of+" of this address are waiting to be checked; try again in "+retryGuess+" s"
+		status, detail = http.StatusTooManyRequests,
+			"too many "+of+" of this address are waiting to be checked; try again in "+retryGuess+" s"
 	}
 	return problem.New(status, detail).With("Retry-After", retryGuess).With("Cache-Control", "no-store").Because(err)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/internal/guesses"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // A hasher stands in for bcrypt: comparisons take time, and are counted.
@@ -74,7 +74,8 @@ func TestPasswordVerdicts(t *testing.T) {
 			time.Sleep(step.after)
 			right, err := a.CheckPassword(from("192.0.2.1"), step.account, step.password, h.compare(step.right))
 			if right != step.right || err != nil || h.compared.Load() != step.compared {
-				t.Errorf("step %d: %v, %v after %d comparisons, want %v after %d", i+1, right, err, h.compared.Load(), step.right, step.compared)
+				t.Errorf("step %d: %v, %v after %d comparisons, want %v after %d", i+1, right, err, h.compared.Load(),
+					step.right, step.compared)
 			}
 		}
 	})
@@ -96,7 +97,8 @@ func TestPasswordsInMemory(t *testing.T) {
 	if !right("ann", "secret") {
 		t.Error("other passwords have displaced the right one")
 	}
-	if right("ann", "1") || right("bob", "1") || right("an", "nsecret") || right("anns", "ecret") || !right("bob", fmt.Sprint(3*maxRecalled-1)) {
+	if right("ann", "1") || right("bob", "1") || right("an", "nsecret") || right("anns", "ecret") ||
+		!right("bob", fmt.Sprint(3*maxRecalled-1)) {
 		t.Error("wrong verdicts")
 	}
 	other := newPasswords(1)
@@ -131,7 +133,8 @@ func TestPasswordQueue(t *testing.T) {
 				for i := range row.each {
 					for c := range row.clients {
 						go func() {
-							_, err := p.check(guess(netip.AddrFrom4([4]byte{10, 0, byte(c >> 8), byte(c)}).String(), gone), "hash:ann", fmt.Sprint(c, i), time.Now(), h.compare(false))
+							_, err := p.check(guess(netip.AddrFrom4([4]byte{10, 0, byte(c >> 8), byte(c)}).String(),
+								gone), "hash:ann", fmt.Sprint(c, i), time.Now(), h.compare(false))
 							done <- err
 						}()
 						synctest.Wait()
@@ -141,10 +144,12 @@ func TestPasswordQueue(t *testing.T) {
 					close(gone)
 				}
 				began := time.Now()
-				if right, err := p.check(guess("198.51.100.2", nil), "hash:bob", "known", began, h.compare(true)); !right || err != nil || !time.Now().Equal(began) {
+				if right, err := p.check(guess("198.51.100.2", nil), "hash:bob", "known", began,
+					h.compare(true)); !right || err != nil || !time.Now().Equal(began) {
 					t.Errorf("a user whose last password was right: %v, %v after %v", right, err, time.Since(began))
 				}
-				if right, err := p.check(guess(row.login, nil), "hash:ann", "secret", began, h.compare(true)); !right || err != nil || time.Since(began) > row.comparisons*comparison {
+				if right, err := p.check(guess(row.login, nil), "hash:ann", "secret", began,
+					h.compare(true)); !right || err != nil || time.Since(began) > row.comparisons*comparison {
 					t.Errorf("the login: %v, %v after %v, want at most %v", right, err, time.Since(began), row.comparisons*comparison)
 				}
 				for range row.clients * row.each {
@@ -160,7 +165,8 @@ func TestPasswordQueue(t *testing.T) {
 }
 
 func guess(client string, gone <-chan struct{}) guesses.Guess {
-	return (&Admission{}).guess(&exchange.Request{Client: netip.MustParseAddr(client), Conn: exchange.Stream{Ended: gone}}, passwordPatience)
+	return (&Admission{}).guess(&exchange.Request{Client: netip.MustParseAddr(client),
+		Conn: exchange.Stream{Ended: gone}}, passwordPatience)
 }
 
 // TestRefusedPasswords: a request without a verdict is a 429 or a 503, which no cache stores, and
@@ -174,7 +180,8 @@ func TestRefusedPasswords(t *testing.T) {
 		done := make(chan error)
 		for i := range guesses.MaxOfClient + 3 { // in one /64
 			go func() {
-				_, err := a.CheckPassword(from(fmt.Sprintf("2001:db8::%x", i)), "hash:ann", fmt.Sprint(i), func() bool { <-hold; return false })
+				_, err := a.CheckPassword(from(fmt.Sprintf("2001:db8::%x", i)), "hash:ann", fmt.Sprint(i),
+					func() bool { <-hold; return false })
 				done <- err
 			}()
 			synctest.Wait()
@@ -186,7 +193,8 @@ func TestRefusedPasswords(t *testing.T) {
 			}
 		}
 		for range guesses.MaxOfClient {
-			if p := problem.From(<-done); p.Status != http.StatusServiceUnavailable || p.Header.Get("Retry-After") != retryGuess || !errors.Is(p, guesses.ErrLate) {
+			if p := problem.From(<-done); p.Status != http.StatusServiceUnavailable ||
+				p.Header.Get("Retry-After") != retryGuess || !errors.Is(p, guesses.ErrLate) {
 				t.Errorf("%+v", p)
 			}
 		}

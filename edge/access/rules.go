@@ -8,7 +8,7 @@ import (
 	"net/netip"
 
 	"github.com/iconedge/iconedge/edge/repeated"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // Rules holds everything that an operator can set about clients: which ones the edge serves, how
@@ -22,11 +22,17 @@ type Rules struct {
 }
 
 func (r *Rules) Flags(fs *flag.FlagSet) {
-	fs.Var(&r.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, limit on the calls of one client; CLASS is search, suggest, icon, packs, verify, cdn, pages or forwarded (every request with --proxy-all that the edge forwards), or PLAN:CLASS for each token of a plan; may be repeated")
-	fs.BoolVar(&r.RequireToken, "require-token", false, "answer search, icon and packs only to clients with a licence token (Authorization: Bearer)")
-	fs.Var(repeated.Flag(&r.TrustedProxies, hostport.ParsePrefix), "trusted-proxies", "`CIDR` of proxies whose Forwarded, X-Forwarded-For and PROXY protocol headers the edge believes; may be repeated")
-	fs.StringVar(&r.AllowFile, "allow-file", "", "`file` of addresses and networks, one on each line, that no limit counts and no list denies; the edge reads it again when it changes (default none)")
-	fs.StringVar(&r.DenyFile, "deny-file", "", "`file` of addresses and networks, one on each line, that the edge answers 403; the edge reads it again when it changes (default none)")
+	fs.Var(&r.Limits, "limit", "`CLASS=N/TIME` or CLASS=off, limit on the calls of one client; CLASS is search, "+
+		"suggest, icon, packs, verify, cdn, pages, raster or forwarded (every request with --proxy-all that the edge "+
+		"forwards), or PLAN:CLASS for each token of a plan; may be repeated")
+	fs.BoolVar(&r.RequireToken, "require-token", false,
+		"answer search, icon and packs only to clients with a licence token (Authorization: Bearer)")
+	fs.Var(repeated.Flag(&r.TrustedProxies, hostport.ParsePrefix), "trusted-proxies", "`CIDR` of proxies whose "+
+		"Forwarded, X-Forwarded-For and PROXY protocol headers the edge believes; may be repeated")
+	fs.StringVar(&r.AllowFile, "allow-file", "", "`file` of addresses and networks, one on each line, that no limit "+
+		"counts and no list denies; the edge reads it again when it changes (default none)")
+	fs.StringVar(&r.DenyFile, "deny-file", "", "`file` of addresses and networks, one on each line, that the edge "+
+		"answers 403; the edge reads it again when it changes (default none)")
 }
 
 // Validate returns every error of the rules. It reads the lists, to report those that can't be

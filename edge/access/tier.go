@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/files"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/certs"
+	"github.com/iconedge/iconedge/internal/files"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // Tiers configures how an edge authenticates to its origins, and how the edges behind it
@@ -28,11 +28,17 @@ type Tiers struct {
 }
 
 func (c *Tiers) Flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret between tiers: the edge sends it to origins, and a client that sends it is an edge behind this one, which has no limits and may ask for releases; a second line is a further secret that the edge accepts; read again when it changes (default none)")
-	fs.StringVar(&c.OriginCA, "origin-ca", "", "`file` of the authorities (PEM) that https origins are verified against; read again when it changes (default the system's)")
-	fs.StringVar(&c.OriginCert, "origin-cert", "", "`file` of the client certificate (PEM) for https origins; read again when it changes (default none)")
+	fs.StringVar(&c.TierSecretFile, "tier-secret-file", "", "`file` of the secret between tiers: the edge sends it to "+
+		"origins, and a client that sends it is an edge behind this one, which has no limits and may ask for "+
+		"releases; a second line is a further secret that the edge accepts; read again when it changes (default none)")
+	fs.StringVar(&c.OriginCA, "origin-ca", "", "`file` of the authorities (PEM) that https origins are verified "+
+		"against; read again when it changes (default the system's)")
+	fs.StringVar(&c.OriginCert, "origin-cert", "", "`file` of the client certificate (PEM) for https origins; read "+
+		"again when it changes (default none)")
 	fs.StringVar(&c.OriginKey, "origin-key", "", "`file` of its key (PEM)")
-	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of authorities (PEM): a client with a certificate of theirs is an edge behind this one, as with the secret; other clients need no certificate; read again when it changes (default none)")
+	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "`file` of authorities (PEM): a client with a certificate of "+
+		"theirs is an edge behind this one, as with the secret; other clients need no certificate; read again when it "+
+		"changes (default none)")
 }
 
 // Validate returns every error of the configuration. It opens the files, to report those that can't

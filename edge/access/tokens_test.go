@@ -50,15 +50,22 @@ func TestVerdictsExpire(t *testing.T) {
 		countsGuess bool   // verify calls guess
 	}
 	for name, steps := range map[string][]step{
-		"positive verdict":                     {{0, "yes", "yes", 1, true}, {29 * time.Second, "no", "yes", 1, false}, {30 * time.Second, "no", "no", 2, false}, {31 * time.Second, "yes", "no", 2, false}},
-		"positive verdict, confirmed":          {{0, "yes", "yes", 1, true}, {59 * time.Second, "yes", "yes", 2, false}, {88 * time.Second, "no", "yes", 2, false}},
-		"positive verdict, origin unreachable": {{0, "yes", "yes", 1, true}, {30 * time.Second, "away", "yes", 2, false}, {59 * time.Second, "away", "yes", 3, false}, {60 * time.Second, "away", "error", 4, false}},
-		"expired positive verdict":             {{0, "yes", "yes", 1, true}, {time.Hour, "yes", "yes", 2, false}},
-		"negative verdict":                     {{0, "no", "no", 1, true}, {59 * time.Second, "yes", "no", 1, false}, {60 * time.Second, "yes", "yes", 2, true}},
+		"positive verdict": {{0, "yes", "yes", 1, true},
+			{29 * time.Second, "no", "yes", 1, false}, {30 * time.Second, "no", "no", 2, false}, {31 * time.Second, "yes", "no", 2, false}},
+		"positive verdict, confirmed": {{0, "yes", "yes", 1, true},
+			{59 * time.Second, "yes", "yes", 2, false}, {88 * time.Second, "no", "yes", 2, false}},
+		"positive verdict, origin unreachable": {{0, "yes", "yes", 1, true},
+			{30 * time.Second, "away", "yes", 2, false}, {59 * time.Second, "away", "yes", 3, false},
+			{60 * time.Second, "away", "error", 4, false}},
+		"expired positive verdict": {{0, "yes", "yes", 1, true}, {time.Hour, "yes", "yes", 2, false}},
+		"negative verdict": {{0, "no", "no", 1, true}, {59 * time.Second, "yes", "no", 1, false},
+			{60 * time.Second, "yes", "yes", 2, true}},
 		"negative verdict, origin unreachable": {{0, "no", "no", 1, true}, {60 * time.Second, "away", "error", 2, true}},
-		"no verdict":                           {{0, "away", "error", 1, true}, {time.Second, "away", "error", 2, true}, {2 * time.Second, "yes", "yes", 3, true}},
-		"expired revocation, a guess again":    {{0, "yes", "yes", 1, true}, {30 * time.Second, "no", "no", 2, false}, {90 * time.Second, "no", "no", 3, true}},
-		"clock set back, verdict used":         {{time.Minute, "yes", "yes", 1, true}, {0, "no", "yes", 1, false}},
+		"no verdict": {{0, "away", "error", 1, true},
+			{time.Second, "away", "error", 2, true}, {2 * time.Second, "yes", "yes", 3, true}},
+		"expired revocation, a guess again": {{0, "yes", "yes", 1, true}, {30 * time.Second, "no", "no", 2, false},
+			{90 * time.Second, "no", "no", 3, true}},
+		"clock set back, verdict used": {{time.Minute, "yes", "yes", 1, true}, {0, "no", "yes", 1, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var o oracle
@@ -72,7 +79,8 @@ func TestVerdictsExpire(t *testing.T) {
 					got = map[bool]string{true: "yes", false: "no"}[l.valid]
 				}
 				if got != s.want || o.asked.Load() != s.asked || guessed != s.countsGuess {
-					t.Errorf("step %d: got %s after %d questions to the origin, guess called: %v; want %s, %d, %v", i+1, got, o.asked.Load(), guessed, s.want, s.asked, s.countsGuess)
+					t.Errorf("step %d: got %s after %d questions to the origin, guess called: %v; want %s, %d, %v",
+						i+1, got, o.asked.Load(), guessed, s.want, s.asked, s.countsGuess)
 				}
 			}
 		})
@@ -107,14 +115,17 @@ func TestTokenChecksAreCollapsed(t *testing.T) {
 			return int(n.Load()), time.Since(began)
 		}
 		if good, took := all(time.Minute); good != 100 || took != 5*time.Second || o.asked.Load() != 1 || guesses.Load() != 1 {
-			t.Errorf("%d of 100 requests accepted after %v, with %d questions and %d guesses; want 100 after 5s, with 1 and 1", good, took, o.asked.Load(), guesses.Load())
+			t.Errorf("%d of 100 requests accepted after %v, with %d questions and %d guesses; want 100 after 5s, with 1 and 1", good, took,
+				o.asked.Load(), guesses.Load())
 		}
 		time.Sleep(licenseFresh)
 		if good, took := all(time.Minute); good != 100 || took > tokenWait || o.asked.Load() != 2 {
-			t.Errorf("with a verdict that is not fresh: %d of 100 requests accepted after %v, with %d questions; want 100 within tokenWait, with 2", good, took, o.asked.Load())
+			t.Errorf("with a verdict that is not fresh: %d of 100 requests accepted after %v, with %d questions; want "+
+				"100 within tokenWait, with 2", good, took, o.asked.Load())
 		}
 		if good, took := all(time.Minute); good != 100 || took != 0 || o.asked.Load() != 2 {
-			t.Errorf("while the question is open: %d of 100 requests accepted after %v, with %d questions; want 100 at once, with 2", good, took, o.asked.Load())
+			t.Errorf("while the question is open: %d of 100 requests accepted after %v, with %d questions; want 100 at once, with 2", good,
+				took, o.asked.Load())
 		}
 		time.Sleep(2 * licenseUsable)
 		if good, took := all(time.Second); good != 0 || took != time.Second {
@@ -205,11 +216,11 @@ func TestTokenFlood(t *testing.T) {
 		patience time.Duration
 		client   int // of the right token
 	}{
-		{"1,000 clients", 1000, false, false, time.Minute, 5000},
-		{"one client", 1, false, false, time.Minute, 5000},
-		{"the same client", 1, false, false, time.Minute, 0},
-		{"1,000 clients that leave", 1000, true, false, time.Minute, 5000},
-		{"a token that was valid before", 1000, false, true, time.Minute, 1},
+		{name: "1,000 clients", clients: 1000, patience: time.Minute, client: 5000},
+		{name: "one client", clients: 1, patience: time.Minute, client: 5000},
+		{name: "the same client", clients: 1, patience: time.Minute},
+		{name: "1,000 clients that leave", clients: 1000, leave: true, patience: time.Minute, client: 5000},
+		{name: "a token that was valid before", clients: 1000, known: true, patience: time.Minute, client: 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -129,6 +129,17 @@ func (r *Budget) reserve(s *Share, n int64, k kind) error {
 	return nil
 }
 
+// Shrink makes a Share hold at most n of the bytes that ReserveShare has reserved. No other
+// goroutine may use the Share meanwhile.
+func (r *Budget) Shrink(s *Share, n int64) {
+	less := s.own.Load() - n
+	if r == nil || less <= 0 {
+		return
+	}
+	s.own.Add(-less)
+	r.discharge(s, less)
+}
+
 // Release releases all that a Share holds.
 func (r *Budget) Release(s *Share) {
 	all, own := s.all.Swap(0), s.own.Swap(0)

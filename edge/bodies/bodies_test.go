@@ -60,6 +60,25 @@ func TestArrived(t *testing.T) {
 	}
 }
 
+// A share that needs less than before releases the rest, and can grow again.
+func TestShrink(t *testing.T) {
+	r := &Budget{Max: 1000, Each: 100, EachRequests: 50}
+	s, request := Share{Client: hog, Connection: true}, Share{Client: hog}
+	check(t, []step{{r.ReserveShare(&s, 90), nil}, {r.ReserveShare(&request, 20), ErrOverloaded}})
+	r.Shrink(&s, 60)
+	check(t, []step{{r.ReserveShare(&request, 20), nil}, {r.ReserveShare(&s, 81), ErrOverloaded}, {r.ReserveShare(&s, 80), nil}})
+	r.Shrink(&s, 200)
+	if r.Held(hog) != 100 || r.held != 100 {
+		t.Errorf("%d bytes held, %d by all", r.Held(hog), r.held)
+	}
+	r.Shrink(&request, 5)
+	r.Release(&s)
+	if r.Held(hog) != 5 || r.Used() != 0 {
+		t.Errorf("%d bytes held, %d used", r.Held(hog), r.Used())
+	}
+	(*Budget)(nil).Shrink(&request, 0)
+}
+
 var hog, other = netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2001:db8::/64")
 
 // A step is a call, with its error and the one that it should have.
@@ -74,8 +93,8 @@ func check(t *testing.T, steps []step) {
 	}
 }
 
-// A client that has used up its share is refused by Take and by Keep. Another client still gets the
-// rest of the room, and a share without a client has no bound of its own.
+// A client that has used up its share is refused by Reserve and ReserveShare. Another client still
+// gets the rest of the room, and a share without a client has no bound of its own.
 func TestShareOfClient(t *testing.T) {
 	r := &Budget{Max: 1000, Each: 400}
 	body, connection, third := Share{Client: hog}, Share{Client: hog}, Share{Client: hog}
@@ -95,7 +114,7 @@ func TestShareOfClient(t *testing.T) {
 	}
 	r.Release(&connection)
 	if err := r.Reserve(&body, 400); !errors.Is(err, ErrOverloaded) { // Max is reached
-		t.Errorf("Take beyond Max: %v", err)
+		t.Errorf("Reserve beyond Max: %v", err)
 	}
 	for _, s := range []*Share{&body, &connection, &third, &another, &nobody} {
 		r.Release(s)
@@ -155,7 +174,7 @@ func TestFallen(t *testing.T) {
 	must(false)
 }
 
-// Concurrent clients never hold more than Max or Each, and Give releases everything.
+// Concurrent clients never hold more than Max or Each, and Release releases everything.
 func TestBudgetConcurrently(t *testing.T) {
 	r := &Budget{Max: 10 << 20, Each: 5 << 20}
 	var all sync.WaitGroup

@@ -293,7 +293,8 @@ func atRandom(t *testing.T, rnd *rand.Rand) {
 		for len(victims) > 0 {
 			_, _, of := m.sums()
 			v := slices.MaxFunc(victims, func(a, b *modelShare) int {
-				return cmp.Or(cmp.Compare(of[a.client]*int64(min(a.client, 1)), of[b.client]*int64(min(b.client, 1))), cmp.Compare(a.since, b.since))
+				return cmp.Or(cmp.Compare(of[a.client]*int64(min(a.client, 1)), of[b.client]*int64(min(b.client, 1))),
+					cmp.Compare(a.since, b.since))
 			})
 			victims = slices.DeleteFunc(victims, func(o *modelShare) bool { return o == v })
 			if why := m.wrong(v, s.client, would); why != "" {

@@ -1,18 +1,3 @@
-// Package cache stores complete responses, ready to send: status, header fields and the body in
-// every content coding. It decides which entries are stored and found; its packages decide how.
-//
-// Each response is in one slot of an arena that the garbage collector does not scan, and header
-// text that many responses share is interned (package memory). A View reads a response in place; an
-// Entry is a copy (package entry). Shards index the slots by key and variant. Ristretto counts
-// requests and decides evictions, except for a small recency window, which keeps a newly stored
-// entry available for the next request. Evicted entries may go to a log on disk, from which they
-// return, also after a restart (package disk). Callers of one key share a collapsed fetch, and a
-// Spool lets them read a body while it arrives (package collapse). Invalidations remove all entries
-// with a surrogate key at once, and responses that are in flight at that moment are not stored
-// (package invalidation).
-//
-// The package makes no decision that HTTP makes: package cachepolicy decides whether a response may
-// be reused, and the server consults it.
 package cache
 
 import (
@@ -91,7 +76,8 @@ type counts struct {
 
 // New opens a cache, with the entries in its folder. Close ends it.
 func New(o Options) (*Cache, error) {
-	c := &Cache{seeds: hashes.NewSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart}, loss: o.MaxBytes / lossPart, ended: make(chan struct{})}
+	c := &Cache{seeds: hashes.NewSeeds(), window: recencyWindow{max: o.MaxBytes / windowPart},
+		loss: o.MaxBytes / lossPart, ended: make(chan struct{})}
 	c.Fetches = collapse.New(&c.seeds, &c.invalidations, o.Clock)
 	c.Fetches.Reuse(c.ended)
 	c.interned.Init(o.MaxBytes)
@@ -190,7 +176,8 @@ func (c *Cache) Stats() Stats {
 	}
 	if c.disk != nil {
 		d := c.disk.Stats()
-		s.DiskBytes, s.DiskEntries, s.DiskSlices, s.DiskHits, s.DiskErrors, s.DiskDropped = d.Bytes, d.Entries, d.Slices, d.Hits, d.Errors, d.Dropped
+		s.DiskBytes, s.DiskEntries, s.DiskSlices, s.DiskHits, s.DiskErrors, s.DiskDropped = d.Bytes, d.Entries,
+			d.Slices, d.Hits, d.Errors, d.Dropped
 	}
 	return s
 }

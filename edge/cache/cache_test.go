@@ -104,7 +104,8 @@ func consistent(t *testing.T, c *Cache) {
 			if l.Is(memory.Recent) {
 				window += l.Bytes()
 			}
-			if other, _ := s.find(c, l.Key(), l.Label, l.Secondary()); !l.Is(memory.Live) || l.State&(memory.Recent|memory.Admitted) == 0 || other != l {
+			if other, _ := s.find(c, l.Key(), l.Label, l.Secondary()); !l.Is(memory.Live) ||
+				l.State&(memory.Recent|memory.Admitted) == 0 || other != l {
 				t.Errorf("%s %q has the state %+v in its shard", l.Key(), l.Secondary(), l.State)
 			}
 		}
@@ -127,7 +128,8 @@ func consistent(t *testing.T, c *Cache) {
 	if c.disk != nil {
 		onDiskConsistent(t, c)
 	}
-	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.Wasted()+c.interned.Bytes() || c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
+	if s := c.Stats(); s.Entries != entries || s.Bytes != bytes+c.arena.Wasted()+c.interned.Bytes() ||
+		c.window.used.Load() != window || c.pendingBytes.Load() != 0 {
 		t.Errorf("%d entries with %d bytes are stored, %d bytes in the recency window, none pending; the counts are %+v, %d, %d",
 			entries, bytes, window, s, c.window.used.Load(), c.pendingBytes.Load())
 	}
@@ -154,7 +156,8 @@ func (s *shard) consistent(t *testing.T) {
 		}
 	}
 	if len(s.variants) > len(s.index) || len(s.origins) > len(s.index) || len(s.large) > len(s.index) {
-		t.Errorf("%d entries have %d variant sets, %d locations on disk, %d heap slots", len(s.index), len(s.variants), len(s.origins), len(s.large))
+		t.Errorf("%d entries have %d variant sets, %d locations on disk, %d heap slots", len(s.index),
+			len(s.variants), len(s.origins), len(s.large))
 	}
 }
 
@@ -179,7 +182,8 @@ func concurrentUse(t *testing.T, c *Cache) {
 			random := rand.New(rand.NewPCG(1, uint64(worker)))
 			for i := range 2000 {
 				key := fmt.Sprint("/", random.IntN(300))
-				e := entrytest.Variant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)), fmt.Sprint("tag ", random.IntN(20)))
+				e := entrytest.Variant(key, fmt.Sprint(random.IntN(3)), strings.Repeat("x", random.IntN(4000)),
+					fmt.Sprint("tag ", random.IntN(20)))
 				switch random.IntN(40) {
 				case 0:
 					c.Purge(invalidation.Purge{Tags: e.Tags, Soft: i%2 == 0}, time.Now())
@@ -253,13 +257,15 @@ func TestVariants(t *testing.T) {
 		{"keys are tried in their order", func() {}, []string{"fr", "de", "en"}, "german"},
 		{"a newer one with the same keys", func() { put(entrytest.Variant("/a", "en", "british")) }, []string{"en"}, "british"},
 		{"an alias", func() { c.Alias(put(entrytest.Variant("/a", "it", "italian")), "it;q=1") }, []string{"it;q=1"}, "italian"},
-		{"an alias does not replace an entry's own key", func() { c.Alias(put(entrytest.Variant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
+		{"an alias does not replace an entry's own key",
+			func() { c.Alias(put(entrytest.Variant("/a", "fr", "french")), "de") }, []string{"de"}, "german"},
 		{"an entry replaces an alias", func() { put(entrytest.Variant("/a", "it;q=1", "own")) }, []string{"it;q=1"}, "own"},
 		{"Find passes the names in Vary", func() { put(entrytest.Variant("/a", "Accept-Language", "named")) }, nil, "named"},
 		{"a Vary with other names", func() { put(other("example")) }, []string{"en"}, "varies"},
 		{"the variant with the new names", func() {}, []string{"example"}, "example"},
 		{"an entry without Vary replaces all variants", func() { put(entrytest.New("/a", "answer")) }, []string{"example"}, "plain answer"},
-		{"a variant replaces an entry without Vary", func() { put(entrytest.Variant("/a", "en", "english")) }, []string{"example"}, "varies"},
+		{"a variant replaces an entry without Vary", func() { put(entrytest.Variant("/a", "en", "english")) },
+			[]string{"example"}, "varies"},
 	}
 	for _, step := range steps {
 		step.do()

@@ -26,7 +26,8 @@ func TestAddCoding(t *testing.T) {
 					t.Fatalf("%s is not stored", coding)
 				}
 				now := get(c, "/a", "en-GB")
-				if now == nil || now.Variant(coding) == nil || len(now.Identity().Body) != size || now.Hits.Load() != 2 || now.Variant(entry.Brotli) == nil {
+				if now == nil || now.Variant(coding) == nil || len(now.Identity().Body) != size ||
+					now.Hits.Load() != 2 || now.Variant(entry.Brotli) == nil {
 					t.Fatalf("after %s: %+v", coding, now)
 				}
 				if now.SameStored(e) || e.Variant(coding) != nil {

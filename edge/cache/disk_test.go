@@ -135,7 +135,8 @@ func TestWarmAfterRestart(t *testing.T) {
 
 // Restored may set fields again that are not on disk.
 func TestRestored(t *testing.T) {
-	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk, Restored: func(e *entry.Entry) { e.Head = &entry.Head{Own: []byte(e.Key)} }})
+	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk,
+		Restored: func(e *entry.Entry) { e.Head = &entry.Head{Own: []byte(e.Key)} }})
 	t.Cleanup(c.Close)
 	c.Put(entrytest.New("/a", "body"), c.Generation())
 	if e := c.Get("/a"); e.Head != nil {
@@ -153,7 +154,8 @@ func TestEvictedToDisk(t *testing.T) {
 	c := openTest(t, t.TempDir(), Options{DiskBytes: roomOnDisk})
 	for version := range 2 {
 		for i := range entries {
-			c.Put(entrytest.New(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)), fmt.Sprint("tag ", i%10)), c.Generation())
+			c.Put(entrytest.New(fmt.Sprint("/", i), fmt.Sprint(version, strings.Repeat("x", 1000)),
+				fmt.Sprint("tag ", i%10)), c.Generation())
 			if i%10 == 0 {
 				waitForDisk(c)
 			}

@@ -36,7 +36,7 @@ func newIcons() *icons {
 func (i *icons) at(n int) *entry.Entry {
 	e := entrytest.Own(fmt.Sprintf("/pack-%d/icon-%d.svg", n%200, n), "")
 	body := i.bodies[n%len(i.bodies)]
-	e.Variants, e.Head.ColourUses = body.Variants, 1
+	e.Variants, e.Head.Paint = body.Variants, 1
 	return e
 }
 
@@ -171,7 +171,8 @@ func (v *View) look(c *Cache, key string, out []byte) []byte {
 		return nil
 	}
 	h := v.Head()
-	out = append(append(append(append(append(out[:0], h.Type...), h.Always...), v.ETag(entry.Identity)...), h.Own...), v.Body(entry.Identity)...)
+	out = append(append(append(append(append(out[:0], h.Type...), h.Always...), v.ETag(entry.Identity)...), h.Own...),
+		v.Body(entry.Identity)...)
 	v.Hit()
 	v.Release()
 	return out

@@ -49,13 +49,16 @@ var purges = []struct {
 	{"a key twice", invalidation.Purge{Keys: []string{"/none", "/none"}}, []string{"/none"}},
 	{"a prefix", invalidation.Purge{Prefixes: []string{"/mdi/home"}}, []string{"/mdi/home.svg", "/mdi/home.svg?size=32"}},
 	{"a prefix of variants", invalidation.Purge{Prefixes: []string{"/pa"}}, []string{"/page de", "/page en", "/page fr"}},
-	{"a surrogate key", invalidation.Purge{Tags: []string{"pack/mdi"}}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32"}},
+	{"a surrogate key", invalidation.Purge{Tags: []string{"pack/mdi"}},
+		[]string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32"}},
 	{"a surrogate key of some variants", invalidation.Purge{Tags: []string{"page"}}, []string{"/page de", "/page en"}},
 	{"a surrogate key that is a key of another entry", invalidation.Purge{Tags: []string{"/none"}}, nil},
 	{"a key that is a surrogate key", invalidation.Purge{Keys: []string{"pack/mdi"}}, nil},
-	{"entries that match twice", invalidation.Purge{Keys: []string{"/none"}, Prefixes: []string{"/n", "/tabler"}, Tags: []string{"pack/tabler"}}, []string{"/none", "/tabler/home.svg"}},
+	{"entries that match twice", invalidation.Purge{Keys: []string{"/none"}, Prefixes: []string{"/n", "/tabler"},
+		Tags: []string{"pack/tabler"}}, []string{"/none", "/tabler/home.svg"}},
 	{"nothing", invalidation.Purge{}, nil},
-	{"everything", invalidation.Purge{All: true}, []string{"/mdi/account.svg", "/mdi/home.svg", "/mdi/home.svg?size=32", "/none", "/page de", "/page en", "/page fr", "/tabler/home.svg"}},
+	{"everything", invalidation.Purge{All: true}, []string{"/mdi/account.svg", "/mdi/home.svg",
+		"/mdi/home.svg?size=32", "/none", "/page de", "/page en", "/page fr", "/tabler/home.svg"}},
 }
 
 func label(e *entry.Entry) string {
@@ -187,7 +190,8 @@ func BenchmarkPurge(b *testing.B) {
 			b.Fatal(err)
 		}
 		for i := range entries {
-			c.Put(entrytest.New(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi", "release/1"), c.Generation())
+			c.Put(entrytest.New(fmt.Sprint("/mdi/icon-", i, ".svg"), "body", fmt.Sprint("icon/mdi/", i), "pack/mdi",
+				"release/1"), c.Generation())
 		}
 		c.waitForLRU()
 		b.StartTimer()

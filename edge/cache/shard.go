@@ -39,7 +39,8 @@ type shard struct {
 const onHeap memory.Ref = 0
 
 func (s *shard) init(a *memory.Arena, decoded int) {
-	s.arena, s.index, s.large, s.variants, s.origins = a, map[uint64]memory.Ref{}, map[uint64]*memory.HeapSlot{}, map[uint64]*variantSet{}, map[uint64]entry.Origin{}
+	s.arena, s.index, s.large, s.variants, s.origins = a, map[uint64]memory.Ref{}, map[uint64]*memory.HeapSlot{},
+		map[uint64]*variantSet{}, map[uint64]entry.Origin{}
 	s.decoded = make([]atomic.Pointer[entry.Entry], decoded)
 }
 

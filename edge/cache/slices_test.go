@@ -3,6 +3,7 @@ package cache
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,7 +28,7 @@ func sliceOf(id uint64, n int64) []byte { return bytes.Repeat([]byte{byte(id), b
 func putSlices(t *testing.T, c *Cache, id uint64) {
 	t.Helper()
 	for n := range int64(3) {
-		if !c.PutSlice(id, n, sliceOf(id, n)) {
+		if !c.SliceStore().PutSlice(id, n, sliceOf(id, n)) {
 			t.Fatalf("slice %d of %d is not stored", n, id)
 		}
 	}
@@ -37,7 +38,7 @@ func putSlices(t *testing.T, c *Cache, id uint64) {
 func slicesFound(t *testing.T, c *Cache, id uint64) (found int) {
 	t.Helper()
 	for n := range int64(3) {
-		r := c.OpenSlice(id, n, 1<<10)
+		r := c.SliceStore().OpenSlice(id, n, 1<<10)
 		if r == nil {
 			continue
 		}
@@ -62,17 +63,61 @@ func TestSlicesAfterRestart(t *testing.T) {
 			t.Fatal("not stored")
 		}
 		putSlices(t, c, 7)
-		if c.MaxSliced() != roomOnDisk/4 || c.Stats().DiskSlices != 3 {
-			t.Errorf("MaxSliced() = %d, %+v", c.MaxSliced(), c.Stats())
+		if c.SliceStore().MaxObject() != roomOnDisk/4 || c.Stats().DiskSlices != 3 {
+			t.Errorf("MaxObject() = %d, %+v", c.SliceStore().MaxObject(), c.Stats())
 		}
 		c = restart(t, c)
 		if got := c.Get("/large"); got == nil || !entrytest.Same(got, e) || !got.IsObject() {
 			t.Errorf("%s: the entry is %+v", name, got)
 		}
-		if n := slicesFound(t, c, 7); n != 3 || c.HasSlice(7, 3) || c.HasSlice(8, 0) || c.OpenSlice(7, 0, 1) != nil {
+		stored := c.SliceStore()
+		if n := slicesFound(t, c, 7); n != 3 || stored.HasSlice(7, 3) || stored.HasSlice(8, 0) || stored.OpenSlice(7, 0, 1) != nil {
 			t.Errorf("%s: %d slices", name, n)
 		}
 		onDiskConsistent(t, c)
+	}
+}
+
+// Without a disk tier slices are in memory, below the ceiling, and leave when others come. An open
+// one can still be read. Purging everything removes them.
+func TestSlicesInMemory(t *testing.T) {
+	const ceiling, size = 32 << 20, 1 << 20
+	c := newTest(t, ceiling)
+	stored, body := c.SliceStore(), make([]byte, size)
+	var last io.ReaderAt
+	for n := range int64(64) {
+		body[0] = byte(n)
+		ok := stored.PutSlice(1, n, body)
+		if s := c.Stats(); s.Bytes > ceiling {
+			t.Fatalf("%d bytes, above the ceiling of %d", s.Bytes, ceiling)
+		}
+		if !ok {
+			continue
+		}
+		if last = stored.OpenSlice(1, n, size); last == nil || stored.OpenSlice(1, n, 1) != nil || stored.HasSlice(2, n) {
+			t.Fatalf("slice %d of its length, %v, or one of another length or object, is found", n, last)
+		}
+		if _, err := last.ReadAt(body[1:2], 0); err != nil || body[1] != body[0] {
+			t.Fatalf("slice %d is that of %d, error %v", n, body[1], err)
+		}
+	}
+	found := 0
+	for n := range int64(64) {
+		if stored.HasSlice(1, n) {
+			found++
+		}
+	}
+	if found < 8 || stored.Lasting() || stored.MaxObject() > ceiling/objectPart {
+		t.Errorf("%d slices are found; lasting: %v; the largest object has %d bytes", found, stored.Lasting(), stored.MaxObject())
+	}
+	c.InvalidateAll()
+	for n := range int64(64) {
+		if stored.HasSlice(1, n) || stored.OpenSlice(1, n, size) != nil {
+			t.Errorf("slice %d is found after the purge", n)
+		}
+	}
+	if _, err := last.ReadAt(body[:1], 0); err != nil {
+		t.Errorf("an open slice: %v", err)
 	}
 }
 
@@ -123,7 +168,7 @@ func TestLostSlices(t *testing.T) {
 	if slicesFound(t, c, 1) != 0 || slicesFound(t, c, 39) != 3 {
 		t.Errorf("%d of the oldest slices are found, %d of the newest", slicesFound(t, c, 1), slicesFound(t, c, 39))
 	}
-	if c.PutSlice(50, 0, make([]byte, 16<<10)) {
+	if c.SliceStore().PutSlice(50, 0, make([]byte, 16<<10)) {
 		t.Error("a slice larger than a segment is stored")
 	}
 	files, _ := filepath.Glob(filepath.Join(c.disk.Dir, "*.segment"))
@@ -137,7 +182,7 @@ func TestLostSlices(t *testing.T) {
 	errors := 0
 	next := openTest(t, copied(t, c), Options{DiskBytes: 64 << 10, Log: func(string, ...any) { errors++ }})
 	t.Cleanup(next.Close)
-	if n := slicesFound(t, next, 39); n != 2 || next.HasSlice(39, 1) || next.Stats().DiskErrors != 1 {
+	if n := slicesFound(t, next, 39); n != 2 || next.SliceStore().HasSlice(39, 1) || next.Stats().DiskErrors != 1 {
 		t.Errorf("%d slices are found beside a damaged one, %+v", n, next.Stats())
 	}
 	onDiskConsistent(t, next)
@@ -157,7 +202,8 @@ func copied(t *testing.T, c *Cache) string {
 // Once a write has failed, no slice is stored, and one message is logged.
 func TestSlicesOnFailedDisk(t *testing.T) {
 	var logged []string
-	c := openTest(t, t.TempDir(), Options{DiskBytes: 64 << 10, Log: func(msg string, args ...any) { logged = append(logged, fmt.Sprint(msg, args)) }})
+	c := openTest(t, t.TempDir(), Options{DiskBytes: 64 << 10,
+		Log: func(msg string, args ...any) { logged = append(logged, fmt.Sprint(msg, args)) }})
 	t.Cleanup(c.Close)
 	putSlices(t, c, 1)
 	if err := os.Rename(c.disk.Dir, c.disk.Dir+".away"); err != nil { // no segment can be created
@@ -166,7 +212,7 @@ func TestSlicesOnFailedDisk(t *testing.T) {
 	ok := true
 	for id := uint64(2); id < 20; id++ {
 		for n := range int64(3) {
-			ok = c.PutSlice(id, n, sliceOf(id, n))
+			ok = c.SliceStore().PutSlice(id, n, sliceOf(id, n))
 		}
 	}
 	if ok || len(logged) != 1 || c.Stats().DiskErrors == 0 {

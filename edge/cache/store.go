@@ -177,6 +177,28 @@ func (c *Cache) put(e *entry.Entry, generation invalidation.Generation, fits fun
 	return ok && c.has(e) // ristretto may reject an entry that is too large for the recency window
 }
 
+// writeNow has the entry of a large object written to disk while it stays in memory. Otherwise a
+// crash would make all of its slices unreachable.
+func (c *Cache) writeNow(s *shard, e *entry.Entry) {
+	s.mu.Lock() // the disk tier is not closed while a shard is locked and open
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	written := e.CopyConfirmed() // the writer reads it without the lock
+	written.Generation, written.Labels, written.Hash, written.Charged = e.Generation, e.Labels, e.Hash, e.Charged
+	c.disk.EnqueueStored(written, func(at entry.Origin) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		l := s.at(e.Hash)
+		if l == nil || l.ID != e.ID || !l.Is(memory.Live) {
+			return false
+		}
+		e.Origin, s.origins[e.Hash] = at, at
+		return true
+	})
+}
+
 // insert adds an entry to its shard and to the recency window. ok is false if there is no memory.
 // The caller holds the lock of the shard.
 func (c *Cache) insert(s *shard, e *entry.Entry, p *memory.Encoder, compact bool) (t lruItem, ok bool) {

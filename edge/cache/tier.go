@@ -9,7 +9,8 @@ import (
 // openDisk opens the disk tier and starts its writer.
 func (c *Cache) openDisk(o Options) (err error) {
 	c.disk, err = disk.Open(disk.Options{
-		Dir: o.Dir, MaxBytes: o.DiskBytes, MaxQueued: o.MaxBytes / windowPart, Restored: o.Restored, Newer: c.hasNewer, Clock: o.Clock, Log: o.Log,
+		Dir: o.Dir, MaxBytes: o.DiskBytes, MaxQueued: o.MaxBytes / windowPart, Restored: o.Restored,
+		Newer: c.hasNewer, Clock: o.Clock, Log: o.Log,
 	}, &c.seeds, &c.invalidations)
 	if err != nil {
 		return err

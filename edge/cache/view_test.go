@@ -26,14 +26,16 @@ func TestView(t *testing.T) {
 	unusable, undated := entrytest.Own("/unusable", body), entrytest.Own("/undated", body)
 	unusable.Policy.NoCache, undated.Policy.Stored = true, time.Time{}
 	for _, e := range []*entry.Entry{
-		entrytest.WithCodings(entrytest.Own("/mdi/home.svg", body)), entrytest.Own("/short", "x"), entrytest.Own("/large", strings.Repeat("x", 1<<20)), soft, dropped, varies, entrytest.New("/forwarded", body), unusable, undated,
+		entrytest.WithCodings(entrytest.Own("/mdi/home.svg", body)), entrytest.Own("/short", "x"),
+		entrytest.Own("/large", strings.Repeat("x", 1<<20)), soft, dropped, varies, entrytest.New("/forwarded", body), unusable, undated,
 	} {
 		c.Put(e, c.Generation())
 	}
 	c.Purge(invalidation.Purge{Keys: []string{"/soft"}, Soft: true}, t0.Add(time.Minute))
 	c.Invalidate("dropped")
 	for key, want := range map[string]bool{
-		"/mdi/home.svg": true, "/short": true, "/large": true, "/soft": true, "/dropped": false, "/varies": false, "/forwarded": false, "/none": false, "/unusable": true, "/undated": true,
+		"/mdi/home.svg": true, "/short": true, "/large": true, "/soft": true, "/dropped": false, "/varies": false,
+		"/forwarded": false, "/none": false, "/unusable": true, "/undated": true,
 	} {
 		var v View
 		if got := c.View(key, &v); got != want {
@@ -74,7 +76,8 @@ func shows(t *testing.T, v *View, c *Cache, key string) {
 		t.Errorf("the view of %s shows freshness %s, head %+v, %d hits", key, freshness, head, hits)
 	}
 	for coding := range entry.Brotli + 1 {
-		if w := e.Variant(coding); w == nil && tags[coding] != "" || w != nil && (string(w.Body) != bodies[coding] || w.ETag != tags[coding]) {
+		if w := e.Variant(coding); w == nil && tags[coding] != "" ||
+			w != nil && (string(w.Body) != bodies[coding] || w.ETag != tags[coding]) {
 			t.Errorf("the view of %s shows %d bytes of %s with the tag %s", key, len(bodies[coding]), coding, tags[coding])
 		}
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/coding"
 )
 
 const (
@@ -60,7 +61,7 @@ type work struct {
 	job
 	entry  *cache.Entry
 	atMost int           // bytes of a coding that is worth storing
-	encode func() []byte // nil: entry.Encode
+	encode func() []byte // nil: as the coding says
 }
 
 // New returns a compressor for the entries of a cache.
@@ -181,7 +182,7 @@ func (c *Compressor) code(w work) {
 	if w.encode != nil {
 		coded = w.encode()
 	} else {
-		coded = entry.Encode(w.coding, body)
+		coded = coding.Encode(w.coding, body)
 	}
 	if len(coded) > w.atMost {
 		c.setUseless(w.job)
@@ -222,9 +223,10 @@ func (c *Compressor) Stats() Stats {
 	c.mu.Lock()
 	pending := len(c.pending)
 	c.mu.Unlock()
-	s := Stats{Made: map[string]uint64{}, Useless: c.rejected.Load(), Dropped: c.dropped.Load(), Pending: pending, In: c.in.Load(), Out: c.out.Load()}
-	for coding := entry.Gzip; coding < entry.Codings; coding++ {
-		s.Made[coding.String()] = c.made[coding].Load()
+	s := Stats{Made: map[string]uint64{}, Useless: c.rejected.Load(), Dropped: c.dropped.Load(), Pending: pending,
+		In: c.in.Load(), Out: c.out.Load()}
+	for one := entry.Gzip; one < coding.InUse(); one++ {
+		s.Made[one.String()] = c.made[one].Load()
 	}
 	return s
 }

@@ -92,7 +92,8 @@ func TestMadeOnce(t *testing.T) {
 		}
 	}
 	s := k.Stats()
-	if s.Made["br"] != 1 || s.Made["gzip"] != 1 || s.Made["zstd"] != 1 || s.In != 3*uint64(len(text)) || s.Out == 0 || s.Out >= s.In || s.Useless != 0 {
+	if s.Made["br"] != 1 || s.Made["gzip"] != 1 || s.Made["zstd"] != 1 || s.In != 3*uint64(len(text)) || s.Out == 0 ||
+		s.Out >= s.In || s.Useless != 0 {
 		t.Errorf("counts: %+v", s)
 	}
 }

@@ -9,14 +9,12 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/coding"
 )
 
 const (
 	minBody = 1 << 10  // bytes; a shorter response takes one packet anyway
 	maxBody = 16 << 20 // bytes; a longer one takes a worker for more than a second
-	// maxBrotli is the length up to which bodies are coded in br. For longer ones that takes ten
-	// times as long as zstd and saves some percent more.
-	maxBrotli = 1 << 20
 )
 
 // fits reports whether a body of this length is compressed. A negative length is unknown yet.
@@ -42,7 +40,8 @@ var directives = []string{"Cache-Control", "Iconedge-Cache-Control", "Cdn-Cache-
 
 // describing are fields that describe or sign the bytes of a body (RFC 9110, section 8.4; RFC 9421;
 // RFC 9530).
-var describing = []string{"Content-Encoding", "Content-Range", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Signature", "Signature-Input"}
+var describing = []string{"Content-Encoding", "Content-Range", "Content-Md5", "Digest", "Content-Digest",
+	"Repr-Digest", "Signature", "Signature-Input"}
 
 const acceptEncoding = "Accept-Encoding"
 
@@ -84,24 +83,14 @@ func Choose(e *cache.Entry, accept string) (got, wanted entry.Coding) {
 	_, got = e.Choose(accept)
 	var names [entry.Codings]string
 	made := Made(e)
-	for i, coding := range made {
-		names[i] = coding.String()
+	for i, c := range made {
+		names[i] = c.String()
 	}
 	return got, entry.Select(accept, names[:len(made)]...)
 }
 
-// Made returns the codings that are made of the body of an entry.
-func Made(e *cache.Entry) []entry.Coding {
-	if len(e.Identity().Body) > maxBrotli {
-		return ofLong[:]
-	}
-	return ofShort[:]
-}
-
-var (
-	ofLong  = [...]entry.Coding{entry.Zstd, entry.Gzip}
-	ofShort = [...]entry.Coding{entry.Brotli, entry.Zstd, entry.Gzip}
-)
+// Made returns the codings that are made of the body of an entry, in order of preference.
+func Made(e *cache.Entry) []entry.Coding { return coding.Of(len(e.Identity().Body)) }
 
 // Held returns the entity tag of the representation that a client has, if its If-None-Match names
 // one that it accepts: the client then gets a 304 with that tag, also if another coding was made
@@ -113,9 +102,13 @@ func Held(ifNoneMatch, accept, origin, chosen string) string {
 	if origin == "" || names(chosen) {
 		return chosen
 	}
-	for _, c := range [...]entry.Coding{entry.Identity, entry.Brotli, entry.Zstd, entry.Gzip} {
-		if etag := Tag(origin, c); cachepolicy.Accepts(accept, c.String()) && names(etag) {
-			return etag
+	held := func(c entry.Coding) bool { return cachepolicy.Accepts(accept, c.String()) && names(Tag(origin, c)) }
+	if held(entry.Identity) {
+		return origin
+	}
+	for _, c := range coding.All() {
+		if held(c) {
+			return Tag(origin, c)
 		}
 	}
 	return chosen

@@ -6,9 +6,11 @@ import (
 	"hash/crc32"
 	"net/http"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/coding"
 )
 
 // Tag returns the entity tag of a representation in a coding. etag is that of the identity: "abc"
@@ -39,16 +41,18 @@ func AppendTag(dst []byte, etag string, c entry.Coding) []byte {
 // check returns the check of a tag; stem is the origin's tag without the last quotation mark.
 func check(stem string, c entry.Coding) uint32 {
 	stem = strings.TrimPrefix(stem, "W/")
-	return crc32.Update(salts[c], crc32.IEEETable, unsafe.Slice(unsafe.StringData(stem), len(stem)))
+	return crc32.Update(salts()[c], crc32.IEEETable, unsafe.Slice(unsafe.StringData(stem), len(stem)))
 }
 
-// salts have the state of a check before the tag, by coding.
-var salts = func() (s [entry.Codings]uint32) {
-	for c := range entry.Codings {
+// salts have the state of a check before the tag, by coding. They are made when the first is
+// needed, because a program may add codings before.
+var salts = sync.OnceValue(func() *[entry.Codings]uint32 {
+	s := new([entry.Codings]uint32)
+	for c := range coding.InUse() {
 		s[c] = crc32.ChecksumIEEE([]byte("iconedge " + c.String() + " "))
 	}
 	return s
-}()
+})
 
 const checkLen = 1 + 8 // with the hyphen
 
@@ -56,7 +60,7 @@ const checkLen = 1 + 8 // with the hyphen
 func Origin(tag string) (etag string, ok bool) {
 	rest, ended := strings.CutSuffix(tag, `"`)
 	if at := len(rest) - checkLen; ended && at > 0 {
-		for c := entry.Gzip; c < entry.Codings; c++ {
+		for c := entry.Gzip; c < coding.InUse(); c++ {
 			if stem, ends := strings.CutSuffix(rest[:at], "-"+c.String()); ends && Tag(stem+`"`, c) == tag {
 				return stem + `"`, true
 			}

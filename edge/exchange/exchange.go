@@ -46,12 +46,6 @@ func (p Protocol) String() string { return protocolNames[p] }
 // Version returns the version of HTTP for traces (OpenTelemetry's network.protocol.version).
 func (p Protocol) Version() string { return protocolVersions[p] }
 
-// Left is what the fast path knows of a request that it has left to the pipeline.
-type Left struct {
-	Sampled bool // it is to be traced
-	Fetched any  // the result of a fetch for it; nil: none
-}
-
 // A Request is one request of a client.
 type Request struct {
 	Protocol Protocol
@@ -70,7 +64,8 @@ type Request struct {
 	// Bodyless: it is a HEAD that could not be parsed, so that its response has no body.
 	Bodyless   bool
 	LongTarget bool // its first line does not fit into the buffer
-	Left
+	// Fetched is the result of a fetch that the hit path has begun for the request; nil: none.
+	Fetched any
 	// Upgrade lists the protocols that the client asks to switch to (RFC 9110, section 7.8),
 	// without versions of HTTP and TLS, which a proxy must not pass on. Empty: none.
 	Upgrade string
@@ -105,7 +100,7 @@ type Request struct {
 type Upload struct {
 	io.Reader             // returns io.EOF only at the end of the whole body
 	Length    int64       // as announced; -1: unknown
-	Expects   bool        // the client waits for a 100, which the first Read sends
+	Expects   bool        // the client waits for a 100, which the first call of Read sends
 	Whole     func() bool // reports whether all of it has arrived
 	// Relax lets the client pause for a time between two parts, instead of the time that it has for
 	// all of them; nil: it can't.

@@ -1,6 +1,6 @@
 package exchange
 
-// An outcome is how a request was answered.
+// An Outcome is how a request was answered.
 type Outcome uint8
 
 const (

@@ -12,7 +12,14 @@ func TestResponse(t *testing.T) {
 		{"an empty value", func(r *Response) { r.Add("A", "") }, "A: \r\n"},
 		{"Set adds a new field", func(r *Response) { r.Add("A", "1"); r.Set("B", "2") }, "A: 1\r\nB: 2\r\n"},
 		{"Set replaces in place", func(r *Response) { r.Add("A", "1"); r.Add("B", "2"); r.Set("a", "longer") }, "a: longer\r\nB: 2\r\n"},
-		{"Set leaves one of a name", func(r *Response) { r.Add("A", "1"); r.Add("B", "2"); r.Add("A", "3"); r.Add("A", "4"); r.Set("A", "5") }, "A: 5\r\nB: 2\r\n"},
+		{"Set leaves one of a name", func(r *Response) {
+			r.Add("A", "1")
+			r.Add("B", "2")
+			r.Add("A", "3")
+			r.Add("A",
+				"4")
+			r.Set("A", "5")
+		}, "A: 5\r\nB: 2\r\n"},
 		{"a name is not the start of another", func(r *Response) { r.Add("Age-Old", "1"); r.Set("Age", "2") }, "Age-Old: 1\r\nAge: 2\r\n"},
 		{"Reset removes all", func(r *Response) { r.Add("A", "1"); r.Reset(); r.Add("B", "2") }, "B: 2\r\n"},
 		{"no value adds a field", func(r *Response) { r.Add("A", "1\r\nB: 2\nC: 3"); r.Set("A", "1\r\nB: 2") }, "A: 1  B: 2\r\n"},

@@ -23,7 +23,8 @@ func TestUpgrades(t *testing.T) {
 }
 
 func TestSwitches(t *testing.T) {
-	for protocol, want := range map[string]bool{"websocket": true, "WebSocket": true, "a/1": true, "a": false, "h2c": false, "": false, "websocket, a/1": false} {
+	for protocol, want := range map[string]bool{"websocket": true, "WebSocket": true, "a/1": true, "a": false,
+		"h2c": false, "": false, "websocket, a/1": false} {
 		if got := Switches("websocket, a/1", protocol); got != want {
 			t.Errorf("%q: %v, want %v", protocol, got, want)
 		}

@@ -29,7 +29,8 @@ type Begun struct {
 // if the pipeline has to decide, and never blocks. The caller must call then.
 func (h *Finder) BeginIcon(key, name string, now time.Time, client interface{ ClientGone() bool }) *Begun {
 	b := &Begun{h: h, now: now, came: h.Cache.Generation()}
-	b.q = &Request{Key: key, Target: key, own: true, SendsTierSecret: h.Library.MayGetSecret(true), name: name, Header: h.fieldsFor(key), Policy: cachepolicy.Request{Method: http.MethodGet, Target: key}}
+	b.q = &Request{Key: key, Target: key, own: true, SendsTierSecret: h.Library.MayGetSecret(true), name: name,
+		Header: h.fieldsFor(key), Policy: cachepolicy.Request{Method: http.MethodGet, Target: key}}
 	// The pipeline decides about a stored response: it may serve a stale one at once.
 	if h.Cache.Reads(key) || h.Cache.IsHitForPass(key, now) || h.Lookup(b.q).Entry != nil {
 		return nil

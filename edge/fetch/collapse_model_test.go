@@ -38,13 +38,15 @@ func (c chance) directives(list ...string) string {
 	return strings.Join(some, ", ")
 }
 
-// modelRequest returns a random request for a key, as forwardedRequest makes it.
+// modelRequest returns a random request for a key, as the one for a forwarded path is.
 func (c chance) modelRequest(policy cachepolicy.Policy, key string) *Request {
 	head := c.fields(3, map[string][]string{
-		"Authorization": {"Bearer x"}, "Cookie": {"a=b", "a=c"}, "Accept-Language": {"en", "de", "en-GB, en;q=0.5", "en, de;q=0.9", "fr"}, "X-A": {"1", "2"},
+		"Authorization": {"Bearer x"}, "Cookie": {"a=b", "a=c"},
+		"Accept-Language": {"en", "de", "en-GB, en;q=0.5", "en, de;q=0.9", "fr"}, "X-A": {"1", "2"},
 	})
 	if c.IntN(4) == 0 {
-		head.Set("Cache-Control", c.directives("no-cache", "max-age=0", "max-age=20", "max-stale", "max-stale=5", "min-fresh=50", "only-if-cached", "stale-if-error=9"))
+		head.Set("Cache-Control", c.directives("no-cache", "max-age=0", "max-age=20", "max-stale", "max-stale=5",
+			"min-fresh=50", "only-if-cached", "stale-if-error=9"))
 	}
 	return &Request{Key: key, Header: head, Policy: cachepolicy.Request{
 		Method: http.MethodGet, Target: key, Authorized: head["Authorization"] != nil, Cookie: head["Cookie"] != nil,
@@ -55,16 +57,21 @@ func (c chance) modelRequest(policy cachepolicy.Policy, key string) *Request {
 // modelAnswer returns a random response that arrived at the given time.
 func (c chance) modelAnswer(at time.Time) *upstream.Response {
 	ago := func(d time.Duration) string { return at.Add(-d).UTC().Format(http.TimeFormat) }
-	a := &upstream.Response{Status: []int{200, 200, 200, 200, 404, 301, 302, 206, 403, 500, 503, 304}[c.IntN(12)], RequestTime: at.Add(-time.Duration(c.IntN(4)) * time.Second), ResponseTime: at, Length: 1}
+	a := &upstream.Response{Status: []int{200, 200, 200, 200, 404, 301, 302, 206, 403, 500, 503, 304}[c.IntN(12)],
+		RequestTime: at.Add(-time.Duration(c.IntN(4)) * time.Second), ResponseTime: at, Length: 1}
 	a.Header = c.fields(4, map[string][]string{
-		"Etag": {`"x"`, `W/"y"`}, "Last-Modified": {ago(0), ago(10 * time.Minute), ago(time.Hour), "junk"}, "Expires": {"0", ago(time.Minute), ago(-time.Minute)},
-		"Age": {"0", "10", "30", "60", "x"}, "Date": {ago(0), ago(30 * time.Second), ago(time.Hour)}, "Set-Cookie": {"a=b"}, "Content-Language": {"en", "de"},
+		"Etag": {`"x"`, `W/"y"`}, "Last-Modified": {ago(0), ago(10 * time.Minute), ago(time.Hour), "junk"},
+		"Expires": {"0", ago(time.Minute), ago(-time.Minute)},
+		"Age":     {"0", "10", "30", "60", "x"}, "Date": {ago(0), ago(30 * time.Second), ago(time.Hour)},
+		"Set-Cookie": {"a=b"}, "Content-Language": {"en", "de"},
 		"Vary":              {"X-A", "Accept-Language", "Cookie", "X-A, Accept-Language", "*", "Authorization"},
 		"Cdn-Cache-Control": {c.directives("max-age=60", "no-store", "private", "no-cache", "max-age=0")},
 	})
 	if c.IntN(5) > 0 {
-		a.Header.Set("Cache-Control", c.directives("public", "private", "no-store", "no-cache", "max-age=0", "max-age=20", "max-age=60", "s-maxage=0", "s-maxage=60",
-			"must-revalidate", "proxy-revalidate", "stale-while-revalidate=30", "stale-if-error=30", `private="X-Mine"`, `no-cache="X-Mine"`, "must-understand", "immutable"))
+		a.Header.Set("Cache-Control", c.directives("public", "private", "no-store", "no-cache", "max-age=0",
+			"max-age=20", "max-age=60", "s-maxage=0", "s-maxage=60",
+			"must-revalidate", "proxy-revalidate", "stale-while-revalidate=30", "stale-if-error=30",
+			`private="X-Mine"`, `no-cache="X-Mine"`, "must-understand", "immutable"))
 	}
 	return a
 }
@@ -100,11 +107,13 @@ func TestModelOfCollapsing(t *testing.T) {
 
 		stored := e.Lookup(waits).Entry
 		want := stored != nil && cachepolicy.Decide(stored.Freshness(), waits.Policy, now) != cachepolicy.Revalidate
-		noOnes := a.Status >= 500 && len(a.Header["Set-Cookie"])+len(sent.Header["Authorization"])+len(sent.Header["Cookie"])+len(waits.Header["Authorization"])+len(waits.Header["Cookie"]) == 0 &&
+		noOnes := a.Status >= 500 && len(a.Header["Set-Cookie"])+len(sent.Header["Authorization"])+
+			len(sent.Header["Cookie"])+len(waits.Header["Authorization"])+len(waits.Header["Cookie"]) == 0 &&
 			!strings.Contains(fmt.Sprint(a.Header), "private") && !strings.Contains(fmt.Sprint(a.Header), "no-store")
 		got := cachepolicy.MayShare(result.Collapsed(), waits.Policy, waits.secondary(result.ForOthers().Vary), now)
 		if got != (want || noOnes) {
-			t.Errorf("seed %d, pair %d: %d %v\nto %v\nshared with %v after %v: %v; the cache says %v, a failure of nobody's: %v", seed, i, a.Status, a.Header, sent.Header, waits.Header, now.Sub(at), got, want, noOnes)
+			t.Errorf("seed %d, pair %d: %d %v\nto %v\nshared with %v after %v: %v; the cache says %v, a failure of nobody's: %v", seed, i,
+				a.Status, a.Header, sent.Header, waits.Header, now.Sub(at), got, want, noOnes)
 		}
 		if want {
 			shared++

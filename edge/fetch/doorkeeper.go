@@ -47,8 +47,9 @@ func (d *Doorkeeper) Knows(key []byte) (sum uint64, known bool) {
 // Record records that the key with this hash was requested.
 func (d *Doorkeeper) Record(sum uint64) { d.places[sum>>48].Store(sum) }
 
-// isForm reports whether the parameters of a path choose the form of an icon. The sprite of a bag
-// is no icon.
+// isForm reports whether the parameters of a path choose the form of an icon, or the icons of a
+// row. The sprite of a bag is no icon.
 func isForm(path string) bool {
-	return strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, "/-/") || strings.HasPrefix(path, routes.IconPath)
+	return routes.IsRow(path) || strings.HasPrefix(path, routes.IconPath) ||
+		strings.HasSuffix(path, ".svg") && !strings.HasPrefix(path, "/-/")
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/iconify"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // ClientErrors bounds the freshness lifetime of a 4xx on our own routes, so that a newly published
@@ -32,8 +32,11 @@ const ClientErrors = 5 * time.Second
 // passed lists the fields of an origin's response that clients of our own routes receive. The edge
 // removes all others.
 var passed = map[string]bool{
-	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Disposition": true, "Content-Encoding": true, "Content-Language": true, "Expires": true,
-	"Last-Modified": true, "Link": true, "Location": true, "Retry-After": true, "Surrogate-Key": true, "Www-Authenticate": true,
+	"Cache-Control": true, "Cdn-Cache-Control": true, "Content-Disposition": true, "Content-Encoding": true,
+	"Content-Language": true, "Expires": true,
+	"Icon-Recolored": true, // of a picture, which the origin colours
+	"Icon-Restroked": true,
+	"Last-Modified":  true, "Link": true, "Location": true, "Retry-After": true, "Surrogate-Key": true, "Www-Authenticate": true,
 }
 
 // passedWithPages lists the fields that clients receive with pages of our own origin besides those.
@@ -127,10 +130,19 @@ func (q *Request) vary(e *cache.Entry, h http.Header) {
 	}
 }
 
+// passedOn reports whether clients get a field of our own origin's.
+func passedOn(e *cache.Entry, h http.Header, name string) bool {
+	if name == "Surrogate-Key" && e.Status >= http.StatusBadRequest {
+		// It tags a 404 too, but would send the client a name that was not found.
+		return false
+	}
+	return passed[name] || passedWithPages[name] && isPage(e.Key, h)
+}
+
 // describe sets every part of an entry that follows from the header fields. site is that of a
 // forwarded request, and nil on our own routes, where clients receive only some of the fields. A
 // site without icons has no tiers, and passes even the fields between them on.
-func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.Site, asked cachepolicy.Request) {
+func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *vhosts.Site, asked cachepolicy.Request) {
 	own, tiers := site == nil, site == nil || site.Icons
 	if own {
 		asked = cachepolicy.Request{}
@@ -138,9 +150,7 @@ func describe(e *cache.Entry, h http.Header, a *upstream.Response, site *sites.S
 	e.Fields, e.FieldsWithBody = nil, nil
 	tagged := own || h.Get("Etag") != ""
 	for _, name := range fieldNames(h) {
-		if apart[name] || tiers && internal[name] || own && (!passed[name] && !(passedWithPages[name] && isPage(e.Key, h)) || name == "Surrogate-Key" && e.Status >= http.StatusBadRequest) {
-			// A 404's surrogate key tags the entry, but would send the client a name that was not
-			// found.
+		if apart[name] || tiers && internal[name] || own && !passedOn(e, h, name) {
 			continue
 		}
 		for _, value := range h[name] {
@@ -249,7 +259,7 @@ var internal = map[string]bool{icon.FieldMonochrome: true, icon.FieldRelease: tr
 var svgPolicy = respond.NewField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
 // ClientError makes an origin's 4xx one of ours: a problem, stored for seconds, or not at all if it
-// concerns the caller. A page of the site stays one. clientError returns the body.
+// concerns the caller. A page of the site stays one. ClientError returns the body.
 func ClientError(a *upstream.Response, body []byte, page bool) []byte {
 	p := problem.New(a.Status, "the origin answered that it can't fulfil this request")
 	media, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")

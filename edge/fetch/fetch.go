@@ -131,7 +131,8 @@ func (h *Finder) storeOwn(q *Request, a *upstream.Response, asked cache.Generati
 // inflate inflates the body of a response in gzip, if the request has asked for it, and makes the
 // fields of the response those of its identity. coded is the body in gzip; nil: it is unchanged.
 func (q *Request) inflate(a *upstream.Response, body *[]byte) (coded []byte, err error) {
-	if a.Status != http.StatusOK || a.Header.Get("Content-Encoding") != cachepolicy.Gzip || q.Header.Get("Accept-Encoding") != cachepolicy.Gzip {
+	if a.Status != http.StatusOK || a.Header.Get("Content-Encoding") != cachepolicy.Gzip ||
+		q.Header.Get("Accept-Encoding") != cachepolicy.Gzip {
 		return nil, nil
 	}
 	coded = bytes.Clone(*body) // without the spare capacity left by reading
@@ -282,7 +283,8 @@ func (f *forwardedResponse) whole(body []byte, stored collapse.Result) collapse.
 		f.own().SetIdentity(body, f.etag)
 		f.negotiate(f.entry, int64(len(body)))
 	}
-	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants, Stored: stored.Stored, Trailer: pipeline.TrailerOf(f.response)}
+	return collapse.Result{Entry: f.entry, Shared: stored.Entry, Sharing: f.sharing, Variants: stored.Variants,
+		Stored: stored.Stored, Trailer: pipeline.TrailerOf(f.response)}
 }
 
 // StoreEntry stores an entry if its Sharing permits.

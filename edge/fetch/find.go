@@ -16,7 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/pipeline"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // Func is the type of the functions that fetch the response to a fetch request from the
@@ -118,7 +118,8 @@ func (h *Finder) fetchCollapsed(x *finding) state {
 		return AfterFailure(e, err, x.q.Policy, x.Now)
 	}
 	defer h.Origin.Release(slot)
-	fetch, began := h.Join(x.q, e, x.key, x.came, x.Now, x.ask, !cachepolicy.MayShareError(x.q.Policy))
+	fetch, began := h.Join(Call{Request: x.q, Stale: e, Key: x.key, Came: x.came, Now: x.Now, Ask: x.ask,
+		SendAnyway: !cachepolicy.MayShareError(x.q.Policy)})
 	x.result = fetch.Wait(h.waits(x.Request, x.q, e, fetch), slot.ClientGone)
 	if x.result.Found {
 		x.stored.Entry = x.result.Entry
@@ -153,23 +154,34 @@ func (h *Finder) waits(r *pipeline.Request, q *Request, e *cache.Entry, f *colla
 // refresh revalidates a stored response in the background, once at a time, and not within a second
 // of a failure.
 func (h *Finder) refresh(q *Request, s lookupResult, now time.Time, ask Func) {
-	h.Join(q, s.Entry, q.collapseKey(s, waiter{}), h.Cache.Generation(), now, ask, false)
+	h.Join(Call{Request: q, Stale: s.Entry, Key: q.collapseKey(s, waiter{}), Came: h.Cache.Generation(), Now: now, Ask: ask})
 }
 
-// Join begins the collapsed fetch of a key, or joins it. With sendAnyway the request is sent even
-// if an earlier failure is remembered.
-func (h *Finder) Join(q *Request, stale *cache.Entry, key string, came cache.Generation, now time.Time, ask Func, sendAnyway bool) (*collapse.Fetch, bool) {
-	return h.Cache.Join(now, collapse.Call{
-		Key: key, Stored: q.Key, Failures: q.passKey(key), Stale: stale, Came: came, SendAnyway: sendAnyway,
+// A Call is one caller of a collapsed fetch.
+type Call struct {
+	Request    *Request
+	Stale      *cache.Entry     // the stored response, which the fetch may revalidate; nil: none
+	Key        string           // under which requests collapse
+	Came       cache.Generation // when the request arrived
+	Now        time.Time
+	Ask        Func
+	SendAnyway bool // even if an earlier failure is remembered
+}
+
+// Join begins the collapsed fetch of a key, or joins it.
+func (h *Finder) Join(c Call) (f *collapse.Fetch, began bool) {
+	q := c.Request
+	return h.Cache.Join(c.Now, collapse.Call{
+		Key: c.Key, Stored: q.Key, Failures: q.passKey(c.Key), Stale: c.Stale, Came: c.Came, SendAnyway: c.SendAnyway,
 		Find: func() *cache.Entry {
 			e := h.Lookup(q).Entry
-			if e == nil || cachepolicy.Decide(e.Freshness(), q.Policy, now) == cachepolicy.Revalidate {
+			if e == nil || cachepolicy.Decide(e.Freshness(), q.Policy, c.Now) == cachepolicy.Revalidate {
 				return nil
 			}
 			return e
 		},
-		Usable: func(l *collapse.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.Policy, now) },
-		Fetch:  func() collapse.Result { return h.fetchOnce(q, key, stale, ask) },
+		Usable: func(l *collapse.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.Policy, c.Now) },
+		Fetch:  func() collapse.Result { return h.fetchOnce(q, c.Key, c.Stale, c.Ask) },
 		Refuse: func() error { return h.Origin.refusal(h.clientFor(q)) },
 	})
 }
@@ -186,7 +198,8 @@ func (h *Finder) fetchOnce(q *Request, key string, stale *cache.Entry, ask Func)
 // panic the error of the fetch, whose callers log only the error.
 func (h *Finder) logPanic(q *Request) {
 	if p := recover(); p != nil {
-		h.Log.Error("panic while fetching", "method", q.Policy.Method, "path", string(accesslog.Redacted([]byte(q.Target))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		h.Log.Error("panic while fetching", "method", q.Policy.Method, "path",
+			string(accesslog.Redacted([]byte(q.Target))), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		panic(p)
 	}
 }

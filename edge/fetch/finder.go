@@ -1,7 +1,3 @@
-// Package fetch gets the responses of the pipeline: from the cache (lookup.go), by a collapsed
-// fetch that other requests wait for too, or by a fetch of their own (find.go). The pure functions
-// of states.go decide which step follows another. fetch.go stores what the origin sends, entry.go
-// makes entries of it, slices.go stores large objects in slices, and origin.go sends the requests.
 package fetch
 
 import (
@@ -39,7 +35,7 @@ type Finder struct {
 
 // NewFinder returns a finder. doors say which responses on our own routes are stored.
 func NewFinder(o Options, doors *Doorkeeper) *Finder {
-	return &Finder{Options: o, doors: doors, Objects: objects.New(o.Cache)}
+	return &Finder{Options: o, doors: doors, Objects: objects.New(o.Cache.SliceStore())}
 }
 
 // Bounds limits forwarded requests.
@@ -47,7 +43,7 @@ type Bounds struct {
 	MaxBody          int64 // bytes of a request's body; 0: any
 	MaxObject        int64 // bytes of a stored body; 0: the default
 	Patience         upstream.Patience
-	Hold, Hesitation time.Duration // see Forwarding
+	Hold, Hesitation time.Duration // see forwarded.Forwarding
 }
 
 // clientFor returns the client of the origin of q.

@@ -34,12 +34,17 @@ func newModel(k *upstream.Known, v *upstream.Values, l *collapse.Result) *model 
 			return nil
 		}
 	}
-	if p := e.Policy; !complete(v) || e.Head == nil || e.Release == "" || !l.Sharing.Storable || e.Secondary != "" || len(e.Vary) > 0 || p.Heuristic || p.SetsCookie || p.Lifetime <= pipeline.OtherRelease+p.Age {
+	if !complete(v) || e.Head == nil || e.Release == "" || !l.Sharing.Storable {
+		return nil
+	}
+	p, varies := e.Policy, e.Secondary != "" || len(e.Vary) > 0
+	if varies || p.Heuristic || p.SetsCookie || p.Lifetime <= pipeline.OtherRelease+p.Age {
 		return nil
 	}
 	m := &model{sharing: l.Sharing, gzip: k.Header.Get("Content-Encoding") == cachepolicy.Gzip}
 	to := &m.entry
-	to.Status, to.ContentType, to.Monochrome, to.Release, to.Policy, to.Plain = e.Status, e.ContentType, e.Monochrome, e.Release, e.Policy, e.Plain
+	to.Status, to.ContentType, to.Monochrome, to.Release, to.Policy, to.Plain = e.Status, e.ContentType, e.Monochrome,
+		e.Release, e.Policy, e.Plain
 	to.Fields, to.FieldsWithBody = e.Fields, e.FieldsWithBody
 	to.Head = &cache.Head{Type: e.Head.Type, Always: e.Head.Always, WithBody: e.Head.WithBody}
 	return m
@@ -74,7 +79,8 @@ func (h *Finder) storeKnown(q *Request, a *upstream.Response, asked cache.Genera
 	if err != nil {
 		return collapse.Result{Err: err}, true
 	}
-	e := &cache.Entry{Key: q.Key, Status: m.entry.Status, ContentType: m.entry.ContentType, Monochrome: m.entry.Monochrome, Release: m.entry.Release, Policy: m.entry.Policy, LastModified: modified, Validator: v.ETag}
+	e := &cache.Entry{Key: q.Key, Status: m.entry.Status, ContentType: m.entry.ContentType,
+		Monochrome: m.entry.Monochrome, Release: m.entry.Release, Policy: m.entry.Policy, LastModified: modified, Validator: v.ETag}
 	e.Plain = m.entry.Plain
 	coded := body
 	if m.gzip {
@@ -94,7 +100,8 @@ func (h *Finder) storeKnown(q *Request, a *upstream.Response, asked cache.Genera
 		e.Date = HTTPDate(made)
 	}
 	e.Head = &cache.Head{Type: m.entry.Head.Type, Always: m.entry.Head.Always, WithBody: m.entry.Head.WithBody,
-		Own: respond.AppendPart(nil, respond.PartOwn, e, e.Date, false), OwnBody: respond.AppendPart(nil, respond.PartOwnBody, e, e.Date, false), ColourUses: respond.ColourUses(e)}
+		Own:     respond.AppendPart(nil, respond.PartOwn, e, e.Date, false),
+		OwnBody: respond.AppendPart(nil, respond.PartOwnBody, e, e.Date, false), Paint: respond.Paint(e)}
 	h.shorten(e)
 	if !m.gzip {
 		e.AddCoding(entry.Gzip)

@@ -31,9 +31,11 @@ func (h *Finder) fieldsFor(key string) http.Header {
 // OwnRequest returns the fetch request for a cache key of our own routes. Of the client's cache
 // directives only only-if-cached counts, because no client may send an edge to its origin at will.
 func (h *Finder) OwnRequest(r *pipeline.Request, key string) *Request {
-	return &Request{Key: key, Target: cmp.Or(r.Target.Address, key), own: true, SendsTierSecret: h.Library.MayGetSecret(true), name: r.Target.Name, Header: h.Through(r.Ctx, h.fieldsFor(key)), Traced: r.Traced, Policy: cachepolicy.Request{
-		Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.Ctx)},
-	}}
+	return &Request{Key: key, Target: cmp.Or(r.Target.Address, key), own: true,
+		SendsTierSecret: h.Library.MayGetSecret(true), name: r.Target.Name,
+		Header: h.Through(r.Ctx, h.fieldsFor(key)), Traced: r.Traced, Policy: cachepolicy.Request{
+			Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.Ctx)},
+		}}
 }
 
 // Through adds to fields the CDN-Loop of a request that has come through other edges, so that this

@@ -19,8 +19,8 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/problem"
-	"github.com/iconedge/iconedge/trace"
+	"github.com/iconedge/iconedge/internal/problem"
+	"github.com/iconedge/iconedge/internal/trace"
 )
 
 // FetcherOptions configures a fetcher.
@@ -51,7 +51,7 @@ func (o *Fetcher) RoundTrip(f *pipeline.Traced, r upstream.Request) (*upstream.R
 	return o.roundTripTo(o.options.Client, f, r)
 }
 
-// roundTripTo is roundTrip with the client of another origin.
+// roundTripTo is RoundTrip with the client of another origin.
 func (o *Fetcher) roundTripTo(c *upstream.Client, f *pipeline.Traced, r upstream.Request) (*upstream.Response, error) {
 	if r.Upload == nil { // otherwise the memory for bodies limits them, because they last for long
 		if err := o.limiter.beginFetch(); err != nil {
@@ -126,7 +126,8 @@ func (o *Fetcher) CheckToken(token string, sendTierSecret bool) (plan string, va
 		return "", false, err
 	}
 	header := http.Header{"Accept-Encoding": {"identity"}, "Content-Type": {"application/json"}}
-	a, err := o.FetchWhole(nil, upstream.Request{Method: http.MethodPost, Target: routes.VerifyPath, Header: header, Body: body, SendTierSecret: sendTierSecret, StrictLength: true})
+	a, err := o.FetchWhole(nil, upstream.Request{Method: http.MethodPost, Target: routes.VerifyPath, Header: header,
+		Body: body, SendTierSecret: sendTierSecret, StrictLength: true})
 	if err != nil {
 		return "", false, err
 	}
@@ -254,6 +255,9 @@ func (o *Fetcher) Acquire(conn interface{ ClientGone() bool }, now time.Time) (*
 
 func (o *Fetcher) Release(p *slot) { o.limiter.release(p) }
 
+// Client returns the client of the origin.
+func (o *Fetcher) Client() *upstream.Client { return o.options.Client }
+
 // IsLoop reports whether a request with these lines of CDN-Loop has passed through this edge
 // before (RFC 8586).
 func (o *Fetcher) IsLoop(lines [][]byte) bool {
@@ -287,7 +291,8 @@ var errStatus = errors.New("the origin answered with an error status")
 // help.
 func Failed(a *upstream.Response) error {
 	if a.Status == http.StatusServiceUnavailable && library.WithoutRelease(a) {
-		return problem.New(http.StatusServiceUnavailable, "not ready: the origin has no release yet, or is still reading it; trying again later may help").
+		return problem.New(http.StatusServiceUnavailable,
+			"not ready: the origin has no release yet, or is still reading it; trying again later may help").
 			With("Retry-After", "5").Because(fmt.Errorf("%w: %w", errStatus, pipeline.ErrUnready))
 	}
 	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").

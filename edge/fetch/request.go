@@ -6,8 +6,8 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/pipeline"
-	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/vhosts"
 )
 
 // A Request is the request that the cache looks up and that the origin may receive. On our
@@ -15,7 +15,7 @@ import (
 type Request struct {
 	Key             string              // cache key; see routes.ForwardedKey for forwarded paths
 	Target          string              // path and query at the origin
-	Site            *sites.Site         // nil on our own routes
+	Site            *vhosts.Site        // nil on our own routes
 	Bypasses        bool                // the cache neither answers it nor stores its response
 	own             bool                // on our own routes: the edge rebuilds the response
 	SendsTierSecret bool                // carries the secret between tiers
@@ -67,7 +67,10 @@ func (q *Request) lines(name string) []string { return q.Header[name] }
 // Upstream returns the request to the origin, with the conditions that validate the stored response
 // stale, if there is one (RFC 9111, section 4.3.1).
 func (q *Request) Upstream(stale *cache.Entry) upstream.Request {
-	r := upstream.Request{TryNextGroup: true, Method: q.Policy.Method, Target: q.Target, Host: q.Host, Header: q.Header, Body: q.Body, Upload: q.Upload, Trailer: q.Trailer, TakesTrailer: q.TakesTrailer, Patience: q.Patience, Forwarded: q.Forwarded, SendTierSecret: q.SendsTierSecret, StrictLength: q.own, PassedFields: q.Passed, Interim: q.Interim}
+	r := upstream.Request{TryNextGroup: true, Method: q.Policy.Method, Target: q.Target, Host: q.Host,
+		Header: q.Header, Body: q.Body, Upload: q.Upload, Trailer: q.Trailer, TakesTrailer: q.TakesTrailer,
+		Patience: q.Patience, Forwarded: q.Forwarded, SendTierSecret: q.SendsTierSecret, StrictLength: q.own,
+		PassedFields: q.Passed, Interim: q.Interim}
 	if !q.own {
 		r.Key = q.Key
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
-// Large objects are stored in slices on disk, apart from their entry, which has everything but the
-// body. The entry is in the cache as soon as the head of the response has arrived. It alone decides
+// Large objects are stored in slices, apart from their entry, which has everything but the body.
+// The entry is in the cache as soon as the head of the response has arrived. It alone decides
 // whether the object may be used: a purge, a revalidation or a newer response concerns the entry,
 // and slices without an entry are unreachable.
 
@@ -31,7 +31,7 @@ var ErrChanged = errors.New("the origin has another version of the object")
 
 // maxSliced returns the length of the largest body that is stored in slices; 0: none is.
 func (h *Finder) maxSliced() int64 {
-	return min(cmp.Or(h.Bounds.MaxObject, defaultMaxObject), h.Cache.MaxSliced())
+	return min(cmp.Or(h.Bounds.MaxObject, defaultMaxObject), h.Cache.SliceStore().MaxObject())
 }
 
 // A rangeRequest is the Range of a client in a request for an object that may not be stored yet.
@@ -67,7 +67,7 @@ func (h *Finder) TakeRange(q *Request, e *cache.Entry, now time.Time) bool {
 	return true
 }
 
-// GiveRangeBack undoes takeRange.
+// GiveRangeBack undoes TakeRange.
 func (q *Request) GiveRangeBack() {
 	q.Header["Range"] = q.Ranged.field
 	if q.Ranged.ifRange != nil {
@@ -90,15 +90,22 @@ var Unsliceable = &cache.Entry{Status: http.StatusPartialContent}
 // it arrives. ok is false if it can't be stored in slices.
 func (h *Finder) storeWhole(f *forwardedResponse, asked cache.Generation) (l collapse.Result, ok bool) {
 	a := f.response
-	if a.Status != http.StatusOK || f.q.Policy.Method != http.MethodGet || f.q.Unsliced || !f.sharing.Storable || a.Length <= h.maxObject() || a.Length > h.maxSliced() {
+	if a.Status != http.StatusOK || f.q.Policy.Method != http.MethodGet || f.q.Unsliced || !f.sharing.Storable {
 		return l, false
+	}
+	if a.Length <= h.maxObject() || a.Length > h.maxSliced() {
+		return l, false
+	}
+	if _, strong := slicing.VersionOf(a.Header, a.Length, a.ResponseTime); !strong && !h.Cache.SliceStore().Lasting() {
+		return l, false // a slice that has left could not be fetched again
 	}
 	object := cache.Object{ID: newObjectID(), Length: a.Length}
 	return h.storeObject(f, object, slicing.Span{To: a.Length}, asked)
 }
 
-// storePart makes a result of the 206 to a request for slices: an entry for the whole object, some
-// of whose slices are arriving. stale is the stored response, if any.
+// storePart makes a result of the 206 to a request for slices. A 206 that has all of a small object
+// is as good as a 200. Otherwise the result is an entry for the whole object, some of whose slices
+// are arriving. stale is the stored response, if any.
 func (h *Finder) storePart(q *Request, stale *cache.Entry, a *upstream.Response, asked cache.Generation) collapse.Result {
 	got, length, ok := q.Ranged.first.Answers(a.Header, a.Length)
 	version, strong := slicing.VersionOf(a.Header, length, a.ResponseTime)
@@ -106,6 +113,9 @@ func (h *Finder) storePart(q *Request, stale *cache.Entry, a *upstream.Response,
 	whole.Status, whole.Header = http.StatusOK, a.Header.Clone()
 	whole.Header.Del("Content-Range")
 	whole.Header.Del("Content-Length")
+	if ok && got.Len() == length && a.Length == length && length <= h.maxObject() {
+		return h.StoreForwarded(q, &whole, asked, true)
+	}
 	f := h.newForwardedResponse(q, &whole, true)
 	if ok && strong && f.sharing.Storable && length <= h.maxSliced() {
 		object := cache.Object{ID: newObjectID(), Length: length}
@@ -124,7 +134,8 @@ func (h *Finder) storePart(q *Request, stale *cache.Entry, a *upstream.Response,
 
 // storeObject stores the entry of an object, and begins to receive slices of it. ok is false, and
 // nothing is received, if the entry can't be stored or too many transfers go on.
-func (h *Finder) storeObject(f *forwardedResponse, object cache.Object, span slicing.Span, asked cache.Generation) (l collapse.Result, ok bool) {
+func (h *Finder) storeObject(f *forwardedResponse, object cache.Object, span slicing.Span,
+	asked cache.Generation) (l collapse.Result, ok bool) {
 	receipt, ok := h.Objects.Receive(object.ID, object.Length, span)
 	if !ok {
 		return l, false
@@ -147,10 +158,10 @@ func (h *Finder) storeObject(f *forwardedResponse, object cache.Object, span sli
 }
 
 // objectEnded is called when a transfer has ended. A whole object that did not arrive or could not
-// be stored is dropped. Slices that arrived before a connection broke are good; those of a body
-// with a wrong length are not.
+// be stored is dropped, unless slices come and go by themselves. Slices that arrived before a
+// connection broke are good; those of a body with a wrong length are not.
 func (h *Finder) objectEnded(q *Request, e *cache.Entry, span slicing.Span, err error) {
-	if err == nil || h.Draining() {
+	if err == nil || h.Draining() || errors.Is(err, objects.ErrNotStored) && !h.Cache.SliceStore().Lasting() {
 		return
 	}
 	if whole := span.Len() == e.Object.Length; whole || errors.Is(err, objects.ErrLength) {
@@ -165,7 +176,8 @@ func (h *Finder) DropObject(q *Request, e *cache.Entry, why error) {
 		return
 	}
 	h.Objects.Drop()
-	h.Log.Warn("large object dropped from the cache", "path", string(accesslog.Redacted([]byte(q.Target))), "bytes", e.Object.Length, "reason", why)
+	h.Log.Warn("large object dropped from the cache", "path", string(accesslog.Redacted([]byte(q.Target))), "bytes",
+		e.Object.Length, "reason", why)
 }
 
 // newObjectID returns a random number for an object. It is never 0.

@@ -116,7 +116,8 @@ func afterJoin(e *cache.Entry, l waited, q *Request, asked, now time.Time) state
 // endsWait reports whether the error of another client's fetch ends this request too: it may use
 // the error, or a stale response instead, or has waited as long as it may.
 func endsWait(e *cache.Entry, err error, p cachepolicy.Request, now time.Time) bool {
-	return cachepolicy.MayShareError(p) || errors.Is(err, collapse.ErrWaitTimeout) || errors.Is(err, collapse.ErrClientGone) || AfterFailure(e, err, p, now) == stateStale
+	return cachepolicy.MayShareError(p) || errors.Is(err, collapse.ErrWaitTimeout) ||
+		errors.Is(err, collapse.ErrClientGone) || AfterFailure(e, err, p, now) == stateStale
 }
 
 // AfterFailure returns the state that follows an error of the origin: the request gets the stale

@@ -37,7 +37,8 @@ func bearing() cachepolicy.Request {
 
 // entryOf returns an entry that arrived at t0 with this Cache-Control.
 func entryOf(control string) *cache.Entry {
-	return &cache.Entry{Key: "/", Status: http.StatusOK, Policy: cachepolicy.NewEntry(http.StatusOK, http.Header{"Cache-Control": {control}}, t0, t0)}
+	return &cache.Entry{Key: "/", Status: http.StatusOK,
+		Policy: cachepolicy.NewEntry(http.StatusOK, http.Header{"Cache-Control": {control}}, t0, t0)}
 }
 
 func TestAfterLookup(t *testing.T) {
@@ -58,7 +59,8 @@ func TestAfterLookup(t *testing.T) {
 		{"fresh, and only-if-cached", entryOf("max-age=60"), false, directing("only-if-cached"), 0, stateDeliver},
 		{"fresh, and no-store", entryOf("max-age=60"), false, directing("no-store"), 0, stateDeliver},
 		{"fresh, and no-cache", entryOf("max-age=60"), false, directing("no-cache"), 0, stateMiss},
-		{"fresh, and no-cache with only-if-cached", entryOf("max-age=60"), false, directing("no-cache, only-if-cached"), 0, stateOnlyIfCached},
+		{"fresh, and no-cache with only-if-cached", entryOf("max-age=60"), false,
+			directing("no-cache, only-if-cached"), 0, stateOnlyIfCached},
 		{"expired", entryOf("max-age=60"), false, plain, time.Minute, stateMiss},
 		{"expired, and only-if-cached", entryOf("max-age=60"), false, directing("only-if-cached"), time.Minute, stateOnlyIfCached},
 		{"expired, and max-stale", entryOf("max-age=60"), false, directing("max-stale"), time.Minute, stateDeliver},
@@ -109,7 +111,8 @@ func TestAfterFetch(t *testing.T) {
 		{"no connection", stale, errLost, plain, time.Minute, stateStale},
 		{"no connection for longer than a day", stale, errLost, plain, 48 * time.Hour, StateFail},
 		{"no connection, and the client wants no stale response", stale, errLost, directing("no-cache"), time.Minute, StateFail},
-		{"no connection, and the origin wants no stale response", entryOf("max-age=60, must-revalidate"), errLost, plain, time.Minute, StateFail},
+		{"no connection, and the origin wants no stale response", entryOf("max-age=60, must-revalidate"), errLost,
+			plain, time.Minute, StateFail},
 		{"an error status", stale, failing, plain, time.Minute, StateFail},
 		{"an error status within stale-if-error", kept, failing, plain, time.Minute, stateStale},
 		{"an error status after stale-if-error", kept, failing, plain, 3 * time.Minute, StateFail},
@@ -138,33 +141,44 @@ func TestAfterJoin(t *testing.T) {
 		after time.Duration
 		want  state
 	}{
-		{"stored since the lookup", nil, collapse.Result{Entry: fresh, Stored: true, Found: true}, false, false, plain, 0, stateDeliver},
-		{"its own fetch", nil, collapse.Result{Entry: fresh, Sharing: storable}, true, false, plain, 0, stateFetch},
-		{"its own fetch, of a response for one client", nil, collapse.Result{Entry: fresh}, true, false, plain, 0, stateFetch},
-		{"its own fetch, purged meanwhile", nil, collapse.Result{Entry: fresh, Sharing: storable}, true, true, plain, 0, stateFetch},
-		{"its own fetch failed", nil, collapse.Result{Err: errLost}, true, false, plain, 0, StateFail},
-		{"its own fetch failed, with credentials", nil, collapse.Result{Err: errLost}, true, false, bearing(), 0, StateFail},
-		{"its own fetch failed, and a stale response", stale, collapse.Result{Err: errLost}, true, false, plain, 0, stateStale},
-		{"its own fetch failed, and a stale response that was usable at the lookup", stale, collapse.Result{Err: failing}, true, false, plain, 2 * time.Minute, stateStale},
-		{"another client's fetch", nil, collapse.Result{Entry: fresh, Sharing: storable}, false, false, plain, 0, stateCollapsed},
-		{"another client's fetch, with credentials", nil, collapse.Result{Entry: fresh, Sharing: storable}, false, false, bearing(), 0, stateCollapsed},
-		{"a response for one client", nil, collapse.Result{Entry: fresh}, false, false, plain, 0, stateRetry},
-		{"a form for other clients", nil, collapse.Result{Entry: german, Shared: fresh, Sharing: storable}, false, false, plain, 0, stateCollapsed},
-		{"another variant", nil, collapse.Result{Entry: german, Sharing: storable}, false, false, plain, 0, stateRetry},
-		{"purged before the request arrived", nil, collapse.Result{Entry: fresh, Sharing: storable}, false, true, plain, 0, stateRetry},
-		{"expired while the request waited", nil, collapse.Result{Entry: fresh, Sharing: storable}, false, false, plain, time.Minute, stateRetry},
-		{"an origin's failure", nil, collapse.Result{Entry: fresh, Sharing: failure}, false, false, plain, 0, stateCollapsed},
-		{"an origin's failure, with credentials", nil, collapse.Result{Entry: fresh, Sharing: failure}, false, false, bearing(), 0, stateRetry},
-		{"another client's fetch failed", nil, collapse.Result{Err: errLost}, false, false, plain, 0, StateFail},
-		{"another client's fetch failed, with credentials", nil, collapse.Result{Err: errLost}, false, false, bearing(), 0, stateRetry},
-		{"another client's fetch failed, and a stale response", stale, collapse.Result{Err: errLost}, false, false, plain, 0, stateStale},
-		{"another client's fetch failed, with credentials and a stale response", stale, collapse.Result{Err: errLost}, false, false, bearing(), 0, stateStale},
-		{"waited in vain", nil, collapse.Result{Err: collapse.ErrWaitTimeout}, false, false, bearing(), 0, StateFail},
-		{"waited in vain, and a stale response", stale, collapse.Result{Err: collapse.ErrWaitTimeout}, false, false, bearing(), 0, stateStale},
-		{"the client has left", nil, collapse.Result{Err: collapse.ErrClientGone}, false, false, bearing(), 0, StateFail},
+		{name: "stored since the lookup", l: collapse.Result{Entry: fresh, Stored: true, Found: true}, p: plain, want: stateDeliver},
+		{name: "its own fetch", l: collapse.Result{Entry: fresh, Sharing: storable}, began: true, p: plain, want: stateFetch},
+		{name: "its own fetch, of a response for one client", l: collapse.Result{Entry: fresh}, began: true, p: plain, want: stateFetch},
+		{name: "its own fetch, purged meanwhile", l: collapse.Result{Entry: fresh, Sharing: storable}, began: true,
+			purge: true, p: plain, want: stateFetch},
+		{name: "its own fetch failed", l: collapse.Result{Err: errLost}, began: true, p: plain, want: StateFail},
+		{name: "its own fetch failed, with credentials", l: collapse.Result{Err: errLost}, began: true, p: bearing(), want: StateFail},
+		{name: "its own fetch failed, and a stale response", e: stale, l: collapse.Result{Err: errLost}, began: true,
+			p: plain, want: stateStale},
+		{name: "its own fetch failed, and a stale response that was usable at the lookup", e: stale,
+			l: collapse.Result{Err: failing}, began: true, p: plain, after: 2 * time.Minute, want: stateStale},
+		{name: "another client's fetch", l: collapse.Result{Entry: fresh, Sharing: storable}, p: plain, want: stateCollapsed},
+		{name: "another client's fetch, with credentials", l: collapse.Result{Entry: fresh, Sharing: storable}, p: bearing(),
+			want: stateCollapsed},
+		{name: "a response for one client", l: collapse.Result{Entry: fresh}, p: plain, want: stateRetry},
+		{name: "a form for other clients", l: collapse.Result{Entry: german, Shared: fresh, Sharing: storable}, p: plain,
+			want: stateCollapsed},
+		{name: "another variant", l: collapse.Result{Entry: german, Sharing: storable}, p: plain, want: stateRetry},
+		{name: "purged before the request arrived", l: collapse.Result{Entry: fresh, Sharing: storable}, purge: true,
+			p: plain, want: stateRetry},
+		{name: "expired while the request waited", l: collapse.Result{Entry: fresh, Sharing: storable}, p: plain,
+			after: time.Minute, want: stateRetry},
+		{name: "an origin's failure", l: collapse.Result{Entry: fresh, Sharing: failure}, p: plain, want: stateCollapsed},
+		{name: "an origin's failure, with credentials", l: collapse.Result{Entry: fresh, Sharing: failure}, p: bearing(), want: stateRetry},
+		{name: "another client's fetch failed", l: collapse.Result{Err: errLost}, p: plain, want: StateFail},
+		{name: "another client's fetch failed, with credentials", l: collapse.Result{Err: errLost}, p: bearing(), want: stateRetry},
+		{name: "another client's fetch failed, and a stale response", e: stale, l: collapse.Result{Err: errLost}, p: plain,
+			want: stateStale},
+		{name: "another client's fetch failed, with credentials and a stale response", e: stale, l: collapse.Result{Err: errLost},
+			p: bearing(), want: stateStale},
+		{name: "waited in vain", l: collapse.Result{Err: collapse.ErrWaitTimeout}, p: bearing(), want: StateFail},
+		{name: "waited in vain, and a stale response", e: stale, l: collapse.Result{Err: collapse.ErrWaitTimeout},
+			p: bearing(), want: stateStale},
+		{name: "the client has left", l: collapse.Result{Err: collapse.ErrClientGone}, p: bearing(), want: StateFail},
 	} {
 		q := &Request{Key: "/", Header: http.Header{"X-A": {"1"}}, Policy: row.p}
-		if got := afterJoin(row.e, waited{Result: &row.l, began: row.began, invalidated: row.purge}, q, t0, t0.Add(row.after)); got != row.want {
+		if got := afterJoin(row.e, waited{Result: &row.l, began: row.began, invalidated: row.purge}, q, t0,
+			t0.Add(row.after)); got != row.want {
 			t.Errorf("%s: state %d, want %d", row.name, got, row.want)
 		}
 	}
@@ -184,16 +198,22 @@ func TestAfterUnusable(t *testing.T) {
 		joins int // before
 		want  waiter
 	}{
-		{"another variant", collapse.Result{Entry: other, Sharing: storable}, plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withVariant, variant: mine}},
-		{"another variant, as a stream", collapse.Result{Entry: other, Sharing: storable, Stream: &collapse.Spool{}}, plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withVariant, variant: mine}},
+		{"another variant", collapse.Result{Entry: other, Sharing: storable}, plain, 0,
+			waiter{joins: 1, afterMiss: stateJoin, collapses: withVariant, variant: mine}},
+		{"another variant, as a stream", collapse.Result{Entry: other, Sharing: storable, Stream: &collapse.Spool{}},
+			plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withVariant, variant: mine}},
 		{"purged", collapse.Result{Entry: fresh, Sharing: storable}, plain, 0, waiter{joins: 1, afterMiss: stateJoin}},
-		{"a stream without its beginning", collapse.Result{Entry: fresh, Sharing: storable, Stream: &collapse.Spool{}}, plain, 0, waiter{joins: 1, afterMiss: stateHitForPass}},
+		{"a stream without its beginning", collapse.Result{Entry: fresh, Sharing: storable,
+			Stream: &collapse.Spool{}}, plain, 0, waiter{joins: 1, afterMiss: stateHitForPass}},
 		{"for one client", collapse.Result{Entry: fresh}, plain, 0, waiter{joins: 1, afterMiss: stateHitForPass}},
-		{"for one client because of its credentials", collapse.Result{Entry: fresh, Sharing: again}, plain, 0, waiter{joins: 1, afterMiss: stateJoin, collapses: withAnonymous}},
-		{"for one client because of its credentials, as this one", collapse.Result{Entry: fresh, Sharing: again}, bearing(), 0, waiter{joins: 1, afterMiss: stateHitForPass}},
+		{"for one client because of its credentials", collapse.Result{Entry: fresh, Sharing: again}, plain, 0,
+			waiter{joins: 1, afterMiss: stateJoin, collapses: withAnonymous}},
+		{"for one client because of its credentials, as this one", collapse.Result{Entry: fresh, Sharing: again},
+			bearing(), 0, waiter{joins: 1, afterMiss: stateHitForPass}},
 		{"an error", collapse.Result{Err: errLost}, bearing(), 0, waiter{joins: 1, afterMiss: stateHitForPass}},
 		{"the second fetch", collapse.Result{Entry: other, Sharing: storable}, plain, 1, waiter{joins: 2, afterMiss: stateHitForPass}},
-		{"the second fetch, purged", collapse.Result{Entry: fresh, Sharing: storable}, plain, 1, waiter{joins: 2, afterMiss: stateHitForPass}},
+		{"the second fetch, purged", collapse.Result{Entry: fresh, Sharing: storable}, plain, 1,
+			waiter{joins: 2, afterMiss: stateHitForPass}},
 	} {
 		q := &Request{Key: "/", Header: http.Header{"X-A": {"1"}}, Policy: row.p}
 		if got := (waiter{joins: row.joins, afterMiss: stateJoin}).afterUnusable(&row.l, q, t0); got != row.want {

@@ -36,7 +36,14 @@ func ParseURL(s string) (*redis.Options, error) {
 	if err == nil && u.Port() != "" {
 		_, err = strconv.ParseUint(u.Port(), 10, 16)
 	}
-	if err != nil || u.Scheme == "unix" && (u.Path == "" || u.Host != "") || u.Scheme != "unix" && u.Hostname() == "" {
+	if err != nil {
+		return nil, ErrURL
+	}
+	named := u.Hostname() != ""
+	if u.Scheme == "unix" {
+		named = u.Path != "" && u.Host == ""
+	}
+	if !named {
 		return nil, ErrURL
 	}
 	o, err := redis.ParseURL(s)

@@ -24,7 +24,9 @@ func TestParseURL(t *testing.T) {
 			t.Errorf("%s: a call may be sent again", row.url)
 		}
 	}
-	for _, url := range []string{"", "10.0.0.7:6379", "redis:", "redis://", "redis://:6379", "http://10.0.0.7", "redis://a/b", "redis://a/1/2", "redis://a?pool=1", "unix://", "unix://run/redis.sock", "redis://:secret@a:b:c", "redis://:sec\x7fret@a", "redis://a:99999"} {
+	for _, url := range []string{"", "10.0.0.7:6379", "redis:", "redis://", "redis://:6379", "http://10.0.0.7",
+		"redis://a/b", "redis://a/1/2", "redis://a?pool=1", "unix://", "unix://run/redis.sock",
+		"redis://:secret@a:b:c", "redis://:sec\x7fret@a", "redis://a:99999"} {
 		if _, err := ParseURL(url); err != ErrURL {
 			t.Errorf("%q: %v, want ErrURL", url, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/internal/files"
 )
 
 // Sharing configures the state that edges share. Without Redis each edge counts and purges alone.
@@ -25,9 +25,12 @@ type Sharing struct {
 // Flags defines the flags of Sharing on fs. The URL is a plain string, because the flag package
 // would print the invalid text of a typed value, with its password.
 func (s *Sharing) Flags(fs *flag.FlagSet) {
-	fs.StringVar(&s.Redis, "redis", "", "`URL` of a Redis or Valkey through which edges share limits, purges and releases: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://... or unix:///PATH (default none)")
-	fs.StringVar(&s.PasswordFile, "redis-password-file", "", "`file` of the password of Redis, instead of one in --redis; read again when it changes, for new connections (default none)")
-	fs.StringVar(&s.Region, "region", "", "`NAME` of the region whose edges share their limits: letters, digits and ._- (default the region without a name)")
+	fs.StringVar(&s.Redis, "redis", "", "`URL` of a Redis or Valkey through which edges share limits, purges and "+
+		"releases: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://... or unix:///PATH (default none)")
+	fs.StringVar(&s.PasswordFile, "redis-password-file", "", "`file` of the password of Redis, instead of one in "+
+		"--redis; read again when it changes, for new connections (default none)")
+	fs.StringVar(&s.Region, "region", "", "`NAME` of the region whose edges share their limits: letters, digits and "+
+		"._- (default the region without a name)")
 }
 
 // Validate returns every error of the configuration.

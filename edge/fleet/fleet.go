@@ -118,7 +118,8 @@ type counts struct {
 // Stats returns the counts since Open.
 func (f *Fleet) Stats() Stats {
 	c := &f.counts
-	s := Stats{Up: !f.down.Load() && !f.logFailing.Load(), Shared: c.shared.Load(), Local: c.local.Load(), Lost: c.lost.Load(), Events: map[Kind]EventStats{}}
+	s := Stats{Up: !f.down.Load() && !f.logFailing.Load(), Shared: c.shared.Load(), Local: c.local.Load(),
+		Lost: c.lost.Load(), Events: map[Kind]EventStats{}}
 	for i, k := range kinds {
 		e := &c.events[i]
 		s.Events[k] = EventStats{e.sent.Load(), e.received.Load(), e.replayed.Load()}

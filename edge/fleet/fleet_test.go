@@ -13,7 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
 	"github.com/iconedge/iconedge/edge/ratelimit"
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/internal/logtest"
 )
 
 // open opens a Fleet with a long patience, because a check waits for other tests here.
@@ -64,7 +64,8 @@ func TestPasswordIsReadAgain(t *testing.T) {
 	}
 	write("old-secret\n")
 	signals := make(chan os.Signal)
-	cfg := Sharing{Redis: strings.Replace(s.URL, "unix://", "unix://edge@", 1), PasswordFile: path, Region: "here", RedisTimeout: time.Minute}
+	cfg := Sharing{Redis: strings.Replace(s.URL, "unix://", "unix://edge@", 1), PasswordFile: path, Region: "here",
+		RedisTimeout: time.Minute}
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,8 @@ func TestPasswordFileIsChecked(t *testing.T) {
 		}
 		cfg := Sharing{Redis: row.url, PasswordFile: path}
 		err := cfg.Validate()
-		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "secret")) {
+		if row.want == "" && err != nil || row.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%s with %.20q: %v, want %q", row.url, row.text, err, row.want)
 		}
 	}
@@ -180,7 +182,8 @@ func TestRedisFails(t *testing.T) {
 				t.Errorf("%+v, want it down, after 2 checks in Redis and 23 here", got)
 			}
 			row.mends(t, s)
-			eventually(t, "redis is back, and the log says so", func() bool { return f.Stats().Up && strings.Contains(log.String(), "level=INFO") })
+			eventually(t, "redis is back, and the log says so",
+				func() bool { return f.Stats().Up && strings.Contains(log.String(), "level=INFO") })
 			w.Allow(alice, time.Now())
 			if got := f.Stats(); got.Shared != 3 {
 				t.Errorf("Redis decided %d checks, want 3", got.Shared)
@@ -274,7 +277,8 @@ func TestPasswordIsHidden(t *testing.T) {
 	}()
 	log := &logtest.Log{}
 	f := open(t, "redis://user:sesame-1@"+ln.Addr().String(), "here", log)
-	if err := f.Publish(Purge, "{}"); err == nil || strings.Contains(err.Error(), "sesame") || !strings.Contains(err.Error(), "unknown command") {
+	if err := f.Publish(Purge, "{}"); err == nil || strings.Contains(err.Error(), "sesame") ||
+		!strings.Contains(err.Error(), "unknown command") {
 		t.Errorf("error %v, want the server's reply without the password", err)
 	}
 	if got := log.String(); !strings.Contains(got, "level=WARN") || strings.Contains(got, "sesame") {

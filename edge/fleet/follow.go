@@ -48,7 +48,8 @@ type reader struct {
 // read at once have been delivered when Follow returns.
 func (f *Fleet) Follow(position string, cacheEmpty bool, hearer Listener) {
 	client := f.connect()
-	r := &reader{Fleet: f, client: client, listener: hearer, position: position, cacheEmpty: cacheEmpty, replaying: true, reported: position}
+	r := &reader{Fleet: f, client: client, listener: hearer, position: position, cacheEmpty: cacheEmpty,
+		replaying: true, reported: position}
 	context.AfterFunc(f.ctx, func() { client.Close() }) // interrupts a blocking read
 	err := errDown
 	if !f.down.Load() {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
-	"github.com/iconedge/iconedge/logtest"
+	"github.com/iconedge/iconedge/internal/logtest"
 )
 
 // recorder records the events that an edge received, in order.
@@ -87,7 +87,8 @@ func TestEventsAreReceived(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine.expects(t, "release abc")
-	if got := other.Stats(); got.Events[Purge] != (EventStats{Received: 2}) || got.Events[Release] != (EventStats{Sent: 1}) || got.Lost != 0 {
+	if got := other.Stats(); got.Events[Purge] != (EventStats{Received: 2}) ||
+		got.Events[Release] != (EventStats{Sent: 1}) || got.Lost != 0 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/internal/files"
 )
 
 const maxPassword = 8 << 10 // bytes of the file

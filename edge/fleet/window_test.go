@@ -191,7 +191,8 @@ func TestManyCallsLeaveAtOnce(t *testing.T) {
 	const start = 1_800_000_000 * 1e6
 	w.at(t, alice, start)
 	key := w.prefix + "192.0.2.1/32"
-	must(t, s.Eval(t.Context(), `for i = 2, ARGV[1] do redis.call('RPUSH', KEYS[1], ARGV[2]) end return 1`, []string{key}, limit.N, int64(start)).Err())
+	must(t, s.Eval(t.Context(), `for i = 2, ARGV[1] do redis.call('RPUSH', KEYS[1], ARGV[2]) end return 1`,
+		[]string{key}, limit.N, int64(start)).Err())
 	if d := w.at(t, alice, start+1); d.OK {
 		t.Fatalf("%+v, want it refused", d)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // keyed returns the part of a client's own request by which the cache finds and selects a stored
@@ -27,8 +27,10 @@ import (
 func keyed(r *pipeline.Request, cookies []string) *fetch.Request {
 	target := pipeline.RawTarget(r.Ctx)
 	return &fetch.Request{
-		Key: routes.ForwardedKey(r.Public.Scheme, r.Public.Host, r.Site.Key(target)), Target: target, Site: r.Site.Site, Bypasses: r.Site.Bypasses(cookies),
-		Policy: cachepolicy.Request{Method: pipeline.MethodOf(r), Target: target, Host: r.Public.Host, Cookie: len(cookies) > 0, Policy: r.Site.Policy},
+		Key: routes.ForwardedKey(r.Public.Scheme, r.Public.Host, r.Site.Key(target)), Target: target, Site: r.Site,
+		Bypasses: r.Site.Bypasses(cookies),
+		Policy: cachepolicy.Request{Method: pipeline.MethodOf(r), Target: target, Host: r.Public.Host,
+			Cookie: len(cookies) > 0, Policy: r.Site.Policy},
 	}
 }
 
@@ -39,7 +41,7 @@ func (h *Answerer) Answer(r *pipeline.Request) (exchange.Outcome, error) {
 	if err := h.refuse(r, q); err != nil {
 		return exchange.Refused, err
 	}
-	if err := r.CountSite(h.Admission, routes.ClassForwarded.String(), r.Site.Forwarded); err != nil {
+	if err := r.CountSite(h.Admission, routes.ClassForwarded, r.Site.Forwarded); err != nil {
 		return exchange.Limited, err
 	}
 	var o exchange.Outcome
@@ -58,7 +60,8 @@ func (h *Answerer) refuse(r *pipeline.Request, q *fetch.Request) error {
 		return problem.MethodNotAllowed("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	case !q.Upstream(nil).Valid():
 		// The client is at fault. A failure of the origin would be cached for all clients.
-		return problem.New(http.StatusBadRequest, "an address must have no spaces and no control characters, unless they are percent-encoded")
+		return problem.New(http.StatusBadRequest,
+			"an address must have no spaces and no control characters, unless they are percent-encoded")
 	case h.tooLong(q):
 		return pipeline.RefusedAs(http.StatusRequestEntityTooLarge)
 	}
@@ -99,7 +102,8 @@ func (h *Answerer) request(r *pipeline.Request) *fetch.Request {
 	f.Outgoing().Put(head) // deletes the fields of a malformed trace
 	q := keyed(r, head["Cookie"])
 	sent := upstream.Request{Method: q.Policy.Method, Header: head, Forwarded: r.Public, PassedFields: r.Site.PassedFields}
-	q.SendsTierSecret, q.Header, q.Forwarded, q.Passed, q.Traced = h.Library.MayGetSecret(false), sent.Fields(), r.Public, sent.PassedFields, f
+	q.SendsTierSecret, q.Header, q.Forwarded, q.Passed, q.Traced = h.Library.MayGetSecret(false), sent.Fields(),
+		r.Public, sent.PassedFields, f
 	q.Policy.Authorized = len(head["Authorization"]) > 0
 	q.Policy.Directives = r.Site.Policy.Obeyed(cachepolicy.ParseRequest(head["Cache-Control"], head["Pragma"]))
 	q.Header["Surrogate-Capability"] = append(q.Header["Surrogate-Capability"], cachepolicy.SurrogateCapability)
@@ -197,7 +201,8 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
 func (h *Answerer) passGet(r *pipeline.Request, q *fetch.Request) (exchange.Outcome, error) {
-	if hasAny(q.Header, bypassing[:2]) || signed(q.Header) && h.changesSigned(q, r.Now) || len(q.Header["Range"]) > 0 && !h.answersRange(q, r.Now) {
+	if hasAny(q.Header, bypassing[:2]) || signed(q.Header) && h.changesSigned(q, r.Now) ||
+		len(q.Header["Range"]) > 0 && !h.answersRange(q, r.Now) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)
 	}
 	for _, name := range conditions {
@@ -352,7 +357,8 @@ func (h *Answerer) bypass(r *pipeline.Request, q *fetch.Request, why cachepolicy
 // relay passes the origin's response on as it comes, and invalidates the stored responses that the
 // request may have changed (RFC 9111, section 4.4). sent is the generation at which the request was
 // sent.
-func (h *Answerer) relay(r *pipeline.Request, q *fetch.Request, a *upstream.Response, why cachepolicy.Forward, sent cache.Generation) (exchange.Outcome, error) {
+func (h *Answerer) relay(r *pipeline.Request, q *fetch.Request, a *upstream.Response, why cachepolicy.Forward,
+	sent cache.Generation) (exchange.Outcome, error) {
 	posted := q.Policy.Method == http.MethodPost && !q.Bypasses && cachepolicy.Storable(q.Policy, a.Status, a.Header, a.ResponseTime)
 	may := posted && a.Status < http.StatusBadRequest && !h.Cache.Invalidated(fetch.NewForwarded(q, a, a.Header), sent)
 	h.invalidate(r, q, a)
@@ -365,7 +371,8 @@ func (h *Answerer) relay(r *pipeline.Request, q *fetch.Request, a *upstream.Resp
 		}
 		return exchange.Passed, err
 	}
-	f := pipeline.Response{Entry: fetch.NewForwarded(q, a, a.Header), Stream: a.Body, Length: a.Length, Trailer: pipeline.TrailerOf(a), Relayed: true}
+	f := pipeline.Response{Entry: fetch.NewForwarded(q, a, a.Header), Stream: a.Body, Length: a.Length,
+		Trailer: pipeline.TrailerOf(a), Relayed: true}
 	etag := a.Header.Get("Etag")
 	if a.Status == http.StatusNotModified {
 		etag = compress.Held(pipeline.Field(r.Ctx, fasthttp.HeaderIfNoneMatch), "*", etag, etag)

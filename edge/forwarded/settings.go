@@ -11,10 +11,10 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/repeated"
-	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/edge/vhosts"
+	"github.com/iconedge/iconedge/internal/hostport"
 	"github.com/iconedge/iconedge/internal/units"
 )
 
@@ -50,7 +50,7 @@ type Forwarding struct {
 	ConnectTimeout time.Duration
 	// Tunnels bounds the connections that have switched to another protocol.
 	Tunnels tunnel.Limits
-	sites.Settings
+	vhosts.Settings
 }
 
 const (
@@ -67,15 +67,24 @@ const (
 )
 
 func (f *Forwarding) Flags(fs *flag.FlagSet) {
-	fs.BoolVar(&f.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own (see --icons), by the header fields of its responses (RFC 9111)")
-	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
-	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
-	fs.Var((*units.Size)(&f.MaxBody), "max-body", "with --proxy-all, longest body of a forwarded request in `bytes`; the edge answers 413 to longer ones (default any length)")
-	fs.Var((*units.Size)(&f.MaxObject), "max-object", "with --proxy-all, longest response that is stored, in `bytes`; one that is longer than a sixteenth of --cache-bytes, or than 64 MiB, needs --cache-dir, and at most a quarter of --cache-disk-bytes (default 1GiB)")
-	fs.DurationVar(&f.Idle, "idle", defaultIdle, "with --proxy-all, `time` that an origin may pause between two parts of a response to a forwarded request")
-	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
-	fs.StringVar(&f.OriginHost, "origin-host", "", "`client|origin|NAME`, the Host that origins get: the client's, the one in --origin, or NAME; the edge's own routes never pass the client's (default client with --proxy-all, origin without)")
-	fs.StringVar(&f.OriginSNI, "origin-sni", "", "`NAME` that https origins get in the TLS handshake and are verified for (default the name that is sent as Host)")
+	fs.BoolVar(&f.ProxyAll, "proxy-all", false, "forward and cache every path that is not the edge's own (see "+
+		"--icons), by the header fields of its responses (RFC 9111)")
+	fs.BoolVar(&f.StoreCookies, "store-cookies", false, "with --proxy-all, let RFC 9111 alone decide about cookies: "+
+		"store responses with Set-Cookie, and those to requests with Cookie that name no freshness lifetime")
+	fs.BoolVar(&f.ClientRevalidation, "client-revalidation", false, "with --proxy-all, obey every directive of a "+
+		"client's Cache-Control, and its Pragma; without this flag only no-store and only-if-cached count")
+	fs.Var((*units.Size)(&f.MaxBody), "max-body", "with --proxy-all, longest body of a forwarded request in `bytes`; "+
+		"the edge answers 413 to longer ones (default any length)")
+	fs.Var((*units.Size)(&f.MaxObject), "max-object", "with --proxy-all, longest response that is stored, in `bytes`, "+
+		"and at most a quarter of --cache-bytes or, with --cache-dir, of --cache-disk-bytes (default 1GiB)")
+	fs.DurationVar(&f.Idle, "idle", defaultIdle, "with --proxy-all, `time` that an origin may pause between two parts "+
+		"of a response to a forwarded request")
+	fs.Var(repeated.Flag(&f.PassFields, repeated.AsWritten), "pass-field", "with --proxy-all, `NAME` of a field that "+
+		"the edge drops unless it is passed, such as CF-Connecting-IP or X-Original-URL; may be repeated (default none)")
+	fs.StringVar(&f.OriginHost, "origin-host", "", "`client|origin|NAME`, the Host that origins get: the client's, "+
+		"the one in --origin, or NAME; the edge's own routes never pass the client's (default client with --proxy-all, origin without)")
+	fs.StringVar(&f.OriginSNI, "origin-sni", "", "`NAME` that https origins get in the TLS handshake and are verified "+
+		"for (default the name that is sent as Host)")
 	f.Tunnels.Flags(fs)
 	f.Settings.Flags(fs)
 }
@@ -87,7 +96,8 @@ func (f *Forwarding) Validate() error {
 	}
 	for _, name := range f.PassFields {
 		if !upstream.Passable(http.CanonicalHeaderKey(name)) {
-			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as True-Client-IP; docs/reference/caching.md lists them", name))
+			errs = append(errs, fmt.Errorf("--pass-field %q must be one of the fields that the edge drops, such as "+
+				"True-Client-IP; docs/reference/caching.md lists them", name))
 		}
 	}
 	if h := f.OriginHost; h != "" && !hostport.ValidHost(h) {
@@ -113,12 +123,13 @@ func (f *Forwarding) HostName() string {
 // Bounds returns the limits of forwarded requests. firstByte is how long an origin may take to
 // begin a response.
 func (f *Forwarding) Bounds(firstByte time.Duration) fetch.Bounds {
-	return fetch.Bounds{MaxBody: f.MaxBody, MaxObject: f.MaxObject, Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}, Hold: cmp.Or(f.Hold, defaultHold),
+	return fetch.Bounds{MaxBody: f.MaxBody, MaxObject: f.MaxObject,
+		Patience: upstream.Patience{FirstByte: firstByte, Idle: cmp.Or(f.Idle, defaultIdle)}, Hold: cmp.Or(f.Hold, defaultHold),
 		Hesitation: cmp.Or(f.Hesitation, defaultHesitation)}
 }
 
 // Site returns the one site of an edge.
-func (f *Forwarding) Site() *sites.Site {
+func (f *Forwarding) Site() *vhosts.Site {
 	passed := make(map[string]bool, len(f.PassFields))
 	for _, name := range f.PassFields {
 		passed[http.CanonicalHeaderKey(name)] = true

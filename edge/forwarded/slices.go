@@ -13,7 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/slicing"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // serveObject answers a request with a stored object: with all of it or the part that the client
@@ -56,8 +56,8 @@ func (h *Answerer) serveObject(r *pipeline.Request, q *fetch.Request, f pipeline
 	return f.Outcome, nil
 }
 
-// upstreamProblem returns an error of a transfer as a problem. errChanged stays as it is, because
-// the caller then starts again.
+// upstreamProblem returns an error of a transfer as a problem. fetch.ErrChanged stays as it is,
+// because the caller then starts again.
 func upstreamProblem(err error) error {
 	if p := (*problem.Problem)(nil); errors.Is(err, fetch.ErrChanged) || errors.As(err, &p) {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // passUpgrade forwards a request to switch to another protocol, on a connection of its own to the
@@ -29,7 +29,8 @@ func (h *Answerer) passUpgrade(r *pipeline.Request, q *fetch.Request) (exchange.
 	}
 	place := h.Tunnels.Reserve(h.tunnelOwner(r))
 	if place == nil {
-		return exchange.Limited, problem.New(http.StatusServiceUnavailable, "there are too many tunnels at the moment").With(fasthttp.HeaderRetryAfter, "5")
+		return exchange.Limited, problem.New(http.StatusServiceUnavailable,
+			"there are too many tunnels at the moment").With(fasthttp.HeaderRetryAfter, "5")
 	}
 	sent := q.Upstream(nil)
 	sent.Upgrade = r.Upgrade

@@ -16,7 +16,8 @@ import (
 func TestFields(t *testing.T) {
 	for i, f := range Fields {
 		name := strings.TrimSuffix(f.Name, "*")
-		if f.Framework == "" || f.Versions == "" || f.Effect == "" || !strings.HasPrefix(f.Source, "https://") || strings.Contains(name, "*") {
+		if f.Framework == "" || f.Versions == "" || f.Effect == "" || !strings.HasPrefix(f.Source, "https://") ||
+			strings.Contains(name, "*") {
 			t.Errorf("%+v is not complete", f)
 		}
 		if f.Name != name {
@@ -31,7 +32,8 @@ func TestFields(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"Accept", "Cookie", "Host", "Origin", "Range", "X-Middleware", "X-Inerti", "Hx", "X-Request-Id", "X-Turbo-Request-Id", "X-Forwarded-For", "Next", ""} {
+	for _, name := range []string{"Accept", "Cookie", "Host", "Origin", "Range", "X-Middleware", "X-Inerti", "Hx",
+		"X-Request-Id", "X-Turbo-Request-Id", "X-Forwarded-For", "Next", ""} {
 		if Internal(name) || OfScripts(name) {
 			t.Errorf("%q is a field of a framework", name)
 		}

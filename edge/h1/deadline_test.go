@@ -110,16 +110,20 @@ func TestRequestInTime(t *testing.T) {
 		{"a dripping head after a hit", "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", time.Second, letters(long), 20 * time.Second},
 		{"a dripping head after a miss", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n", time.Second, letters(long), 20 * time.Second},
 		{"a dripping body", "", time.Second, append([]string{post + "100\r\n\r\n"}, letters(strings.Repeat("a", 90))...), 20 * time.Second},
-		{"a dripping body, announced as long", "", time.Second, append([]string{post + "8000000\r\n\r\n"}, letters(strings.Repeat("a", 90))...), 20 * time.Second},
-		{"dripping chunks", "", time.Second, append([]string{chunked}, strings.Split(strings.Repeat("1\r\na\r\n|", 90), "|")...), 20 * time.Second},
+		{"a dripping body, announced as long", "", time.Second,
+			append([]string{post + "8000000\r\n\r\n"}, letters(strings.Repeat("a", 90))...), 20 * time.Second},
+		{"dripping chunks", "", time.Second, append([]string{chunked},
+			strings.Split(strings.Repeat("1\r\na\r\n|", 90), "|")...), 20 * time.Second},
 		{"a dripping head and body", "", time.Second, letters(post + "100\r\n\r\n" + strings.Repeat("a", 90)), 20 * time.Second},
-		{"half a head, then silence", "", 19 * time.Second, []string{"GET /a HTTP/1.1\r\n", "Host: a\r\n", "X: b\r\n", "\r\n"}, 20 * time.Second},
+		{"half a head, then silence", "", 19 * time.Second,
+			[]string{"GET /a HTTP/1.1\r\n", "Host: a\r\n", "X: b\r\n", "\r\n"}, 20 * time.Second},
 		{"half a body, then silence", "", 30 * time.Second, []string{post + "10\r\n\r\n", "a", "a"}, 20 * time.Second},
 		{"a slow head, in time", "", 9 * time.Second, []string{"GET /hit/001", " HTTP/1.1\r\nHost: a\r\n", "\r\n"}, 0},
 		{"a slow body, in time", "", 9 * time.Second, []string{post + "10\r\n\r\n", "aaaaa", "aaaaa"}, 0},
 		{"2 MiB in 38 s", "", 19 * time.Second, []string{post + "2000000\r\n\r\n", mib[:1000000], mib[:1000000]}, 0},
 		{"3 MiB, too slow", "", 25 * time.Second, []string{post + "3145000\r\n\r\n" + mib, mib, "a", "a"}, 60 * time.Second},
-		{"chunks, 2 MiB in 38 s", "", 19 * time.Second, []string{chunked, "100000\r\n" + mib + "\r\n100\r\n", mib[:0x100] + "\r\n0\r\n\r\n"}, 0},
+		{"chunks, 2 MiB in 38 s", "", 19 * time.Second,
+			[]string{chunked, "100000\r\n" + mib + "\r\n100\r\n", mib[:0x100] + "\r\n0\r\n\r\n"}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -282,7 +286,8 @@ func TestUnreadResponses(t *testing.T) {
 					}
 					time.Sleep(3 * time.Second)
 				}
-				if lived := time.Since(start); row.lived == 0 && lived < 90*time.Second || row.lived > 0 && (lived < row.lived || lived > row.lived+7*time.Second) {
+				if lived := time.Since(start); row.lived == 0 && lived < 90*time.Second ||
+					row.lived > 0 && (lived < row.lived || lived > row.lived+7*time.Second) {
 					t.Errorf("cut after %v, want %v", lived, row.lived)
 				}
 			})
@@ -293,7 +298,8 @@ func TestUnreadResponses(t *testing.T) {
 // A connection whose client still takes its last response is not idle. When the response's time is
 // over it is cut.
 func TestUnreadIsNotIdle(t *testing.T) {
-	for takes, want := range map[time.Duration]time.Duration{10 * time.Second: 20 * time.Second, 25 * time.Second: 25 * time.Second, time.Minute: 30 * time.Second} {
+	for takes, want := range map[time.Duration]time.Duration{10 * time.Second: 20 * time.Second,
+		25 * time.Second: 25 * time.Second, time.Minute: 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			client, conn := pair(t, 1)
 			start := time.Now()

@@ -26,7 +26,7 @@ const fetchCosts = 6 << 10
 func (c *Conn) fetch(s *Scratch, early []byte, now time.Time, f *fetch) bool {
 	fetcher, ok := c.answerer.(Fetcher)
 	c.share.Whole = true
-	if !ok || s.request.Sampled || c.limits.Bodies.ReserveShare(&c.share, int64(fetchCosts+len(early))) != nil {
+	if !ok || c.limits.Bodies.ReserveShare(&c.share, int64(fetchCosts+len(early))) != nil {
 		return false
 	}
 	f.size = s.size
@@ -65,7 +65,7 @@ func (c *Conn) fetched(s *Scratch) Next {
 	now := time.Now()
 	if f.append == nil {
 		c.toServer(early, now)
-		c.fresh, c.declined, c.sampled, c.prepared = f.fresh, true, false, f.result
+		c.fresh, c.declined, c.prepared = f.fresh, true, f.result
 		return ForServer
 	}
 	c.limits.Bodies.Release(&c.share)

@@ -1,10 +1,3 @@
-// Package h1 answers eligible requests on an HTTP/1.1 connection before the server that owns the
-// connection sees them: a GET with a short path and unambiguous fields for which a response is
-// ready. It reads where the server reads, into the server's own buffer, writes head and body
-// together, and passes everything else on unchanged. A request that is not certain to be eligible
-// goes to the server.
-//
-// The package knows nothing of caches. An Answerer returns the ready responses.
 package h1
 
 import (
@@ -134,7 +127,6 @@ type serving struct {
 	fresh    bool // it began with the first bytes of the connection
 	rests    bool // the connection can return to its loop
 	declined bool // the Answerer has left the first request to the server
-	sampled  bool // because it is sampled
 	prepared any  // the result of Fetch for the first request
 }
 
@@ -370,9 +362,6 @@ func (c *Conn) Fetched() any {
 // Conn has parsed them: each ends in CR LF and has no control characters.
 func (c *Conn) Strict() bool { return !c.current.malformed }
 
-// Sampled reports whether the server's current request was sampled for a trace.
-func (c *Conn) Sampled() bool { return c.request.Sampled && !c.current.opaque }
-
 // LongTarget reports whether the target alone of that request is longer than the server's buffer.
 func (c *Conn) LongTarget() bool { return c.current.longTarget }
 
@@ -401,7 +390,7 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 			break
 		}
 		if c.declined { // in a turn; the answer might be another now
-			c.declined, r.Sampled, next.state = false, c.sampled, other
+			c.declined, next.state = false, other
 			break
 		}
 		more, ok := c.answerer.Answer(out, &r.Request)

@@ -24,7 +24,8 @@ func TestParse(t *testing.T) {
 	}{
 		{"eligible", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", forFastPath},
 		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", forFastPath},
-		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", forFastPath},
+		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, " +
+			"br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", forFastPath},
 		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", forFastPath},
 		{"half a head", "GET /a HTTP/1.1\r\n" + host, partial},
 		{"half a line", "GET /a HT", partial},
@@ -63,7 +64,8 @@ func TestParse(t *testing.T) {
 		{"Content-Length with a sign", "GET /a HTTP/1.1\r\n" + host + "Content-Length: +1\r\n\r\n", opaque},
 		{"an empty Content-Length", "GET /a HTTP/1.1\r\n" + host + "Content-Length:\r\n\r\n", opaque},
 		{"Content-Length above 2^64", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 18446744073709551617\r\n\r\n", opaque},
-		{"Content-Length and Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", opaque},
+		{"Content-Length and Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host +
+			"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", opaque},
 		{"a bare LF after the first line", "GET /a HTTP/1.1\n" + host + "\r\n", malformed},
 		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", forFastPath},
 		{"empty lines first", "\r\n\r\n\r\n\r\nPOST /a HTTP/1.1\r\n" + host + "\r\n", other},
@@ -80,7 +82,8 @@ func TestParse(t *testing.T) {
 		{"a request line", "GET /a HTTP/1.1\r\n", partial},
 	} {
 		var r parsedHead
-		if got := parse([]byte(row.head), &r); got.state != row.want || got.state <= other && got.state != partial && got.size != len(row.head) {
+		if got := parse([]byte(row.head), &r); got.state != row.want ||
+			got.state <= other && got.state != partial && got.size != len(row.head) {
 			t.Errorf("%s: %+v, want %v", row.name, got, row.want)
 		}
 	}
@@ -89,13 +92,15 @@ func TestParse(t *testing.T) {
 // Line returns each line of any field, and no line of the previous request.
 func TestLine(t *testing.T) {
 	var r parsedHead
-	parse([]byte("GET /a HTTP/1.1\r\nHost: a\r\nuser-AGENT: \tx y \r\nForwarded: for=a\r\nEmpty:\r\nFORWARDED: for=b\r\n\r\nUser-Agent: body"), &r)
+	parse([]byte("GET /a HTTP/1.1\r\nHost: a\r\nuser-AGENT: \tx y \r\nForwarded: for=a\r\nEmpty:\r\nFORWARDED: "+
+		"for=b\r\n\r\nUser-Agent: body"), &r)
 	for _, row := range []struct {
 		name string
 		nth  int
 		want string
 		no   bool
-	}{{"user-agent", 0, "x y", false}, {"user-agent", 1, "", true}, {"forwarded", 0, "for=a", false}, {"forwarded", 1, "for=b", false}, {"forwarded", 2, "", true}, {"empty", 0, "", false}, {"referer", 0, "", true}} {
+	}{{"user-agent", 0, "x y", false}, {"user-agent", 1, "", true}, {"forwarded", 0, "for=a", false},
+		{"forwarded", 1, "for=b", false}, {"forwarded", 2, "", true}, {"empty", 0, "", false}, {"referer", 0, "", true}} {
 		if got := r.Line(row.name, row.nth); string(got) != row.want || (got == nil) != row.no {
 			t.Errorf("line %d of %s is %q", row.nth, row.name, got)
 		}
@@ -111,7 +116,8 @@ func TestParsed(t *testing.T) {
 	if v := parse([]byte(head), &r); v.state != forFastPath || v.size != len(head)-3 {
 		t.Fatalf("%+v", v)
 	}
-	if string(r.Target) != "/a?b" || string(r.Host) != "a.test:80" || r.AcceptEncoding == nil || len(r.AcceptEncoding) != 0 || string(r.IfNoneMatch) != `"x"` || !r.Forwarded {
+	if string(r.Target) != "/a?b" || string(r.Host) != "a.test:80" || r.AcceptEncoding == nil ||
+		len(r.AcceptEncoding) != 0 || string(r.IfNoneMatch) != `"x"` || !r.Forwarded {
 		t.Errorf("%q %q %q %q", r.Target, r.Host, r.AcceptEncoding, r.IfNoneMatch)
 	}
 }
@@ -142,14 +148,16 @@ func FuzzParse(f *testing.F) {
 		}
 		if err != nil {
 			if host := string(r.Host); !strings.ContainsAny(host, "/\\?#%[] ") {
-				if strings.Contains(err.Error(), "malformed Host") || strings.Contains(err.Error(), "invalid URL escape") || strings.Contains(err.Error(), "parse") {
+				if strings.Contains(err.Error(), "malformed Host") ||
+					strings.Contains(err.Error(), "invalid URL escape") || strings.Contains(err.Error(), "parse") {
 					return // the Answerer validates the host
 				}
 				t.Fatalf("net/http: %v: %q", err, b[:v.size])
 			}
 			return
 		}
-		if br.Buffered() != 0 || req.ContentLength != 0 || len(req.TransferEncoding) != 0 || req.RequestURI != string(r.Target) || req.Host != string(r.Host) ||
+		if br.Buffered() != 0 || req.ContentLength != 0 || len(req.TransferEncoding) != 0 ||
+			req.RequestURI != string(r.Target) || req.Host != string(r.Host) ||
 			req.Header.Get("If-None-Match") != string(r.IfNoneMatch) || req.Header.Get("Accept-Encoding") != string(r.AcceptEncoding) {
 			t.Fatalf("%+v of %q; net/http reads %+v", r, b[:v.size], req)
 		}
@@ -231,7 +239,8 @@ func TestOrder(t *testing.T) {
 	hit := func(n string) string { return "GET /hit/" + n + " HTTP/1.1\r\nHost: a\r\n\r\n" }
 	miss := "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
 	post := "POST /hit/000 HTTP/1.1\r\nHost: a\r\nContent-Length: 38\r\n\r\nGET /hit/999 HTTP/1.1\r\nHost: a\r\n\r\n    "
-	chunks := "POST /hit/000 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n26\r\nGET /hit/999 HTTP/1.1\r\nHost: a\r\n\r\n    \r\n0\r\n\r\n"
+	chunks := "POST /hit/000 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n26\r\nGET /hit/999 " +
+		"HTTP/1.1\r\nHost: a\r\n\r\n    \r\n0\r\n\r\n"
 	for _, row := range []struct{ sent, want string }{
 		{hit("001") + hit("002") + hit("003"), "001 002 003"},
 		{hit("001") + miss + hit("002") + miss + miss + hit("003"), "001 srv 002 srv srv 003"},
@@ -336,9 +345,12 @@ func TestCloseAfterAnswer(t *testing.T) {
 func BenchmarkParse(b *testing.B) {
 	for name, head := range map[string]string{
 		"minimal": "GET /mdi/home.svg HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n",
-		"browser": "GET /mdi/home.svg HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nConnection: keep-alive\r\nsec-ch-ua: \"Chromium\";v=\"130\", \"Not?A_Brand\";v=\"99\"\r\nsec-ch-ua-mobile: ?0\r\n" +
-			"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36\r\nAccept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\n" +
-			"Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\nReferer: https://example.org/\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-GB,en;q=0.9\r\n\r\n",
+		"browser": "GET /mdi/home.svg HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nConnection: keep-alive\r\nsec-ch-ua: " +
+			"\"Chromium\";v=\"130\", \"Not?A_Brand\";v=\"99\"\r\nsec-ch-ua-mobile: ?0\r\n" +
+			"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 " +
+			"Safari/537.36\r\nAccept: image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8\r\n" +
+			"Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: image\r\nReferer: " +
+			"https://example.org/\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nAccept-Language: en-GB,en;q=0.9\r\n\r\n",
 	} {
 		b.Run(name, func(b *testing.B) {
 			var r parsedHead

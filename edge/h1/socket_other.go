@@ -11,7 +11,7 @@ func limitUnsent(net.Conn) {}
 // here.
 func unacked(net.Conn) int64 { return 0 }
 
-// Left returns false, because this system does not report it.
+// ClientGone returns false, because this system does not report it.
 func (c *Conn) ClientGone() bool { return false }
 
 // Waiting returns false, because this system does not report it.

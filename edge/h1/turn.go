@@ -30,7 +30,7 @@ type Socket interface {
 	// Detach makes it a connection for a goroutine, and Attach ends that.
 	Detach()
 	Attach()
-	// Wake makes the loop call Ready.
+	// Wake makes the loop call netloop.Handler.Ready.
 	Wake()
 }
 
@@ -137,7 +137,7 @@ func (c *Conn) Turn(s *Scratch, ending bool) Next {
 	}
 	c.toServer(early, now)
 	c.fresh = fresh && answered == 0
-	c.declined, c.sampled = s.declined, s.request.Sampled
+	c.declined = s.declined
 	return ForServer
 }
 

@@ -274,7 +274,8 @@ func (p *pending) Expire() {
 // loses its connection if its share is used up. Without memory for a fetch the server answers.
 func TestBacklogOfClient(t *testing.T) {
 	client := netip.MustParsePrefix("192.0.2.1/32")
-	hit, long, miss := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /hit/longer HTTP/1.1\r\nHost: a\r\n\r\n", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
+	hit, long, miss := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /hit/longer HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /miss HTTP/1.1\r\nHost: a\r\n\r\n"
 	response := len(hitHead) + 3
 	for _, tt := range []struct {
 		name, sent string
@@ -322,11 +323,15 @@ func TestBacklogOfClient(t *testing.T) {
 // bytes arrive, and whatever its client takes at a time. No event is lost.
 func FuzzTurn(f *testing.F) {
 	long := "GET /hit/long HTTP/1.1\r\nHost: a\r\n\r\nGET /hit/longer HTTP/1.1\r\nHost: a\r\n\r\n"
-	hit, miss, post := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n", "POST /hit/001 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /"
+	hit, miss, post := "GET /hit/001 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /miss HTTP/1.1\r\nHost: a\r\n\r\n",
+		"POST /hit/001 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGET /"
 	for _, s := range []string{
 		long, long[:len(long)/2] + miss + hit + miss, hit + hit + long + miss + hit, "GET /hit/short HTTP/1.1\r\nHost: a\r\n\r\n" + hit,
-		hit, miss, hit + hit + miss + hit, post + hit, hit + post + post + miss, strings.Repeat(hit, 200), strings.Repeat(hit, 3) + "GET /hit/0",
-		"\r\n" + hit + "\r\n\r\n" + miss + hit, hit + "GET /hit/002 HTTP/1.1\nHost: a\r\n\r\n", strings.Repeat(hit+miss, 70), hit + "\x00", strings.Repeat("GET /hit/001 HTTP/1.1\r\nHost: a\r\nX: "+strings.Repeat("x", 3000)+"\r\n\r\n", 9),
+		hit, miss, hit + hit + miss + hit, post + hit, hit + post + post + miss, strings.Repeat(hit, 200),
+		strings.Repeat(hit, 3) + "GET /hit/0",
+		"\r\n" + hit + "\r\n\r\n" + miss + hit, hit + "GET /hit/002 HTTP/1.1\nHost: a\r\n\r\n",
+		strings.Repeat(hit+miss, 70), hit + "\x00",
+		strings.Repeat("GET /hit/001 HTTP/1.1\r\nHost: a\r\nX: "+strings.Repeat("x", 3000)+"\r\n\r\n", 9),
 		"POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n" + hit, "GET /" + strings.Repeat("y", 20000),
 	} {
 		f.Add([]byte(s), uint64(1))
@@ -408,7 +413,8 @@ func TestTurnTimes(t *testing.T) {
 		if c.backlog != nil {
 			now = c.delivery.due.Add(-limits.Answer)
 		}
-		if ended := c.Expired(now.Add(tt.after)); ended != tt.ended || overdue.Load() != tt.overdue || !ended && !w.timer.After(now.Add(tt.after)) {
+		if ended := c.Expired(now.Add(tt.after)); ended != tt.ended || overdue.Load() != tt.overdue ||
+			!ended && !w.timer.After(now.Add(tt.after)) {
 			t.Errorf("%s: ended %v, overdue %d, next look after %v", tt.name, ended, overdue.Load(), w.timer.Sub(now))
 		}
 		if phase, _ := c.Phase(); (phase == Writing) != (tt.room == 1) {

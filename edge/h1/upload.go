@@ -341,8 +341,10 @@ func (u *Upload) trailerField(line []byte) error {
 
 // forbiddenTrailers are the fields that belong into no trailer: those that frame the message, route
 // it, describe its content or authenticate its sender (RFC 9110, section 6.5.1).
-var forbiddenTrailers = []string{"authorization", "connection", "content-encoding", "content-length", "content-location", "content-range", "content-type", "cookie", "expect",
-	"host", "keep-alive", "location", "max-forwards", "proxy-authenticate", "proxy-authorization", "proxy-connection", "range", "set-cookie", "te", "trailer",
+var forbiddenTrailers = []string{"authorization", "connection", "content-encoding", "content-length",
+	"content-location", "content-range", "content-type", "cookie", "expect",
+	"host", "keep-alive", "location", "max-forwards", "proxy-authenticate", "proxy-authorization", "proxy-connection",
+	"range", "set-cookie", "te", "trailer",
 	"transfer-encoding", "www-authenticate", "x-forwarded-for"}
 
 func forbidden(name []byte) bool {

@@ -77,7 +77,8 @@ func TestResetAtOnce(t *testing.T) {
 	f := http2.NewFramer(&packet, nil)
 	const n = MaxStreams / 2
 	for i := range uint32(n) {
-		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: p.headers("GET", "/wait"), EndHeaders: true, EndStream: true})
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: p.headers("GET", "/wait"),
+			EndHeaders: true, EndStream: true})
 		f.WriteRSTStream(2*i+1, http2.ErrCodeCancel)
 	}
 	p.next = 2*n + 1

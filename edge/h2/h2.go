@@ -1,16 +1,3 @@
-// Package h2 serves HTTP/2 (RFC 9113) for a server that has most responses prebuilt. One goroutine
-// reads a connection, decodes header blocks without allocating, and passes eligible requests
-// (package request) to an Answerer. The response, with a header block encoded in advance, is
-// appended to others, and all are written together when there is nothing left to read. Any other
-// request goes to a Handler on a goroutine of its own, which writes to the connection through the
-// same buffer.
-//
-// The cost of a client is bounded, whatever it does: streams, running handlers, header blocks,
-// buffered bodies, responses that wait for a window, frames without content, and the time for each
-// whole request and response (flood.go, deadline.go).
-//
-// The package knows nothing of caches. From x/net it imports HPACK's static table, and the names of
-// frames and errors.
 package h2
 
 import (
@@ -53,7 +40,6 @@ type Request struct {
 	Trailer                 []Field // the fields after Body; nil: none, or Upload has them
 	Secure                  bool    // received over TLS
 	Tier                    bool    // from another edge of our own, according to its certificate
-	Sampled                 bool    // sampled for a trace
 	Client                  netip.Addr
 	Began                   time.Time // when its last byte had arrived
 	Refuse                  int       // status of the response: 408, 413, 431 or 503; 0: any

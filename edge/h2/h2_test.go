@@ -19,9 +19,9 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/request"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 )
 
 // An app has a ready response for /ready/N, a body of N bytes, and handles all other paths: it
@@ -125,14 +125,16 @@ func listen(t *testing.T, s *Server, config *tls.Config) string {
 // Go's own client gets complete responses over TCP and over TLS, for bodies of all sizes, many at
 // once.
 func TestClient(t *testing.T) {
-	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "cdn.example"))
+	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", "cdn.example"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, config := range map[string]*tls.Config{"h2c": nil, "tls": {Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}}} {
+	for name, config := range map[string]*tls.Config{"h2c": nil,
+		"tls": {Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}}} {
 		t.Run(name, func(t *testing.T) {
 			address := listen(t, New(newApp(), newApp(), Config{MaxBody: 1 << 20}), config)
-			scheme, tr := "https://", &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, Protocols: new(http.Protocols)}
+			scheme, tr := "https://", &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+				Protocols: new(http.Protocols)}
 			tr.Protocols.SetHTTP2(true)
 			if config == nil {
 				scheme = "http://"
@@ -162,13 +164,15 @@ func TestClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			resp.Body.Close()
-			if says := resp.Header.Get("Says"); !strings.HasPrefix(says, "POST "+address+" /post") || !strings.HasSuffix(says, " 900000") || !strings.Contains(says, "content-type=text/plain") {
+			if says := resp.Header.Get("Says"); !strings.HasPrefix(says, "POST "+address+" /post") ||
+				!strings.HasSuffix(says, " 900000") || !strings.Contains(says, "content-type=text/plain") {
 				t.Errorf("the request was %q", says)
 			}
 			if resp, err := c.Head(scheme + address + "/bytes/77"); err != nil || resp.ContentLength != 77 {
 				t.Errorf("HEAD: %v, %v", resp, err)
 			}
-			if resp, err := c.Post(scheme+address+"/post", "text/plain", bytes.NewReader(text(1<<20+1))); err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
+			if resp, err := c.Post(scheme+address+"/post", "text/plain",
+				bytes.NewReader(text(1<<20+1))); err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
 				t.Errorf("a body above the limit: %v, %v", resp, err)
 			}
 		})
@@ -228,7 +232,8 @@ func (p *peer) headers(method, path string, fields ...string) []byte {
 func (p *peer) openStream(method, path string, ends bool, fields ...string) uint32 {
 	id := p.next
 	p.next += 2
-	p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.headers(method, path, fields...), EndHeaders: true, EndStream: ends})
+	p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.headers(method, path, fields...),
+		EndHeaders: true, EndStream: ends})
 	return id
 }
 
@@ -273,13 +278,18 @@ func TestFloods(t *testing.T) {
 		send func(p *peer)
 		want http2.ErrCode
 	}{
-		"ping":     {func(p *peer) { p.repeat(5000, func(int) error { return p.WritePing(false, [8]byte{}) }) }, http2.ErrCodeEnhanceYourCalm},
+		"ping": {func(p *peer) { p.repeat(5000, func(int) error { return p.WritePing(false, [8]byte{}) }) },
+			http2.ErrCodeEnhanceYourCalm},
 		"settings": {func(p *peer) { p.repeat(5000, func(int) error { return p.WriteSettings() }) }, http2.ErrCodeEnhanceYourCalm},
 		"priority": {func(p *peer) {
 			p.repeat(5000, func(i int) error { return p.WritePriority(uint32(2*i+1), http2.PriorityParam{StreamDep: 0}) })
 		}, http2.ErrCodeEnhanceYourCalm},
-		"one-byte windows": {func(p *peer) { p.repeat(5000, func(int) error { return p.WriteWindowUpdate(0, 1) }) }, http2.ErrCodeEnhanceYourCalm},
-		"unknown frames":   {func(p *peer) { p.repeat(5000, func(int) error { return p.WriteRawFrame(0xbe, 0, 0, nil) }) }, http2.ErrCodeEnhanceYourCalm},
+		"one-byte windows": {func(p *peer) { p.repeat(5000, func(int) error { return p.WriteWindowUpdate(0, 1) }) },
+			http2.ErrCodeEnhanceYourCalm},
+		"unknown frames": {func(p *peer) {
+			p.repeat(5000,
+				func(int) error { return p.WriteRawFrame(0xbe, 0, 0, nil) })
+		}, http2.ErrCodeEnhanceYourCalm},
 		"empty DATA": {func(p *peer) {
 			id := p.openStream("POST", "/post", false)
 			p.repeat(5000, func(int) error { return p.WriteData(id, false, nil) })
@@ -296,7 +306,8 @@ func TestFloods(t *testing.T) {
 			p.repeat(5000, func(int) error {
 				id := p.next
 				p.next += 2
-				p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.headers("GET", "/wait", "a", "b"), EndHeaders: true, PadLength: 255})
+				p.WriteHeaders(http2.HeadersFrameParam{StreamID: id,
+					BlockFragment: p.headers("GET", "/wait", "a", "b"), EndHeaders: true, PadLength: 255})
 				return p.WriteRSTStream(id, http2.ErrCodeCancel)
 			})
 		}, http2.ErrCodeEnhanceYourCalm},
@@ -338,7 +349,8 @@ func TestFloods(t *testing.T) {
 			p.repeat(2, func(int) error { return p.WriteWindowUpdate(0, 1<<31-1) })
 		}, http2.ErrCodeFlowControl},
 		"a table size above the limit": {func(p *peer) {
-			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}, EndHeaders: true})
+			p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1,
+				BlockFragment: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}, EndHeaders: true})
 		}, http2.ErrCodeCompression},
 		"a frame too long": {func(p *peer) { p.Conn.Write([]byte{0, 0x40, 1, 0, 0, 0, 0, 0, 1}) }, http2.ErrCodeFrameSize},
 	} {
@@ -353,7 +365,8 @@ func TestFloods(t *testing.T) {
 			if code, goneAway := p.ended(); goneAway && code != tt.want {
 				t.Errorf("GOAWAY with %v; want %v", code, tt.want)
 			}
-			if got := s.Stats(); tt.want == http2.ErrCodeEnhanceYourCalm && got.Calmed != 1 || tt.want != http2.ErrCodeEnhanceYourCalm && got.Broken != 1 {
+			if got := s.Stats(); tt.want == http2.ErrCodeEnhanceYourCalm && got.Calmed != 1 ||
+				tt.want != http2.ErrCodeEnhanceYourCalm && got.Broken != 1 {
 				t.Errorf("Stats = %+v", got)
 			}
 		})
@@ -414,7 +427,11 @@ func TestHeldBodies(t *testing.T) {
 		t.Errorf("two bodies in handlers take %d bytes, want %d", n, maxBodyBytes)
 	}
 	id := post(1, false)
-	answer := p.until(func(f http2.Frame) bool { h, ok := f.(*http2.MetaHeadersFrame); return ok && h.StreamID == id }).(*http2.MetaHeadersFrame)
+	answer := p.until(func(f http2.Frame) bool {
+		h, ok := f.(*http2.MetaHeadersFrame)
+		return ok &&
+			h.StreamID == id
+	}).(*http2.MetaHeadersFrame)
 	if status := answer.PseudoValue("status"); status != "503" {
 		t.Errorf("a third body: %s", status)
 	}
@@ -493,7 +510,8 @@ func TestClientTableSize(t *testing.T) {
 		ack   int    // index of the block with the acknowledgement; -1: none
 	}{
 		{"the default", nil, false, []bool{true, false, false, false}, -1},
-		{"size 0 from the beginning", []http2.Setting{{ID: http2.SettingHeaderTableSize, Val: 0}}, false, []bool{true, true, true, true}, 0},
+		{"size 0 from the beginning", []http2.Setting{{ID: http2.SettingHeaderTableSize, Val: 0}}, false,
+			[]bool{true, true, true, true}, 0},
 		{"size 0 from the third block on", nil, true, []bool{true, false, true, true}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -798,12 +816,16 @@ func TestIdleAndWaits(t *testing.T) {
 		idle  bool
 		waits bool
 	}{
-		"pings":                      {func(p *peer) { p.openStream("GET", "/ready/1", true) }, true, false},
-		"an incomplete request":      {func(p *peer) { p.openStream("POST", "/post", false) }, false, true},
-		"a closed window":            {func(p *peer) { p.openStream("GET", "/ready/70000", true) }, false, true},
-		"a blocked handler":          {func(p *peer) { p.openStream("GET", "/bytes/70000", true) }, false, true},
-		"a busy handler":             {func(p *peer) { p.openStream("GET", "/think", true) }, false, false},
-		"one of two streams is busy": {func(p *peer) { p.openStream("POST", "/post", false); p.openStream("GET", "/think", true) }, false, false},
+		"pings":                 {use: func(p *peer) { p.openStream("GET", "/ready/1", true) }, idle: true},
+		"an incomplete request": {use: func(p *peer) { p.openStream("POST", "/post", false) }, waits: true},
+		"a closed window":       {use: func(p *peer) { p.openStream("GET", "/ready/70000", true) }, waits: true},
+		"a blocked handler":     {use: func(p *peer) { p.openStream("GET", "/bytes/70000", true) }, waits: true},
+		"a busy handler":        {use: func(p *peer) { p.openStream("GET", "/think", true) }},
+		"one of two streams is busy": {use: func(p *peer) {
+			p.openStream("POST", "/post", false)
+			p.openStream("GET",
+				"/think", true)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -183,11 +183,7 @@ func (c *Conn) parseHeaders(stream uint32) (q parsedHeaders, err error) {
 	if c.decoder.truncated {
 		return q, nil // it will be refused, whatever the dropped fields are
 	}
-	if q.protocol != nil {
-		if !c.srv.config.Tunnels || !q.extendsConnect() {
-			return q, reset(stream, http2.ErrCodeProtocol)
-		}
-	} else if connect := string(q.method) == "CONNECT"; len(q.method) == 0 || !connect && (len(q.scheme) == 0 || len(q.path) == 0) || connect && (q.scheme != nil || q.path != nil) {
+	if !q.complete() || q.protocol != nil && !c.srv.config.Tunnels {
 		return q, reset(stream, http2.ErrCodeProtocol)
 	}
 	if c.request.Head = string(q.method) == "HEAD"; !c.request.Head && string(q.method) != "GET" {
@@ -199,6 +195,18 @@ func (c *Conn) parseHeaders(stream uint32) (q parsedHeaders, err error) {
 	}
 	c.request.Host = q.authority
 	return q, nil
+}
+
+// complete reports whether a request has the pseudo fields that it must have, and no others (RFC
+// 9113, sections 8.3.1 and 8.5).
+func (q *parsedHeaders) complete() bool {
+	switch {
+	case q.protocol != nil:
+		return q.extendsConnect()
+	case string(q.method) == "CONNECT":
+		return q.scheme == nil && q.path == nil
+	}
+	return len(q.method) > 0 && len(q.scheme) > 0 && len(q.path) > 0
 }
 
 // pseudo stores a pseudo field. Each may come once.

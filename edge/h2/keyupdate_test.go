@@ -10,9 +10,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"testing"
-	"time"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 )
 
 // A sealer makes the records of a client of TLS 1.3 itself, because crypto/tls has no function that
@@ -89,7 +88,7 @@ func (s *sealer) update() {
 // updating returns a connection on a loop that does nothing, whose client has sent its preface.
 func updating(t *testing.T) (*Conn, *feed, *sealer) {
 	t.Helper()
-	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "cdn.example"))
+	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", "cdn.example"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +120,7 @@ func TestKeyUpdates(t *testing.T) {
 	record := len(s.out) / (2000 * (each + 1))
 	socket.in = s.out
 	for again, left := true, len(socket.in); again; left = len(socket.in) {
-		again = conn.Ready(true, false)
+		again = conn.Ready(readable, !ending)
 		if most := linkBuffer + 2*turnParts*record; left-len(socket.in) > most {
 			t.Fatalf("one turn read %d bytes in records of %d", left-len(socket.in), record)
 		}
@@ -145,7 +144,7 @@ func TestKeyUpdatesBetweenRequests(t *testing.T) {
 		s.data(head + "\x82\x87\x41\x01a\x04\x08/ready/1")
 	}
 	socket.in = s.out
-	for conn.Ready(true, false) {
+	for conn.Ready(readable, !ending) {
 	}
 	if conn.phase.dead != nil || conn.streams.last != 2*requests-1 {
 		t.Errorf("the connection ended at stream %d: %v", conn.streams.last, conn.phase.dead)

@@ -15,8 +15,11 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 )
+
+// Flags of an event: the socket has bytes to read; the connection is ending.
+const readable, ending = true, true
 
 // A feed is a socket whose client's bytes arrive when the test says so, with room for some bytes.
 type feed struct {
@@ -60,7 +63,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 // crypto/tls goes on where it was when a read would have had to wait, wherever the client's bytes
 // are split; and what it writes arrives whole, wherever the client stops taking it.
 func TestLinkOnLoop(t *testing.T) {
-	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "cdn.example"))
+	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", "cdn.example"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +79,8 @@ func TestLinkOnLoop(t *testing.T) {
 
 // overTLS returns both ends of a connection after the handshake. Afterwards the client's bytes are
 // recorded, if the recorder is on. keys gets the client's key log; nil: there is none.
-func overTLS(t *testing.T, cert tls.Certificate, version uint16, keys io.Writer) (socket *feed, link *Link, server, client *tls.Conn, recorded *recorder) {
+func overTLS(t *testing.T, cert tls.Certificate, version uint16, keys io.Writer) (socket *feed, link *Link, server,
+	client *tls.Conn, recorded *recorder) {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() {
 		ours.Close()
@@ -113,7 +117,7 @@ func testSplit(t *testing.T, cert tls.Certificate, version uint16, split int) in
 	var got strings.Builder
 	ended := false
 	read := func() {
-		link.Event(true, false)
+		link.Event(readable, !ending)
 		for p := make([]byte, 500); !link.Dry(); {
 			n, err := server.Read(p)
 			got.Write(p[:n])
@@ -172,7 +176,7 @@ func startOnLoop(rw net.Conn, link *Link) *Conn {
 // A client that sends without a pause, in records of a byte each, does not keep other connections
 // of its loop waiting.
 func TestTurnEnds(t *testing.T) {
-	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "cdn.example"))
+	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", "cdn.example"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +189,7 @@ func TestTurnEnds(t *testing.T) {
 	socket.in, socket.room = recorded.sent, 1<<20
 	conn := startOnLoop(server, link)
 	turns := 1
-	for again := conn.Ready(true, false); again; again = conn.Ready(false, false) {
+	for again := conn.Ready(readable, !ending); again; again = conn.Ready(!readable, !ending) {
 		turns++
 	}
 	if len(socket.in) > 0 || turns < 10 {
@@ -207,7 +211,7 @@ func TestTurnEndsAfterFrames(t *testing.T) {
 	conn := startOnLoop(link, link)
 	conn.flood.earn(windows)
 	for again, before := true, conn.sender.window; again; before = conn.sender.window {
-		again = conn.Ready(true, false)
+		again = conn.Ready(readable, !ending)
 		if n := conn.sender.window - before; n > turnFrames {
 			t.Fatalf("%d frames in a turn", n)
 		}
@@ -234,7 +238,7 @@ func TestTimeOfEachBatch(t *testing.T) {
 		link.OnLoop(socket)
 		conn := startOnLoop(link, link)
 		for range 3 { // a batch waits; then another one behind it; then that one
-			conn.Ready(true, false)
+			conn.Ready(readable, !ending)
 			synctest.Wait()
 			if due := time.Now().Add(conn.srv.config.Send + renewInterval); !conn.loop.sendBy.Equal(due) {
 				t.Errorf("the client has %v less", due.Sub(conn.loop.sendBy))

@@ -76,7 +76,8 @@ func TestUnfinishedHeads(t *testing.T) {
 		open = append(open, p.bomb(false))
 	}
 	refused := p.seen()
-	if n := len(open) - len(refused); n < maxHeadBytes/(bombSize+2*streamCost) || room.Used() > maxHeadBytes || room.Used() < maxHeadBytes/2 {
+	if n := len(open) - len(refused); n < maxHeadBytes/(bombSize+2*streamCost) || room.Used() > maxHeadBytes ||
+		room.Used() < maxHeadBytes/2 {
 		t.Fatalf("%d streams accepted of %d, %d bytes counted", n, len(open), room.Used())
 	}
 	for len(refused) == 0 {
@@ -315,6 +316,7 @@ func TestUnreadResponses(t *testing.T) {
 	room := &bodies.Budget{Max: 64 << 20, Each: 64 << 20, Requests: 1 << 20, Responses: 1 << 20}
 	s := New(a, a, Config{Bodies: room})
 	p := connectAs(t, s, hog, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+	const held = true
 	settled := func(when string, requests, responses bool) {
 		t.Helper()
 		for late := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
@@ -328,9 +330,9 @@ func TestUnreadResponses(t *testing.T) {
 		}
 	}
 	id := p.openStream("GET", "/bytes/60000", true)
-	settled("a closed window", false, true)
+	settled("a closed window", !held, held)
 	p.WriteWindowUpdate(id, 100_000)
-	settled("a taken response", false, false)
+	settled("a taken response", !held, !held)
 	p.openStream("GET", "/wait", true)
-	settled("a handler that has not answered", true, false)
+	settled("a handler that has not answered", held, !held)
 }

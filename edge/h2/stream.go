@@ -171,7 +171,8 @@ func (c *Conn) open(id uint32, q parsedHeaders, ends bool) error {
 	c.load.headBytes += head
 	s.request = &Request{
 		Method: string(q.method), Authority: string(q.authority), Path: string(q.path),
-		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.request.Client, Secure: c.request.Secure, Tier: c.request.Tier, Sampled: c.request.Sampled,
+		Fields: cloneFields(c.decoder.fields[min(q.regular, len(c.decoder.fields)):]), Client: c.request.Client,
+		Secure: c.request.Secure, Tier: c.request.Tier,
 	}
 	switch {
 	case q.protocol != nil && !c.decoder.truncated:

@@ -145,8 +145,8 @@ var numbered = struct {
 	by map[string]*SharedField
 }{by: map[string]*SharedField{}}
 
-// NewSharedField encodes a field. It returns the same Shared for the same field, as long as there
-// are numbers.
+// NewSharedField encodes a field. It returns the same SharedField for the same field, as long as
+// there are numbers.
 func NewSharedField(name, value []byte) *SharedField {
 	literal := AppendField(nil, name, value)
 	numbered.Lock()

@@ -29,7 +29,12 @@ func newTunnel(c *Conn, s *stream) *Tunnel {
 // extendsConnect reports whether a request with :protocol is sound (RFC 8441, section 4). It has no
 // length, because its DATA are the tunnel's.
 func (q *parsedHeaders) extendsConnect() bool {
-	return string(q.method) == "CONNECT" && len(q.protocol) > 0 && len(q.scheme) > 0 && len(q.path) > 0 && len(q.authority) > 0 && q.length < 0
+	for _, pseudo := range [...][]byte{q.protocol, q.scheme, q.path, q.authority} {
+		if len(pseudo) == 0 {
+			return false
+		}
+	}
+	return string(q.method) == "CONNECT" && q.length < 0
 }
 
 // receive takes a frame of the client's, of so many bytes including padding.

@@ -111,7 +111,8 @@ func TestSameAsQUICGo(t *testing.T) {
 		if len(fields) == 0 {
 			section = []byte{0, 0}
 		}
-		if ours, theirs := s.decode(section, 1<<30), strings.Join(fields, "|"); !ours || strings.Join(pairs(decoded(&s.decoder)), "|") != theirs {
+		if ours, theirs := s.decode(section, 1<<30), strings.Join(fields, "|"); !ours ||
+			strings.Join(pairs(decoded(&s.decoder)), "|") != theirs {
 			t.Fatalf("%q was decoded as %q, %v", theirs, decoded(&s.decoder), ours)
 		}
 		frame, start := BeginHead(nil, 200)
@@ -197,14 +198,20 @@ func TestEligible(t *testing.T) {
 		t.Error("HEAD is not eligible")
 	}
 	for name, head := range map[string][]byte{
-		"POST": pseudo(":method", "POST"), "no method": pseudo(":method", ""), "http": pseudo(":scheme", "http"), "no scheme": pseudo(":scheme", ""),
-		"no path": pseudo(":path", ""), "no slash": pseudo(":path", "mdi"), "a space in the path": pseudo(":path", "/a b"), "no authority": pseudo(":authority", ""),
-		"two paths": with(":path", "/"), "a late pseudo field": with("a", "b", ":protocol", "x"), "an unknown pseudo field": headers(encode(append([]string{":x", "y"}, get...)...)),
+		"POST": pseudo(":method", "POST"), "no method": pseudo(":method", ""), "http": pseudo(":scheme", "http"),
+		"no scheme": pseudo(":scheme", ""),
+		"no path":   pseudo(":path", ""), "no slash": pseudo(":path", "mdi"),
+		"a space in the path": pseudo(":path", "/a b"), "no authority": pseudo(":authority", ""),
+		"two paths": with(":path", "/"), "a late pseudo field": with("a", "b", ":protocol", "x"),
+		"an unknown pseudo field":     headers(encode(append([]string{":x", "y"}, get...)...)),
 		"a pseudo field after others": headers(encode(append([]string{"a", "b"}, get...)...)), ":status": with(":status", "200"),
-		"Host": with("host", "edge.test"), "Connection": with("connection", "keep-alive"), "TE": with("te", "trailers"), "Upgrade": with("upgrade", "h2c"),
-		"a length": with("content-length", "0"), "Expect": with("expect", "100-continue"), "upper case": with("Name", "value"), "no token": with("a b", "c"), "no name": with("", "c"),
+		"Host": with("host", "edge.test"), "Connection": with("connection", "keep-alive"),
+		"TE": with("te", "trailers"), "Upgrade": with("upgrade", "h2c"),
+		"a length": with("content-length", "0"), "Expect": with("expect", "100-continue"),
+		"upper case": with("Name", "value"), "no token": with("a b", "c"), "no name": with("", "c"),
 		"a control character": with("a", "b\x00"), "a line break": with("a", "b\nc"), "a space at the end": with("a", "b "),
-		"too many fields": with(strings.Split(strings.Repeat("a b ", maxFields), " ")[:2*maxFields]...), "too long": with("a", strings.Repeat("b", most)),
+		"too many fields": with(strings.Split(strings.Repeat("a b ", maxFields), " ")[:2*maxFields]...),
+		"too long":        with("a", strings.Repeat("b", most)),
 	} {
 		if s.parse(head, most) {
 			t.Errorf("%s is eligible", name)
@@ -212,7 +219,8 @@ func TestEligible(t *testing.T) {
 	}
 	for name, section := range map[string][]byte{
 		"nothing": {}, "half a prefix": {0}, "inserts": {1, 0, 0xd1}, "a base": {0, 1, 0xd1}, "an entry of the dynamic table": {0, 0, 0x80},
-		"a name of the dynamic table": {0, 0, 0x40, 0}, "a late entry": {0, 0, 0x10}, "a late name": {0, 0, 0x00, 0}, "an index beyond the table": {0, 0, 0xff, 36}, "half a string": {0, 0, 0x27, 5},
+		"a name of the dynamic table": {0, 0, 0x40, 0}, "a late entry": {0, 0, 0x10}, "a late name": {0, 0, 0x00, 0},
+		"an index beyond the table": {0, 0, 0xff, 36}, "half a string": {0, 0, 0x27, 5},
 		"a malformed Huffman string": append([]byte{0, 0, 0x50, 0x84}, 0xff, 0xff, 0xff, 0xff),
 	} {
 		if s.decode(section, most) {
@@ -226,7 +234,8 @@ func TestEligible(t *testing.T) {
 
 // A stream has no head unless it begins with a HEADERS frame of moderate length.
 func TestCutHead(t *testing.T) {
-	for b, want := range map[string][2]int{"\x01\x05x": {2, 5}, "\x01\x40\x05": {3, 5}, "\x01\x7f\xff": {3, 1<<14 - 1}, "\x00\x05x": {}, "\x01\x80\x00": {}, "\x01\xc0\x00": {}, "\x40\x01\x05": {}, "\x21\x00\x01": {}} {
+	for b, want := range map[string][2]int{"\x01\x05x": {2, 5}, "\x01\x40\x05": {3, 5},
+		"\x01\x7f\xff": {3, 1<<14 - 1}, "\x00\x05x": {}, "\x01\x80\x00": {}, "\x01\xc0\x00": {}, "\x40\x01\x05": {}, "\x21\x00\x01": {}} {
 		if start, length, ok := cutHead([]byte(b)); ok != (want[0] > 0) || ok && (start != want[0] || length != want[1]) {
 			t.Errorf("cutHead(%x) = %d, %d, want %v", b, start, length, want)
 		}
@@ -240,7 +249,8 @@ func TestPriority(t *testing.T) {
 	for value, want := range map[string]struct {
 		urgency     int8
 		incremental bool
-	}{"": {3, false}, "u=1": {1, false}, "u=0, i": {0, true}, "i=?1,u=7": {7, true}, "u=9": {3, false}, "i=?0": {3, false}, "x": {3, false}} {
+	}{"": {3, false}, "u=1": {1, false}, "u=0, i": {0, true}, "i=?1,u=7": {7, true}, "u=9": {3, false},
+		"i=?0": {3, false}, "x": {3, false}} {
 		if u, i := priority([]byte(value)); u != want.urgency || i != want.incremental {
 			t.Errorf("priority(%q) = %d, %v", value, u, i)
 		}
@@ -249,7 +259,9 @@ func TestPriority(t *testing.T) {
 
 func BenchmarkParse(b *testing.B) {
 	var s scratch
-	head := headers(encode(append(get, "accept-encoding", "gzip, deflate, br, zstd", "user-agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36", "accept", "image/avif,image/webp,*/*;q=0.8", "priority", "u=1, i")...))
+	head := headers(encode(append(get, "accept-encoding", "gzip, deflate, br, zstd", "user-agent",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
+		"accept", "image/avif,image/webp,*/*;q=0.8", "priority", "u=1, i")...))
 	for b.Loop() {
 		s.parse(head, most)
 	}

@@ -4,9 +4,11 @@
 // response, head and body, is one write.
 //
 // Every other request stays on its stream as it arrived, for quic-go's http3: bodies, malformed and
-// unusual heads, other methods. So http3 alone decides which error a client gets.
+// unusual heads, other methods. So http3 alone decides which error a client gets for its fields.
+// The frames around them and all unidirectional streams are read here, because http3 accepts many
+// that the RFCs forbid.
 //
-// The package knows nothing of caches. From quic-go's QPACK package it imports the static table.
+// The package knows nothing of caches.
 package h3
 
 import (
@@ -35,8 +37,6 @@ type Answerer interface {
 type Account interface {
 	// Used records that a request was answered without waiting for the client.
 	Used(now time.Time)
-	// Sampled records that http3 gets a request that was sampled for a trace.
-	Sampled()
 	// Take calls write, which waits until the client takes a response of size bytes. If the client
 	// holds too much it returns ErrExcessive instead.
 	Take(size int, write func() error) error
@@ -54,6 +54,44 @@ type Conn struct {
 	Tier    bool
 	Send    time.Duration // until the client has taken a response
 	MaxList int           // SETTINGS_MAX_FIELD_SECTION_SIZE, in bytes
+	Close   func(http3.ErrCode)
+
+	opened   [streamDecoder + 1]atomic.Bool // unidirectional streams of the client, by type
+	accepted atomic.Int64                   // request streams
+	awaited  atomic.Int64                   // bytes of heads of which the rest has not arrived
+	mu       sync.Mutex
+	requests map[quic.StreamID]*quic.Stream // those that http3 answers
+}
+
+// Hold remembers the stream of a request that http3 answers, until release is called.
+func (c *Conn) Hold(stream *quic.Stream) (release func()) {
+	id := stream.StreamID()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.requests == nil {
+		c.requests = map[quic.StreamID]*quic.Stream{}
+	}
+	c.requests[id] = stream
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.requests, id)
+	}
+}
+
+// Request returns the stream of a request that http3 answers; nil: it has ended, or there is none.
+func (c *Conn) Request(id quic.StreamID) *quic.Stream {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.requests[id]
+}
+
+// prioritise follows a PRIORITY_UPDATE (RFC 9218, section 7.1). One that comes before its request
+// is ignored.
+func (c *Conn) prioritise(id quic.StreamID, value []byte) {
+	if stream := c.Request(id); stream != nil {
+		stream.SetPriority(priority(value))
+	}
 }
 
 const (
@@ -95,6 +133,7 @@ var scratches = sync.Pool{New: func() any { return &scratch{end: newEnd()} }}
 // answered; if not, http3 must answer, and nothing has been consumed. If Answer returns nil, http3
 // must answer too.
 func (c *Conn) Answer(stream *quic.Stream) (later func() bool, done bool) {
+	c.accepted.Add(1)
 	s, now := scratches.Get().(*scratch), time.Now()
 	size := s.sizeOf(stream)
 	if size > 0 {
@@ -127,7 +166,7 @@ func (c *Conn) Answer(stream *quic.Stream) (later func() bool, done bool) {
 func (c *Conn) answerLate(stream *quic.Stream) bool {
 	s := scratches.Get().(*scratch)
 	defer s.free()
-	if !s.awaitHead(stream) {
+	if !c.awaitHead(stream, s) {
 		return false
 	}
 	size := s.sizeOf(stream)
@@ -151,16 +190,31 @@ func (s *scratch) free() {
 
 // awaitHead waits for the HEADERS frame with which a stream begins. It reports false if the stream
 // begins with anything else.
-func (s *scratch) awaitHead(stream *quic.Stream) bool {
+func (c *Conn) awaitHead(stream *quic.Stream, s *scratch) bool {
 	if _, err := stream.Peek(s.head[:leastHead]); err != nil {
 		return false
 	}
 	start, length, ok := cutHead(s.head[:leastHead])
-	if size := start + length; ok && size <= maxHead {
-		_, err := stream.Peek(s.head[:size])
-		return err == nil
+	size := start + length
+	return ok && size <= maxHead && c.await(stream, s.head[:size]) == nil
+}
+
+// maxAwaited is how many bytes of heads may wait on the streams of a connection until all of each
+// has come: half of those that the client may send before the edge reads them. If all heads waited
+// so, those that come in turns would leave no room for each other's rest.
+const maxAwaited = 64 << 10
+
+var errOverloaded = errors.New("too many heads of the connection are awaited")
+
+// await peeks until b is full. It returns errOverloaded if http3 must read the head as it comes.
+func (c *Conn) await(stream *quic.Stream, b []byte) error {
+	size := int64(len(b))
+	defer c.awaited.Add(-size)
+	if c.awaited.Add(size) > maxAwaited {
+		return errOverloaded
 	}
-	return false
+	_, err := stream.Peek(b)
+	return err
 }
 
 // sizeOf returns the size of a request whose end has arrived; 0: it has not, or the request is not
@@ -186,9 +240,7 @@ func (c *Conn) answer(s *scratch, size int, now time.Time) (ok bool) {
 	}
 	q := &s.request
 	q.Secure, q.Tier, q.Client, q.Now, q.Fields = true, c.Tier, c.Client(), now, &s.decoder
-	if s.out, ok = c.Answerer.AnswerH3(s.out[:0], q); !ok && q.Sampled {
-		c.Account.Sampled()
-	}
+	s.out, ok = c.Answerer.AnswerH3(s.out[:0], q)
 	return ok
 }
 

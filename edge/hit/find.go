@@ -3,48 +3,74 @@ package hit
 import (
 	"net/http"
 	"net/netip"
+	"strings"
 
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/request"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/edge/vhosts"
-	"github.com/iconedge/iconedge/hostport"
-	"github.com/iconedge/iconedge/trace"
+	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // find decides whether the hit path answers a request. Its response is, byte for byte, the one that
 // the pipeline would give; find is not ok where it cannot be sure of that. If it is ok, the caller
 // must release m.
 func (p *Path) find(m *hit, q *request.Request) (ok bool) {
+	if !p.enter(m, q) || m.host.mounted {
+		return false
+	}
+	if m.ruledAnswer() != nil {
+		return p.findRuled(m, q) && p.admit(m, q, routes.ClassNone)
+	}
+	if !p.findEntry(m, q) && !(m.stale && p.isRevalidated(m, q) && p.findEntry(m, q)) {
+		return false
+	}
+	if ok = p.admit(m, q, m.target.route.Class()); ok && !m.made {
+		m.lacksBrotli = mayGetBrotli(m.view.Hit()) && m.lacksBrotli
+		return true
+	}
+	m.view.Release()
+	return ok
+}
+
+// enter finds the site of a request, its client, and the decision of the site's rules about it.
+func (p *Path) enter(m *hit, q *request.Request) (ok bool) {
 	h := p.hostOf(q)
-	if h == nil || h.mounted {
+	if h == nil || q.Loop && hasPassed(q, p.Origin) {
 		return false
 	}
 	m.site, m.now = h.site, p.Clock.At(q.Now)
-	if m.client, m.secure, ok = p.identify(q, h); !ok || h.site.Rules != nil && !m.decide(q, h) {
+	if m.client, m.secure, ok = p.identify(q, h); !ok || p.Redirects && !m.secure || !m.decide(q, h) {
 		return false
 	}
-	if !p.findEntry(m, q, h) && !(m.stale && p.isRevalidated(m, q) && p.findEntry(m, q, h)) {
+	m.host = h
+	return true
+}
+
+// findRuled makes the response of a rule that answers in place of the origin. It reports false
+// where the pipeline has to.
+func (p *Path) findRuled(m *hit, q *request.Request) bool {
+	a := m.ruledAnswer()
+	path, _, _ := strings.Cut(texts(q.Target), "?")
+	if m.site.IsHealthPath(path) || a.Status < http.StatusOK || a.Status >= len(statusLines) || statusLines[a.Status] == "" {
 		return false
 	}
-	if p.Reports.Tracer == nil || !p.sampleTrace(q) {
-		if ok = p.admit(m, q); ok {
-			m.lacksBrotli = mayGetBrotli(m.view.Hit()) && m.lacksBrotli
-			return true
-		}
-	}
-	m.view.Release()
-	return false
+	r := exchange.Response{Lines: m.lines[:0]}
+	bodyless := respond.Ruled(&r, a, p.dates.Of(m.now))
+	m.becomes(reply{routes.Unknown, exchange.Own, a.Status, a.Body, bodyless}, &r, p.altSvc(q, m.client))
+	return m.fits(q, true)
 }
 
 // findEntry finds the response to a request for a site.
-func (p *Path) findEntry(m *hit, q *request.Request, h *host) bool {
-	if h.site.Icons && !h.forwards(q.Target) {
+func (p *Path) findEntry(m *hit, q *request.Request) bool {
+	if m.site.Icons && !m.host.forwards(q.Target) {
 		return p.findOwn(m, q)
 	}
-	return p.findForwarded(m, q, h)
+	return p.findForwarded(m, q)
 }
 
 // isRevalidated reports whether a fetch revalidates the stale response of m, or has just failed, so
@@ -55,7 +81,7 @@ func (p *Path) isRevalidated(m *hit, q *request.Request) bool {
 		key += "\x00" + m.variant
 		failures = key
 	}
-	if m.target.route == routes.Forwarded && (q.Authorization || q.Cookie) {
+	if m.target.route == routes.Forwarded && (q.Authorization || m.cookie) {
 		failures += cache.WithCredentials
 	}
 	return p.Cache.Fetching(key, failures, m.now)
@@ -63,10 +89,16 @@ func (p *Path) isRevalidated(m *hit, q *request.Request) bool {
 
 // hostOf returns the host of a request; nil: the pipeline has to answer it, whatever its target.
 func (p *Path) hostOf(q *request.Request) *host {
-	if p.draining.Load() || p.Redirects && !q.Secure || q.Tier {
+	if p.draining.Load() || q.Tier {
 		return nil
 	}
 	return p.current.Load().hosts.of(q.Host)
+}
+
+// hasPassed reports whether a request has passed this edge before.
+func hasPassed(q *request.Request, origin *upstream.Client) bool {
+	var room [4]string
+	return origin.IsLoop(linesOf(q, "CDN-Loop", room[:0]))
 }
 
 // identify finds the client and the scheme of a request, which a trusted proxy may name. It reports
@@ -81,49 +113,42 @@ func (p *Path) identify(q *request.Request, h *host) (client netip.Addr, secure,
 	return p.Clients.OfEligible(q), secure, hostport.CanonicalHost(public.Host, public.Scheme) == h.name(secure)
 }
 
-// decide finds the outcome of the rules of a site. It reports false if the pipeline has to decide,
-// or if the outcome keeps the request from the cache.
+// decide finds the limits of a site that count a request, and the outcome of its rules. It reports
+// false if the pipeline has to decide, or if the outcome keeps the request from the cache.
 func (m *hit) decide(q *request.Request, h *host) bool {
+	m.fields, m.cookie, m.tolls.n = q.Fields, q.Cookie, 0
+	if of := &h.site.Client; of.Own != nil {
+		m.addToll(access.OfSite(routes.ClassNone, of.Own, of.Window), len(h.site.ResponseEdits()))
+	}
+	if h.site.Rules == nil {
+		return true
+	}
 	r := &m.rules
 	r.Reset()
-	r.Method, r.Host, r.Target, r.TLS, r.Client, r.Fields, r.Now = http.MethodGet, h.bare, texts(q.Target), m.secure, m.client, q.Fields, m.now
+	r.Method, r.Host, r.Target, r.TLS, r.Client, r.Fields, r.Now = http.MethodGet, h.bare, texts(q.Target), m.secure,
+		m.client, q.Fields, m.now
 	if q.Head {
 		r.Method = http.MethodHead
 	}
-	o := h.site.Rules.Outcome(r)
-	if o == nil || o.Cache == "bypass" || o.Cache == "never" || len(o.EarlyHints) > 0 || q.Cookie && (o.StripAll || o.StripCookies != nil) {
+	o, ok := h.site.Rules.Outcome(r)
+	if !ok {
 		return false
 	}
-	m.outcome = o
-	return true
-}
-
-// admit counts a request against its limit. It reports false if the pipeline has to decide: several
-// limits concern the request, edges share the limit, or it refuses the request, which the pipeline
-// then counts again. So it counts nothing that the pipeline would not.
-func (p *Path) admit(m *hit, q *request.Request) (ok bool) {
-	class, of, name := m.target.route.Class(), m.site.Client, "client"
-	if forwarded := m.site.Forwarded; m.target.route == routes.Forwarded && forwarded.Own != nil {
-		if of.Own != nil {
+	m.ruled, m.edits = o.Decision, len(o.ResponseEdits)
+	for _, l := range o.Limits {
+		if !m.addRuleToll(l) {
 			return false
 		}
-		of, name = forwarded, routes.ClassForwarded.String()
 	}
-	if of.Own == nil {
-		m.count, ok = p.Admission.AdmitFast(m.client, m.now, class)
-		return ok
+	switch {
+	case m.ruledAnswer() != nil:
+		return true
+	case o.Cache == "bypass", o.Cache == "never", len(o.EarlyHints) > 0:
+		return false
+	case q.Cookie && o.StripsAny():
+		m.strip(q)
 	}
-	return of.Window == vhosts.Window(of.Own) && !p.Admission.Counts(class) && p.Admission.AdmitFastSite(m.client, m.now, name, of.Own)
-}
-
-// sampleTrace decides whether to trace a request. The pipeline answers a traced one.
-func (p *Path) sampleTrace(q *request.Request) bool {
-	if p.Clients.Trusts(q.Client) {
-		q.Sampled = p.Reports.Tracer.ShouldTrace(trace.Read(exchange.Texts(q.Lines("traceparent")), exchange.Texts(q.Lines("tracestate"))), true)
-	} else {
-		q.Sampled = p.Reports.Tracer.Sample()
-	}
-	return q.Sampled
+	return true
 }
 
 // mayGetBrotli reports whether the nth use of a response is one at which it may get brotli. Not

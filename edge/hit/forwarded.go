@@ -14,25 +14,25 @@ import (
 )
 
 // findForwarded finds the response to a request for a path of another application.
-func (p *Path) findForwarded(m *hit, q *request.Request, h *host) bool {
-	s := h.site
+func (p *Path) findForwarded(m *hit, q *request.Request) bool {
+	s := m.site
 	path, _, _ := strings.Cut(texts(q.Target), "?")
-	if s.IsHealthPath(path) || q.Cookie && p.bypasses(s, q) {
+	if s.IsHealthPath(path) || m.cookie && m.bypasses() {
 		return false
 	}
-	scheme, name := "http", h.name(m.secure)
+	scheme, name := "http", m.host.name(m.secure)
 	if m.secure {
 		scheme = "https"
 	}
 	var key []byte
-	if m.outcome != nil {
-		key = s.Rules.AppendKey(m.key[:0], &m.outcome.Decision, &m.rules, scheme, name)
+	if m.ruled != nil {
+		key = s.Rules.AppendKey(m.key[:0], m.ruled, &m.rules, scheme, name)
 	} else {
 		key = append(append(append(m.key[:0], scheme...), "://"...), name...)
 		key = s.AppendKey(key, texts(q.Target))
 	}
 	m.target = parsedTarget{key: texts(key), route: routes.Forwarded}
-	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m.vary[:0], s, vary, q) }) {
+	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m, vary, q) }) {
 		return false
 	}
 	m.entry = m.view.Entry()
@@ -44,13 +44,13 @@ func (p *Path) findForwarded(m *hit, q *request.Request, h *host) bool {
 }
 
 // bypasses reports whether a cookie of a request makes it bypass the cache.
-func (p *Path) bypasses(s *site, q *request.Request) bool {
+func (m *hit) bypasses() bool {
 	for i := 0; ; i++ {
-		line := q.Fields.Line("Cookie", i)
+		line := m.fields.Line("Cookie", i)
 		if line == nil {
 			return false
 		}
-		if s.Bypasses([]string{texts(line)}) {
+		if m.site.Bypasses([]string{texts(line)}) {
 			return true
 		}
 	}
@@ -60,15 +60,15 @@ func (p *Path) bypasses(s *site, q *request.Request) bool {
 // reports false where the pipeline has to decide.
 func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 	e, f := m.entry, m.entry.Freshness()
-	if e.IsObject() || e.Identity() == nil || e.Release != "" || len(e.Date) == 0 || f.SoftPurged || !isPlainStatus(e.Status) {
+	if e.IsObject() || e.Identity() == nil || e.Release != "" || len(e.Date) == 0 {
 		return false
 	}
-	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: q.Cookie, Authorized: q.Authorization, Policy: m.site.Policy}
+	if f.SoftPurged || !isPlainStatus(e.Status) {
+		return false
+	}
+	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: m.cookie, Authorized: q.Authorization, Policy: m.site.Policy}
 	compresses := m.site.Compress
-	if o := m.outcome; o != nil {
-		if len(e.Vary) > 0 && len(o.RequestEdits) > 0 {
-			return false // the edits may concern fields by which the response varies
-		}
+	if o := m.ruled; o != nil {
 		asked.Policy.SafeCookies = asked.Policy.SafeCookies && o.Cache != "force"
 		if o.Compress != nil {
 			compresses = compresses && *o.Compress
@@ -102,7 +102,8 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 	}
 	m.status = e.Status
 	if m.status == http.StatusOK {
-		m.status = represent.Conditional(e, cachepolicy.Conditions{IfNoneMatch: a.IfNoneMatch, IfModifiedSince: a.IfModifiedSince}, texts(m.etag), m.now)
+		m.status = represent.Conditional(e, cachepolicy.Conditions{IfNoneMatch: a.IfNoneMatch,
+			IfModifiedSince: a.IfModifiedSince}, texts(m.etag), m.now)
 		m.bodyless = m.status == http.StatusNotModified
 	}
 	if m.status == http.StatusOK && !whole && coding == entry.Identity && a.Range != "" && !m.cut(e, &a) {
@@ -113,7 +114,8 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 
 // isPlainStatus reports whether a response with a status has a body whose length its head gives.
 func isPlainStatus(status int) bool {
-	return status >= http.StatusOK && status < len(statusLines) && status != http.StatusNoContent && status != http.StatusNotModified && statusLines[status] != ""
+	return status >= http.StatusOK && status < len(statusLines) && status != http.StatusNoContent &&
+		status != http.StatusNotModified && statusLines[status] != ""
 }
 
 // read returns the fields by which a request asks for a form or a part of a response. It sets the
@@ -136,23 +138,16 @@ func read(q *request.Request, r *cachepolicy.Request) (a represent.Asked) {
 	return a
 }
 
-// linesOf appends the lines of a field.
-func linesOf(q *request.Request, name string, lines []string) []string {
-	for i := 0; ; i++ {
-		line := q.Fields.Line(name, i)
-		if line == nil {
-			return lines
-		}
-		lines = append(lines, texts(line))
-	}
-}
-
 // variant returns the secondary key of a request for a response with this Vary (RFC 9111, section
 // 4.1). It does not know that of a field which origins do not get as the client has sent it, or
 // which has several lines.
-func (p *Path) variant(dst []byte, s *site, vary []string, q *request.Request) (string, bool) {
+func (p *Path) variant(m *hit, vary []string, q *request.Request) (string, bool) {
+	dst := m.vary[:0]
 	for _, name := range vary {
-		if name == acceptEncoding && !s.EncodingAsSent {
+		if m.ruled != nil && m.ruled.EditsRequest(name) {
+			return "", false
+		}
+		if name == acceptEncoding && !m.site.EncodingAsSent {
 			value := q.AcceptEncoding // a request on the hit path has it once
 			if value != nil && (q.Authorization || q.Dictionary) {
 				return "", false // a signature may cover the field, or a dictionary add codings
@@ -160,8 +155,8 @@ func (p *Path) variant(dst []byte, s *site, vary []string, q *request.Request) (
 			dst = cachepolicy.AppendVary(dst, name, p.encodings.of(name, value, normalEncoding), value == nil)
 			continue
 		}
-		value := q.Fields.Line(name, 0)
-		if !upstream.SentAsReceived(name) || value != nil && q.Fields.Line(name, 1) != nil {
+		value := m.fields.Line(name, 0)
+		if !upstream.SentAsReceived(name) || value != nil && m.fields.Line(name, 1) != nil {
 			return "", false
 		}
 		dst = cachepolicy.AppendVary(dst, name, p.normalised.of(name, value, asSent), value == nil)

@@ -2,15 +2,20 @@ package hit
 
 import (
 	"net/netip"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/h3"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/internal/trace"
 )
 
 // writer returns the writer of the head.
@@ -48,15 +53,11 @@ func (p *Path) altSvc(q *request.Request, client netip.Addr) string {
 }
 
 // isEdited reports whether the operator edits the fields of the response.
-func (m *hit) isEdited() bool { return m.outcome != nil && len(m.outcome.ResponseEdits) > 0 }
+func (m *hit) isEdited() bool { return m.edits > 0 }
 
 // edit makes the lines of a head, which begin at start, those that the client gets: some of the
 // edge's fields replace those of the origin of a forwarded response, and the operator edits all.
-func (p *Path) edit(dst []byte, start int, m *hit, q *request.Request) []byte {
-	altSvc := ""
-	if m.entry != nil {
-		altSvc = p.altSvc(q, m.client)
-	}
+func (m *hit) edit(dst []byte, start int, altSvc string) []byte {
 	limit := m.entry != nil && !m.count.Limit.Off()
 	if altSvc == "" && !limit && !m.isEdited() {
 		return dst
@@ -69,32 +70,134 @@ func (p *Path) edit(dst []byte, start int, m *hit, q *request.Request) []byte {
 		r.Set("Alt-Svc", altSvc)
 	}
 	if m.isEdited() {
-		respond.Edit(&r, m.outcome.ResponseEdits)
+		respond.Edit(&r, m.ruled.ResponseEdits[:m.edits])
 	}
 	return append(dst[:start], r.Lines...)
 }
 
-// note counts and logs a response.
-func (p *Path) note(m *hit, by exchange.Protocol, q *request.Request, body int) {
-	outcome := exchange.Hit
-	if m.stale {
-		outcome = exchange.Stale
+// answer appends the response that m describes.
+func (p *Path) answer(dst []byte, m *hit, q *request.Request) []byte {
+	dst = p.appendHead(append(dst, statusLines[m.status]...), m, q, m.entry != nil || m.isEdited())
+	dst = append(dst, "\r\n"...)
+	body := 0
+	switch {
+	case !m.sends(q):
+	case m.apart:
+		q.Body, body = m.body, len(m.body)
+	default:
+		head := len(dst)
+		dst = m.appendBody(dst)
+		body = len(dst) - head
 	}
-	p.record(m.site, by, m.target.route, outcome, m.status, q, body)
+	p.note(m, exchange.H1, q, body)
+	return dst
 }
 
-// record counts and logs a response with a body of so many bytes.
-func (p *Path) record(s *site, by exchange.Protocol, route routes.Route, outcome exchange.Outcome, status int, q *request.Request, body int) {
-	p.Metrics.Hit(by, route, outcome, status, q.Now, body)
-	s.hits.Count(outcome, status)
-	p.Reports.LogHit(s.Name, by, route, outcome, status, q, body)
+// appendHead appends the fields of the response as lines. edited: edit has to look at them.
+func (p *Path) appendHead(dst []byte, m *hit, q *request.Request, edited bool) []byte {
+	if m.made {
+		return m.appendMade(dst)
+	}
+	w := m.writer()
+	t := p.fill(m, q)
+	start := len(dst)
+	if dst = w.Append(dst, &t); !edited {
+		return dst
+	}
+	altSvc := ""
+	if m.entry != nil {
+		altSvc = p.altSvc(q, m.client)
+	}
+	return m.edit(dst, start, altSvc)
+}
+
+// answerH2 appends the response that m describes.
+func (p *Path) answerH2(dst []byte, m *hit, q *request.Request, known *h2.ClientTable) (out []byte, block int) {
+	start := len(dst)
+	dst = h2.AppendStatus(dst, m.status)
+	if m.entry == nil && !m.isEdited() && !m.made {
+		w := m.writer()
+		t := p.fill(m, q)
+		w.Block, w.Table = p.blocks.Of(w.Prebuilt), known
+		dst = w.Append(dst, &t)
+	} else {
+		lines := heads.Get().(*[]byte)
+		*lines = p.appendHead((*lines)[:0], m, q, true)
+		dst = respond.AppendBlock(dst, *lines)
+		heads.Put(lines)
+	}
+	block = len(dst) - start
+	if m.sends(q) {
+		dst = append(dst, make([]byte, h2.Gap)...)
+	}
+	body := len(dst)
+	if m.sends(q) {
+		dst = m.appendBody(dst)
+	}
+	p.note(m, exchange.H2, q, len(dst)-body)
+	return dst, block
+}
+
+// answerH3 appends the response that m describes.
+func (p *Path) answerH3(dst []byte, m *hit, q *request.Request) []byte {
+	lines := heads.Get().(*[]byte)
+	defer heads.Put(lines)
+	*lines = p.appendHead((*lines)[:0], m, q, true)
+	dst = appendHeadH3(dst, &p.sections, m.status, *lines)
+	body := 0
+	if m.sends(q) {
+		if body = m.length(); body > 0 {
+			dst = m.appendBody(h3.BeginData(dst, body))
+		}
+	}
+	p.note(m, exchange.H3, q, body)
+	return dst
+}
+
+// note counts, logs and traces a response with a body of so many bytes.
+func (p *Path) note(m *hit, by exchange.Protocol, q *request.Request, body int) {
+	if !m.made && m.stale {
+		m.outcome = exchange.Stale
+	} else if !m.made {
+		m.outcome = exchange.Hit
+	}
+	p.record(m, q, &observe.Hit{Protocol: by, Route: m.target.route, Outcome: m.outcome, Status: m.status, Bytes: body})
+}
+
+// record counts, logs and traces a response to a request whose site m has.
+func (p *Path) record(m *hit, q *request.Request, r *observe.Hit) {
+	p.Metrics.Hit(r, q.Now)
+	if r.Site = m.site.Name; r.Site != "" && m.made {
+		p.Metrics.SiteAnswered(r.Site, r.Outcome, r.Status)
+	} else {
+		m.site.hits.Count(r.Outcome, r.Status)
+	}
+	if p.Reports.Tracer != nil {
+		p.trace(m, q, r)
+	}
+	p.Reports.LogHit(q, r)
+}
+
+// trace begins the span of a response, if the request is traced.
+func (p *Path) trace(m *hit, q *request.Request, r *observe.Hit) {
+	parent := func() trace.Parent {
+		return trace.Read(exchange.Texts(q.Lines("traceparent")), exchange.Texts(q.Lines("tracestate")))
+	}
+	if r.Span = p.Reports.Begin(parent, p.Clients.Trusts(q.Client), m.now); r.Span == nil {
+		return
+	}
+	if r.Route != routes.Forwarded && r.Route != routes.Unknown {
+		path, _, _ := strings.Cut(texts(q.Target), "?")
+		r.Pattern = routes.PatternOf(path)
+	}
+	p.Metrics.Traced(r.Route, time.Since(q.Now), r.Span.Trace())
 }
 
 // heads have the memory of heads that are written as lines first.
 var heads = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
 // appendHeadH3 appends a HEADERS frame with the field lines of an HTTP/1.1 head.
-func (p *Path) appendHeadH3(dst []byte, status int, lines []byte) []byte {
+func appendHeadH3(dst []byte, sections *respond.Sections, status int, lines []byte) []byte {
 	dst, start := h3.BeginHead(dst, status)
-	return h3.EndHead(p.sections.Append(dst, lines), start)
+	return h3.EndHead(sections.Append(dst, lines), start)
 }

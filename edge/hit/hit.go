@@ -16,6 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/icon"
@@ -29,9 +30,12 @@ type hit struct {
 	tag [maxTag]byte
 	at  [maxRange]byte
 
-	vary [maxVary]byte // memory of a secondary key
+	vary  [maxVary]byte // memory of a secondary key
+	lines []byte        // memory of the fields of a made response
 
-	rules rules.Request
+	rules    rules.Request
+	tolls    tolls
+	stripped strippedFields
 }
 
 // A found is the part of a hit that each request sets.
@@ -39,6 +43,7 @@ type found struct {
 	view  cache.View
 	entry *cache.Entry // of a forwarded path; nil: the head of the view is prebuilt
 	site  *site
+	host  *host     // nil: the pipeline has to decide about the request
 	now   time.Time // by the Clock
 	// client and secure are those of the connection, or as a trusted proxy names them.
 	client netip.Addr
@@ -49,7 +54,14 @@ type found struct {
 	ttl    time.Duration // remaining freshness lifetime
 	count  access.Count  // the limit that counted the request
 	representation
-	outcome *rules.Outcome // of the rules of the site; nil: it has none
+	ruled *rules.Decision // of the rules of the site; nil: it has none
+	edits int             // how many of the edits of ruled the response has
+	// fields and cookie are those of the request without the cookies that the rules strip.
+	fields request.Fields
+	cookie bool
+	// made: the edge makes the response itself, and counts it as outcome.
+	made    bool
+	outcome exchange.Outcome
 	// lacksBrotli: the client would get brotli, if the entry had it.
 	lacksBrotli bool
 	// stale: the entry is stale, and may be served while it is revalidated. Its variant is the
@@ -57,6 +69,16 @@ type found struct {
 	stale   bool
 	variant string
 }
+
+// tolls are the limits that count a request before its class does, in order.
+type tolls struct {
+	n     int
+	all   [maxTolls]access.Toll
+	edits [maxTolls]int // how many edits the refusal of the request has
+}
+
+// maxTolls is the number of limits of a request up to which the hit path counts it.
+const maxTolls = 8
 
 const (
 	maxKey   = request.MaxTarget + 300 // bytes of a cache key: scheme, host and target
@@ -69,8 +91,19 @@ var hits = sync.Pool{New: func() any { return new(hit) }}
 
 // end gives a hit back to the pool.
 func (m *hit) end() {
+	if m.stripped.Fields != nil {
+		m.stripped = strippedFields{}
+	}
 	m.found = found{}
 	hits.Put(m)
+}
+
+// ruledAnswer returns the response of a rule that answers in place of the origin; nil: none does.
+func (m *hit) ruledAnswer() *rules.Answer {
+	if m.ruled == nil {
+		return nil
+	}
+	return m.ruled.Answer
 }
 
 // sends reports whether the response has a body.
@@ -79,7 +112,7 @@ func (m *hit) sends(q *request.Request) bool { return !m.bodyless && !q.Head }
 // length returns the length of the body after any colouring.
 func (m *hit) length() int {
 	if c := m.color(); c != "" {
-		return icon.RecolouredLen(len(m.body), m.view.Head().ColourUses, c)
+		return icon.Paint(m.view.Head().Paint).RecolouredLen(len(m.body), c)
 	}
 	return len(m.body)
 }
@@ -87,7 +120,7 @@ func (m *hit) length() int {
 // appendBody appends the body.
 func (m *hit) appendBody(dst []byte) []byte {
 	if c := m.color(); c != "" {
-		return icon.AppendRecoloured(dst, m.body, m.view.Head().ColourUses, c)
+		return icon.AppendRecoloured(dst, m.body, icon.Paint(m.view.Head().Paint), c)
 	}
 	return append(dst, m.body...)
 }
@@ -175,3 +208,29 @@ const (
 	// cache.
 	maxTaken = 256 << 10
 )
+
+// strip takes the cookies that the rules strip from the request, before its key is made.
+func (m *hit) strip(q *request.Request) {
+	m.stripped = strippedFields{q.Fields, m.ruled.Strip(&m.rules)}
+	m.fields, m.cookie = &m.stripped, len(m.stripped.cookie) > 0
+	m.rules.SetFields(m.fields)
+}
+
+// strippedFields are the fields of a request with another Cookie.
+type strippedFields struct {
+	request.Fields
+	cookie []byte // empty: none
+}
+
+// Line implements request.Fields.
+func (f *strippedFields) Line(name string, nth int) []byte {
+	if !request.SameName(cookieName, name) {
+		return f.Fields.Line(name, nth)
+	}
+	if nth > 0 || len(f.cookie) == 0 {
+		return nil
+	}
+	return f.cookie
+}
+
+var cookieName = []byte("cookie")

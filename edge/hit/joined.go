@@ -3,14 +3,13 @@ package hit
 import (
 	"math/rand/v2"
 	"net/http"
-	"net/netip"
 
-	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/h3"
 	"github.com/iconedge/iconedge/edge/icondata"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/pieces"
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/respond"
@@ -21,47 +20,44 @@ import (
 // iconset does it in the pipeline.
 type joined struct {
 	*pieces.Response
-	site   *site
-	client netip.Addr
 	answer *icondata.Answer
 	oldest *pieces.Piece
 	etag   []byte
 	coding entry.Coding
 	length int
 	status int
-	count  access.Count
 }
 
-// findJoined finds the pieces of a response. It is not ok if the request is another one, or if one
-// of them is missing, and the caller then uses the pipeline. If it is ok, the caller must put the
-// response back. parsed means that the pipeline has parsed the target lately.
-func (p *Path) findJoined(j *joined, q *request.Request, parsed bool) (ok bool) {
+// findJoined finds the pieces of a response, after find has found no stored one. It is not ok if
+// the request is another one, or if one of them is missing, and the caller then uses the pipeline.
+// If it is ok, and m is not made, the caller must put the response back.
+func (p *Path) findJoined(j *joined, m *hit, q *request.Request) (ok bool) {
 	if !pieces.MayBeData(q.Target) || q.Head || q.Authorization || q.Range != nil || q.IfModifiedSince != nil {
 		return false
 	}
-	h := p.hostOf(q)
-	if h == nil || !h.site.Icons || !h.site.Iconify || p.Library.Known() == "" || !h.site.spares(q.Target) {
+	// find may have left the request at its host, but has entered it then.
+	if m.host == nil || m.isEdited() || m.ruledAnswer() != nil {
 		return false
 	}
-	client, _, named := p.identify(q, h)
-	if !named {
+	if !m.site.Icons || !m.site.Iconify || p.Library.Known() == "" {
 		return false
 	}
-	j.site, j.client = h.site, client
+	parsed := m.target.raw != ""
 	sum, again := p.mayStoreWhole(q.Target, parsed)
 	if again {
 		return false
 	}
 	j.Response = pieces.Responses.Get().(*pieces.Response)
-	at, now := p.Cache.Generation(), p.Clock.At(q.Now)
-	if p.Pieces.Lookup(j.Response, q.Target, h.mounted, at, now) && p.chooseJoined(j, q) && (p.Reports.Tracer == nil || !p.sampleTrace(q)) {
-		if j.count, ok = p.Admission.AdmitFast(client, now, routes.Iconify.Class()); ok {
+	at := p.Cache.Generation()
+	if p.Pieces.Lookup(j.Response, q.Target, m.host.mounted, at, m.now) && p.chooseJoined(j, q) {
+		m.target = parsedTarget{route: routes.Iconify}
+		if ok = p.admit(m, q, routes.Iconify.Class()); ok && !m.made {
 			p.noteJoined(j, sum)
 			return true
 		}
 	}
 	pieces.Responses.Put(j.Response)
-	return false
+	return ok
 }
 
 // chooseJoined selects the status, coding and body. It reports false where the pipeline has to
@@ -129,15 +125,14 @@ func (p *Path) noteJoined(j *joined, sum uint64) {
 }
 
 // appendJoinedHead appends the fields of the response.
-func (p *Path) appendJoinedHead(dst []byte, w *respond.Writer, j *joined, q *request.Request) []byte {
+func (p *Path) appendJoinedHead(dst []byte, w *respond.Writer, j *joined, m *hit, q *request.Request) []byte {
 	var t respond.Head
 	t.Bodyless, t.Length = j.status != http.StatusOK, j.length
 	t.Coding, t.Ranges, t.ETag = j.coding, j.coding == entry.Identity, j.etag
-	now := p.Clock.At(q.Now)
-	t.Aged, t.Age = true, j.oldest.Freshness.AgeAt(now)
-	t.Status.Hit, t.Status.HasTTL, t.Status.TTL = true, true, j.oldest.Freshness.TTL(now)
-	t.Count = &j.count
-	t.AltSvc = p.altSvc(q, j.client)
+	t.Aged, t.Age = true, j.oldest.Freshness.AgeAt(m.now)
+	t.Status.Hit, t.Status.HasTTL, t.Status.TTL = true, true, j.oldest.Freshness.TTL(m.now)
+	t.Count = &m.count
+	t.AltSvc = p.altSvc(q, m.client)
 	return w.Append(dst, &t)
 }
 
@@ -156,57 +151,69 @@ func (j *joined) appendJoinedBody(dst []byte) []byte {
 }
 
 // answerJoined is Answer for a response that is joined from pieces.
-func (p *Path) answerJoined(dst []byte, q *request.Request, parsed bool) ([]byte, bool) {
+func (p *Path) answerJoined(dst []byte, m *hit, q *request.Request) ([]byte, bool) {
 	var j joined
-	if !p.findJoined(&j, q, parsed) {
+	if !p.findJoined(&j, m, q) {
 		return dst, false
+	}
+	if m.made {
+		return p.answer(dst, m, q), true
 	}
 	lines := j.Fields()
 	w := respond.Writer{Prebuilt: &lines}
-	dst = append(p.appendJoinedHead(append(dst, statusLines[j.status]...), &w, &j, q), "\r\n"...)
+	dst = append(p.appendJoinedHead(append(dst, statusLines[j.status]...), &w, &j, m, q), "\r\n"...)
 	start := len(dst)
 	dst = j.appendJoinedBody(dst)
-	p.record(j.site, exchange.H1, routes.Iconify, exchange.Hit, j.status, q, len(dst)-start)
+	p.record(m, q, &observe.Hit{Protocol: exchange.H1, Route: routes.Iconify, Outcome: exchange.Hit, Status: j.status,
+		Bytes: len(dst) - start})
 	return dst, true
 }
 
 // answerJoinedH2 is AnswerH2 for such a response.
-func (p *Path) answerJoinedH2(dst []byte, q *request.Request, known *h2.ClientTable, parsed bool) (out []byte, block int, ok bool) {
+func (p *Path) answerJoinedH2(dst []byte, m *hit, q *request.Request, known *h2.ClientTable) (out []byte, block int, ok bool) {
 	var j joined
-	if !p.findJoined(&j, q, parsed) {
+	if !p.findJoined(&j, m, q) {
 		return dst, 0, false
+	}
+	if m.made {
+		dst, block = p.answerH2(dst, m, q, known)
+		return dst, block, true
 	}
 	start, lines := len(dst), j.Fields()
 	w := respond.Writer{Prebuilt: &lines, Block: p.blocks.Of(&lines), Table: known}
-	dst = p.appendJoinedHead(h2.AppendStatus(dst, j.status), &w, &j, q)
+	dst = p.appendJoinedHead(h2.AppendStatus(dst, j.status), &w, &j, m, q)
 	block = len(dst) - start
 	if j.status == http.StatusOK {
 		dst = append(dst, make([]byte, h2.Gap)...)
 	}
 	body := len(dst)
 	dst = j.appendJoinedBody(dst)
-	p.record(j.site, exchange.H2, routes.Iconify, exchange.Hit, j.status, q, len(dst)-body)
+	p.record(m, q, &observe.Hit{Protocol: exchange.H2, Route: routes.Iconify, Outcome: exchange.Hit, Status: j.status,
+		Bytes: len(dst) - body})
 	return dst, block, true
 }
 
 // answerJoinedH3 is AnswerH3 for a response that is joined from pieces.
-func (p *Path) answerJoinedH3(dst []byte, q *request.Request, parsed bool) (out []byte, ok bool) {
+func (p *Path) answerJoinedH3(dst []byte, m *hit, q *request.Request) (out []byte, ok bool) {
 	var j joined
-	if !p.findJoined(&j, q, parsed) {
+	if !p.findJoined(&j, m, q) {
 		return dst, false
+	}
+	if m.made {
+		return p.answerH3(dst, m, q), true
 	}
 	fields := j.Fields()
 	w := respond.Writer{Prebuilt: &fields}
 	lines := heads.Get().(*[]byte)
 	defer heads.Put(lines)
-	*lines = p.appendJoinedHead((*lines)[:0], &w, &j, q)
-	dst = p.appendHeadH3(dst, j.status, *lines)
+	*lines = p.appendJoinedHead((*lines)[:0], &w, &j, m, q)
+	dst = appendHeadH3(dst, &p.sections, j.status, *lines)
 	body := 0
 	if j.status == http.StatusOK {
 		body = j.length
 		dst = h3.BeginData(dst, body)
 	}
 	dst = j.appendJoinedBody(dst)
-	p.record(j.site, exchange.H3, routes.Iconify, exchange.Hit, j.status, q, body)
+	p.record(m, q, &observe.Hit{Protocol: exchange.H3, Route: routes.Iconify, Outcome: exchange.Hit, Status: j.status, Bytes: body})
 	return dst, true
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/request"
+	"github.com/iconedge/iconedge/icon"
 )
 
 // findOwn finds the response to a request for one of the edge's own routes.
@@ -48,7 +49,7 @@ func (p *Path) chooseOwn(m *hit, q *request.Request) bool {
 			m.coding = choice.In(v)
 			m.lacksBrotli = m.coding != entry.Brotli && choice.Of(entry.Gzip, entry.Brotli) == entry.Brotli
 		}
-	} else if v.Head().ColourUses < 0 {
+	} else if v.Head().Paint == int32(icon.NoPaint) {
 		return false
 	}
 	m.body, m.etag = v.Body(m.coding), v.ETag(m.coding)

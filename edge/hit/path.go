@@ -1,15 +1,3 @@
-// Package hit answers requests from fresh stored responses, on the event loop that has read them:
-// of HTTP/1.1, 2 and 3, for the edge's own routes and for forwarded paths of any site.
-//
-// A request takes these steps. find (find.go) decides whether the hit path answers it: the host
-// names its site (hosts.go), the rules of the site are applied, the target is one of the edge's own
-// routes (own.go, targets.go) or a path that the site forwards (forwarded.go, vary.go), the entry
-// of its key is viewed in place, and the status, coding and part of the response are chosen. fill
-// describes the head (head.go), which package respond writes, and answer.go has the ends of the
-// three protocols. Responses that are joined from pieces of icon data take joined.go.
-//
-// Whatever find does not decide, the pipeline does (package proxy), which gives the same bytes for
-// the requests that both can answer. The package allocates nothing for a hit, and never waits.
 package hit
 
 import (
@@ -26,9 +14,10 @@ import (
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
-	"github.com/iconedge/iconedge/hostport"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 // Options has the components of a Path.
@@ -43,6 +32,7 @@ type Options struct {
 	Admission  *access.Admission
 	Cache      *cache.Cache
 	Library    *library.Library
+	Origin     *upstream.Client // knows the requests that have passed this edge before
 	Compressor *compress.Compressor
 	Pieces     *pieces.Table
 	Doors      Doors
@@ -69,6 +59,7 @@ type Path struct {
 	encodings  normalised // of Accept-Encoding, as origins get it
 	blocks     respond.Blocks
 	sections   respond.Sections
+	dates      respond.Dates // of the responses that the edge makes itself
 }
 
 // New returns a hit path that answers nothing before Use is called.
@@ -92,12 +83,6 @@ type site struct {
 	hits observe.SiteHits
 }
 
-// spares reports whether no rule of a site and no limit besides that of a class can concern a
-// target.
-func (s *site) spares(target []byte) bool {
-	return s.Plain() && s.Spares(texts(target))
-}
-
 // Use makes the sites of set those of all requests from now on.
 func (p *Path) Use(set *vhosts.Set) {
 	next := &plan{set: set, sites: map[*vhosts.Site]*site{}}
@@ -115,7 +100,10 @@ func (p *Path) Use(set *vhosts.Set) {
 func (p *Path) RememberHost(set *vhosts.Set, text []byte, of *vhosts.Site, mounted, port bool) {
 	current := p.current.Load()
 	s := current.sites[of]
-	if known := current.hosts.of(text); current.set != set || s == nil || known != nil && known.site == s && known.mounted == mounted && known.port == port {
+	if current.set != set || s == nil {
+		return
+	}
+	if known := current.hosts.of(text); known != nil && known.site == s && known.mounted == mounted && known.port == port {
 		return
 	}
 	h := host{text: string(text), site: s, mounted: mounted, port: port}

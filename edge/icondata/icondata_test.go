@@ -56,7 +56,8 @@ func TestSplitAndJoin(t *testing.T) {
 	if !reflect.DeepEqual(tree(t, got), tree(t, []byte(example))) || len(got) != a.Len() {
 		t.Errorf("joined: %s", got)
 	}
-	if !strings.HasPrefix(string(got), `{"prefix":"mdi","lastModified":1719000000,"width":24,"height":24,"aliases":{"house":{"parent":"home"},`) {
+	if !strings.HasPrefix(string(got),
+		`{"prefix":"mdi","lastModified":1719000000,"width":24,"height":24,"aliases":{"house":{"parent":"home"},`) {
 		t.Errorf("the order of members: %s", got)
 	}
 	for _, p := range a.Pieces {
@@ -193,7 +194,8 @@ func FuzzSplit(f *testing.F) {
 			t.Fatalf("%q: %v", joined, err)
 		}
 		was, is := tree(t, response).(map[string]any), tree(t, joined).(map[string]any)
-		if !reflect.DeepEqual(was["icons"], is["icons"]) || was["aliases"] != nil && !reflect.DeepEqual(was["aliases"], is["aliases"]) || was["prefix"] != is["prefix"] {
+		if !reflect.DeepEqual(was["icons"], is["icons"]) ||
+			was["aliases"] != nil && !reflect.DeepEqual(was["aliases"], is["aliases"]) || was["prefix"] != is["prefix"] {
 			t.Fatalf("%q becomes %q", response, joined)
 		}
 	})
@@ -202,7 +204,8 @@ func FuzzSplit(f *testing.F) {
 func BenchmarkJoin(b *testing.B) {
 	a := Answer{Head: []byte(`"prefix":"mdi","lastModified":1719000000,"width":24,"height":24`)}
 	for i := range 30 {
-		p := &Piece{Name: fmt.Sprint("icon", i), Member: fmt.Appendf(nil, `"icon%d":{"body":"<path fill=\"currentColor\" d=\"M%d 4c%s\"/>"}`, i, i, strings.Repeat("1.5-2.25 ", 20))}
+		p := &Piece{Name: fmt.Sprint("icon", i), Member: fmt.Appendf(nil,
+			`"icon%d":{"body":"<path fill=\"currentColor\" d=\"M%d 4c%s\"/>"}`, i, i, strings.Repeat("1.5-2.25 ", 20))}
 		prepared := p.Prepare(Deflate(p.Member))
 		a.Add(&prepared.Form, prepared.Bytes())
 	}

@@ -3,6 +3,7 @@ package icondata
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/icon/viewbox"
@@ -17,7 +18,8 @@ type shape struct {
 }
 
 // Stylesheet returns the stylesheet of some of the pieces, which are sorted by name. The error is
-// ErrForm, also if the response does not say whether the icons have colours of their own.
+// ErrForm, also if the response does not say whether the icons have colours of their own, or
+// whether that of an icon may be replaced.
 func (a *Answer) Stylesheet(prefix string, style iconify.Style, names []string) (string, error) {
 	var about struct{ Palette *bool }
 	if json.Unmarshal(a.Info, &about) != nil || about.Palette == nil {
@@ -41,7 +43,11 @@ func (a *Answer) Stylesheet(prefix string, style iconify.Style, names []string) 
 		if err != nil {
 			return "", err
 		}
-		box := viewbox.Box{Left: or(s.Left, nil, 0), Top: or(s.Top, nil, 0), Width: or(s.Width, head.Width, defaultSide), Height: or(s.Height, head.Height, defaultSide)}
+		box := viewbox.Box{Left: or(s.Left, nil, 0), Top: or(s.Top, nil, 0),
+			Width: or(s.Width, head.Width, defaultSide), Height: or(s.Height, head.Height, defaultSide)}
+		if style.Recolours() && !strings.Contains(s.Body, "currentColor") {
+			return "", fmt.Errorf("%w: nothing about the colour of %q", ErrForm, name)
+		}
 		body, box := viewbox.Turn{HFlip: s.HFlip, VFlip: s.VFlip, Rotate: s.Rotate}.Apply([]byte(s.Body), box)
 		styled = append(styled, iconify.Styled{Name: name, Body: string(body), Box: box})
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/clock"
+	"github.com/iconedge/iconedge/edge/coding"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fetch"
@@ -75,7 +76,8 @@ func (h *Answerer) Answer(r *pipeline.Request, ep *routes.Endpoint) (exchange.Ou
 	if release == "" {
 		return h.Own.ServeCached(r, ep)
 	}
-	x := iconData{Request: r, h: h, want: r.Target.Icons, pack: r.Target.Icons.Prefix, asked: h.Cache.Generation(), policy: h.Finder.OwnRequest(r, r.Target.Key).Policy}
+	x := iconData{Request: r, h: h, want: r.Target.Icons, pack: r.Target.Icons.Prefix, asked: h.Cache.Generation(),
+		policy: h.Finder.OwnRequest(r, r.Target.Key).Policy}
 	if e := h.Cache.Get(r.Target.Key); e != nil && cachepolicy.Decide(e.Freshness(), x.policy, r.Now) == cachepolicy.Fresh {
 		if e.Variant(entry.Brotli) == nil && strings.Contains(pipeline.Field(r.Ctx, fasthttp.HeaderAcceptEncoding), "br") {
 			h.Compressor.Want(e, entry.Brotli)
@@ -272,7 +274,8 @@ func commonLines(e *cache.Entry) (lines *cache.Head, dated bool) {
 		return nil, false
 	}
 	part := func(p respond.Part) []byte { return respond.AppendPart(nil, p, e, nil, false) }
-	return &cache.Head{Type: part(respond.PartType), Always: part(respond.PartAlways), WithBody: part(respond.PartWithBody), ColourUses: -1}, dated
+	return &cache.Head{Type: part(respond.PartType), Always: part(respond.PartAlways),
+		WithBody: part(respond.PartWithBody), Paint: int32(icon.NoPaint)}, dated
 }
 
 // begin joins the fetches of pieces. Those that are not in flight go to the origin in one
@@ -285,7 +288,7 @@ func (x *iconData) begin(names []string, old map[string]*cache.Entry) map[string
 	for _, name := range names {
 		key, q := routes.PieceKey(x.pack, name), *one
 		q.Key, q.Target, q.Policy.Target = key, key, key
-		joined, began := x.h.Finder.Join(&q, old[name], key, x.asked, x.Now, b.fetch(name), false)
+		joined, began := x.h.Finder.Join(fetch.Call{Request: &q, Stale: old[name], Key: key, Came: x.asked, Now: x.Now, Ask: b.fetch(name)})
 		if fetches[name] = joined; began {
 			b.names = append(b.names, name)
 		}
@@ -350,7 +353,8 @@ func (x *iconData) join() (*cache.Entry, error) {
 	if !dated {
 		modified = time.Time{}
 	}
-	e := &cache.Entry{Key: x.Target.Key, Status: http.StatusOK, ContentType: head.ContentType, Date: oldest.Date, LastModified: modified, Release: head.Release, Policy: oldest.Freshness}
+	e := &cache.Entry{Key: x.Target.Key, Status: http.StatusOK, ContentType: head.ContentType, Date: oldest.Date,
+		LastModified: modified, Release: head.Release, Policy: oldest.Freshness}
 	if err := x.write(e, a); err != nil {
 		return nil, err
 	}
@@ -385,7 +389,7 @@ func (x *iconData) join() (*cache.Entry, error) {
 func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 	var body []byte
 	form := "" // the pieces are those of other responses too
-	coded := func() []byte { return entry.Encode(entry.Gzip, body) }
+	coded := func() []byte { return coding.Encode(entry.Gzip, body) }
 	if x.want.Kind == iconify.Stylesheet {
 		for _, p := range x.Pieces {
 			a.Pieces = append(a.Pieces, p.Data())
@@ -418,7 +422,7 @@ func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 				}
 				// Some pieces are not deflated yet, or the join is longer. The whole response has
 				// other bytes than a join of the pieces, and so another entity tag.
-				whole := entry.Encode(entry.Gzip, body)
+				whole := coding.Encode(entry.Gzip, body)
 				if len(whole) >= len(body) {
 					return nil
 				}
@@ -431,7 +435,8 @@ func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 		form = x.Target.Key
 	}
 	var zipped []byte
-	if accept := pipeline.Field(x.Ctx, fasthttp.HeaderAcceptEncoding); x.again || accept != "" && entry.Select(accept, cachepolicy.Gzip) == entry.Gzip {
+	if accept := pipeline.Field(x.Ctx, fasthttp.HeaderAcceptEncoding); x.again ||
+		accept != "" && entry.Select(accept, cachepolicy.Gzip) == entry.Gzip {
 		zipped = coded()
 	}
 	e.SetIdentity(body, string(x.Tag(form)))
@@ -546,7 +551,8 @@ const longNames = 8<<10 - 200
 // loadPart sends a request for some of the pieces.
 func (b *iconDataFetch) loadPart(names []string) {
 	asked := b.h.Cache.Generation()
-	a, err := b.h.Origin.RoundTrip(b.traced, upstream.Request{Method: http.MethodGet, Target: iconify.Mount + "/" + b.pack + ".json?icons=" + strings.Join(names, ",") + "&info=1",
+	a, err := b.h.Origin.RoundTrip(b.traced, upstream.Request{Method: http.MethodGet,
+		Target: iconify.Mount + "/" + b.pack + ".json?icons=" + strings.Join(names, ",") + "&info=1",
 		Header: b.header, SendTierSecret: b.h.Library.MayGetSecret(true), StrictLength: true, TryNextGroup: true})
 	if b.err = err; err != nil {
 		return
@@ -591,14 +597,16 @@ func (b *iconDataFetch) head(a *upstream.Response, body []byte) *fetchedHead {
 	one.Header.Set("Surrogate-Key", icon.LibraryKey+" pack/"+b.pack)
 	e := fetch.NewOwn(routes.PieceKey(b.pack, ""), &one, body, nil)
 	e.DisableCodings()
-	return &fetchedHead{e, cachepolicy.SharingOf(cachepolicy.Request{Method: http.MethodGet, Target: e.Key}, a.Status, one.Header, a.ResponseTime)}
+	return &fetchedHead{e, cachepolicy.SharingOf(cachepolicy.Request{Method: http.MethodGet, Target: e.Key}, a.Status,
+		one.Header, a.ResponseTime)}
 }
 
 // piece makes the entry for another piece of the response. It has no fields, because responses have
 // those of the head. It is deflated when it is used again.
 func (f *fetchedHead) piece(pack string, p *icondata.Piece) *cache.Entry {
 	of := f.entry
-	e := &cache.Entry{Key: routes.PieceKey(pack, p.Name), Status: of.Status, ContentType: of.ContentType, Date: of.Date, LastModified: of.LastModified, Release: of.Release, Policy: of.Policy,
+	e := &cache.Entry{Key: routes.PieceKey(pack, p.Name), Status: of.Status, ContentType: of.ContentType,
+		Date: of.Date, LastModified: of.LastModified, Release: of.Release, Policy: of.Policy,
 		Tags: []string{"icon/" + pack + "/" + p.Name, "pack/" + pack, "release/" + of.Release}}
 	body := p.Body()
 	e.SetIdentity(body, fetch.EntityTag("", body))
@@ -608,5 +616,6 @@ func (f *fetchedHead) piece(pack string, p *icondata.Piece) *cache.Entry {
 
 // stored stores an entry, if the response may be stored, and returns the result of its fetch.
 func (f *fetchedHead) stored(h *Answerer, e *cache.Entry, asked cache.Generation) collapse.Result {
-	return h.Finder.StoreEntry(&fetch.Request{Key: e.Key, Policy: cachepolicy.Request{Method: http.MethodGet, Target: e.Key}}, e, f.sharing, asked)
+	return h.Finder.StoreEntry(&fetch.Request{Key: e.Key,
+		Policy: cachepolicy.Request{Method: http.MethodGet, Target: e.Key}}, e, f.sharing, asked)
 }

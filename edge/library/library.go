@@ -20,7 +20,7 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 const (
@@ -79,7 +79,7 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// An Library is what an edge knows about an origin of our own software. It polls the origin for its
+// A Library is what an edge knows about an origin of our own software. It polls the origin for its
 // release, drops the entries that a new release has changed, and holds the list of its names and
 // the negative cache. An origin of other software has no releases; then only header fields decide
 // how long entries live.
@@ -111,7 +111,7 @@ var (
 	errUnpublished = errors.New("the origin has no release yet, or is still reading it")
 )
 
-// newLibrary returns a library that knows the release of the entries on disk, if there are any.
+// New returns a library that knows the release of the entries on disk, if there are any.
 func New(o Options) *Library {
 	l := &Library{Options: o, Negative: NewNegative(o.CacheBytes), Progress: newProgress(o.Cache), NamesDue: make(chan struct{}, 1)}
 	if l.Progress.release != "" && !o.NoIcons {
@@ -204,7 +204,8 @@ func (l *Library) try(ask func() error) error {
 	case failing && errors.Is(err, errUnpublished) && time.Since(l.Since) < unpublishedFor:
 	case failing && !l.State.Reached() && !l.unreachedLogged && time.Since(l.Since) >= UnreachedFor:
 		l.unreachedLogged = true
-		l.Log.Warn("no origin reached yet; serving only stored responses, and not ready unless the cache was restored from disk", "err", err)
+		l.Log.Warn("no origin reached yet; serving only stored responses, and not ready unless the cache was restored from disk", "err",
+			err)
 	case failing && !l.failing:
 		l.Log.Warn("release check failed", "err", err)
 	case !failing && l.failing && err != nil: // other software, which has no releases
@@ -253,7 +254,8 @@ func (l *Library) update() error {
 	l.Progress.setRelease(told.State) // so that a restart need not drop the whole disk cache
 	l.Announce(told.State)
 	l.Observer.ReleaseSwitched()
-	l.Log.Info("release", "id", told.State, "before", known, "changed", len(told.Changed), "all", told.All, "withdrawn", len(told.Withdrawn))
+	l.Log.Info("release", "id", told.State, "before", known, "changed", len(told.Changed), "all", told.All,
+		"withdrawn", len(told.Withdrawn))
 	return nil
 }
 
@@ -320,7 +322,8 @@ func (l *Library) Identify() error {
 	if p, ok := errors.AsType[*problem.Problem](l.identifyErr); ok {
 		return p
 	}
-	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").With("Retry-After", "1").Because(l.identifyErr)
+	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").With(
+		"Retry-After", "1").Because(l.identifyErr)
 }
 
 // setOf returns a set of targets.
@@ -342,10 +345,11 @@ func (l *Library) isWithdrawn(name string) bool {
 	return (*set)[name] || (*set)[pack]
 }
 
-// RequestRelease asks the origin for its release. The error is errNoReleases if the origin has
+// RequestRelease asks the origin for its release. The error is ErrNoReleases if the origin has
 // none.
 func (l *Library) RequestRelease(key string, header http.Header) (told icon.ReleaseAnswer, a *upstream.WholeResponse, err error) {
-	a, err = l.Fetch(upstream.Request{Method: http.MethodGet, Target: key, Header: header, SendTierSecret: true, StrictLength: true, TryNextGroup: true})
+	a, err = l.Fetch(upstream.Request{Method: http.MethodGet, Target: key, Header: header, SendTierSecret: true,
+		StrictLength: true, TryNextGroup: true})
 	switch {
 	case err != nil:
 		return told, nil, err

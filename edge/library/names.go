@@ -14,7 +14,9 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/icon/scheme"
+	"github.com/iconedge/iconedge/icon/spelling"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // maxNames is the maximum size of a list of names, in bytes. It is enough for some two million
@@ -66,9 +68,28 @@ func (l *Library) Absent(name string, now time.Time) *problem.Problem {
 		detail = icon.NoIcon
 	}
 	if l.hints.Allow(now, mostHints) {
-		near = n.close(pack, name, hasPack)
+		near = l.close(n, pack, name)
 	}
 	return problem.NotFound(detail, near...)
+}
+
+// Spelled reports whether the list of names has another spelling of an icon's name. If not, near
+// has the names that the client may mean, the mended one first. Without a list it reports false.
+func (l *Library) Spelled(spelled string, now time.Time) (near []string, has bool) {
+	n := l.CurrentNames()
+	if n == nil {
+		return nil, false
+	}
+	pack, name, _ := strings.Cut(spelled, "/")
+	if n.HasSpelling(pack, name) {
+		return nil, true
+	}
+	if l.hints.Allow(now, mostHints) {
+		if near = n.Meant(pack, spelling.Mend(name)); len(near) == 0 {
+			near = l.inCode(n, pack, name)
+		}
+	}
+	return near, false
 }
 
 // Has reports whether an icon is in the list of names, and not withdrawn. Without a list it reports
@@ -111,12 +132,22 @@ func isCharacter(name string) bool {
 const maxCharacter = 64
 
 // close returns the names in the pack that resemble an unknown name; if the pack is unknown, the
-// packs that resemble it.
-func (n *nameList) close(pack, name string, hasPack bool) []string {
-	if hasPack {
-		return n.Near(pack, name)
+// icons of the library that calls itself so, and the packs that resemble it.
+func (l *Library) close(n *nameList, pack, name string) []string {
+	near := n.Near(pack, name)
+	if len(near) == 0 && name != "" {
+		near = l.inCode(n, pack, name)
 	}
-	return n.NearPacks(pack)
+	if has, _ := n.Has(pack, ""); !has {
+		near = append(near, n.NearPacks(pack)...)
+	}
+	return near[:min(len(near), icon.MaxNear)]
+}
+
+// inCode returns the icons that a path means as code does; see scheme.Near.
+func (l *Library) inCode(n *nameList, pack, name string) []string {
+	isPack := func(key string) bool { has, _ := n.Has(key, ""); return has }
+	return scheme.Near(pack, name, isPack, func(ref icon.Ref) bool { return n.Shows(ref) && !l.isWithdrawn(ref.String()) })
 }
 
 // followNames fetches the list of each release that the watch learns of, until ctx ends. No request
@@ -159,7 +190,8 @@ var errSum = errors.New("the list does not have the SHA-256 that the release sta
 func (l *Library) fetchNames(ctx context.Context, release, sum string) (*icon.Names, error) {
 	ctx, cancel := context.WithTimeout(ctx, namesIn)
 	defer cancel()
-	a, err := l.Do(ctx, upstream.Request{Method: http.MethodGet, Target: routes.NamesPath + "?release=" + release, Header: http.Header{"Accept-Encoding": {"identity"}}, SendTierSecret: true, StrictLength: true, TryNextGroup: true})
+	a, err := l.Do(ctx, upstream.Request{Method: http.MethodGet, Target: routes.NamesPath + "?release=" + release,
+		Header: http.Header{"Accept-Encoding": {"identity"}}, SendTierSecret: true, StrictLength: true, TryNextGroup: true})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,8 @@ type NegativeTable struct {
 
 // NewNegative returns an empty negative cache beside a cache of cacheBytes.
 func NewNegative(cacheBytes int64) *NegativeCache {
-	m := &NegativeCache{seed: maphash.MakeSeed(), count: int(min(max(cacheBytes/negativePart/maxNegative, leastPlaces), mostPlaces)) &^ (ways - 1)}
+	m := &NegativeCache{seed: maphash.MakeSeed(), count: int(
+		min(max(cacheBytes/negativePart/maxNegative, leastPlaces), mostPlaces)) &^ (ways - 1)}
 	m.Clear()
 	return m
 }

@@ -61,7 +61,9 @@ var dateInWaiting = []byte("D te") // of the length of Date
 // exchangeH1 returns the exchange of an HTTP/1.1 request, so that no other code inspects the
 // connection.
 func (s *Server) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
-	x := &exchange.Request{Peer: exchange.Address(ctx.RemoteAddr()), Arrived: ctx.Time(), Fields: ctx.Request.Header.AllInOrder(), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return takeBody(ctx) }, Conn: exchange.Stream{}}
+	x := &exchange.Request{Peer: exchange.Address(ctx.RemoteAddr()), Arrived: ctx.Time(),
+		Fields: ctx.Request.Header.AllInOrder(), Lines: ctx.Request.Header.PeekAll,
+		Body: func() []byte { return takeBody(ctx) }, Conn: exchange.Stream{}}
 	if x.Arrived.IsZero() { // the request could not be read
 		x.Arrived = time.Now()
 	}
@@ -72,12 +74,13 @@ func (s *Server) exchangeH1(ctx *fasthttp.RequestCtx) *exchange.Request {
 	x.Secure, x.Tier = c.link != nil, c.tier
 	x.Malformed, x.Bodyless = !c.strict(), c.bodyless()
 	if x.Conn = (connH1{c, s.conns}); c.http1() != nil {
-		x.LongTarget, x.Sampled, x.Fetched = c.http1().LongTarget(), c.http1().Sampled(), c.http1().Fetched()
+		x.LongTarget, x.Fetched = c.http1().LongTarget(), c.http1().Fetched()
 		takeUpload(x, c.http1().Upload())
 		if ctx.Request.Header.IsHTTP11() {
 			x.Interims.Send = func(i exchange.Interim) { writeInterim(c.http1(), i) }
 		}
-		if upgrade := ctx.Request.Header.PeekAll(fasthttp.HeaderUpgrade); len(upgrade) > 0 && ctx.Request.Header.IsHTTP11() && !ctx.Request.Header.IsConnect() && c.http1().Whole() {
+		if upgrade := ctx.Request.Header.PeekAll(fasthttp.HeaderUpgrade); len(upgrade) > 0 &&
+			ctx.Request.Header.IsHTTP11() && !ctx.Request.Header.IsConnect() && c.http1().Whole() {
 			upgrade = slices.Clone(upgrade) // the next PeekAll overwrites it
 			x.Upgrade = exchange.Upgrades(ctx.Request.Header.PeekAll(fasthttp.HeaderConnection), upgrade)
 		}

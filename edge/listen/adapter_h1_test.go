@@ -12,7 +12,8 @@ import (
 // The Date of a response takes its place among the other fields, once, and the case of names stays.
 func TestFieldsOverHTTP1(t *testing.T) {
 	var out exchange.Response
-	for _, f := range []string{"Xate: an origin's field", "ETag: \"x\"", "Date: Sun, 06 Nov 1994 08:49:37 GMT", "RateLimit: 1", "Link: a", "Link: b"} {
+	for _, f := range []string{"Xate: an origin's field", "ETag: \"x\"", "Date: Sun, 06 Nov 1994 08:49:37 GMT",
+		"RateLimit: 1", "Link: a", "Link: b"} {
 		name, value, _ := strings.Cut(f, ": ")
 		out.Add(name, value)
 	}

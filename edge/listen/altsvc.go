@@ -21,7 +21,10 @@ const (
 )
 
 func (h *HTTP3) flag(fs *flag.FlagSet) {
-	fs.Var(h, "http3", "`on|off|auto`: whether --tls-listen speaks HTTP/3 too, and announces it in Alt-Svc; with auto the edge announces it while there is room, and tells clients to forget it (clear) while the client has more than three quarters of the connections or requests over HTTP/3 that it may have, or all clients have (default "+string(HTTP3Auto)+")")
+	fs.Var(h, "http3", "`on|off|auto`: whether --tls-listen speaks HTTP/3 too, and announces it in Alt-Svc; with auto "+
+		"the edge announces it while there is room, and tells clients to forget it (clear) while the client has more "+
+		"than three quarters of the connections or requests over HTTP/3 that it may have, or all clients have (default "+string(HTTP3Auto)+
+		")")
 }
 
 // String implements flag.Value.

@@ -92,10 +92,10 @@ func TestOfferByStreams(t *testing.T) {
 	hold := func(client netip.Prefix, bytes int64) *bodies.Share {
 		t.Helper()
 		s := &bodies.Share{Client: client}
-		must(t, d.room.Reserve(s, bytes))
+		must(t, d.charge.room.Reserve(s, bytes))
 		return s
 	}
-	quarter := d.room.EachRequests / 4
+	quarter := d.charge.room.EachRequests / 4
 	some, more := hold(o.client, 3*quarter), hold(o.client, 1)
 	o.is(t, "before one is rejected", announced, announced)
 	d.reviewStreams(o.client)
@@ -104,9 +104,9 @@ func TestOfferByStreams(t *testing.T) {
 	o.is(t, "when one has ended", announced, announced)
 	d.releaseStream(some)
 
-	all := hold(netip.Prefix{}, d.room.Max/4*3)
+	all := hold(netip.Prefix{}, d.charge.room.Max/4*3)
 	o.is(t, "at three quarters of all", announced, announced)
-	one := hold(netip.Prefix{}, d.room.Max%4+1)
+	one := hold(netip.Prefix{}, d.charge.room.Max%4+1)
 	o.is(t, "beyond those", forget, forget)
 	d.releaseStream(one)
 	o.is(t, "at three quarters again", announced, announced)
@@ -161,7 +161,8 @@ func TestOfferCostsNothing(t *testing.T) {
 }
 
 func TestHTTP3Values(t *testing.T) {
-	for text, want := range map[string]HTTP3{"on": HTTP3On, "off": HTTP3Off, "auto": HTTP3Auto, "true": HTTP3On, "false": HTTP3Off, "": "", "yes": "", "ON": ""} {
+	for text, want := range map[string]HTTP3{"on": HTTP3On, "off": HTTP3Off, "auto": HTTP3Auto, "true": HTTP3On,
+		"false": HTTP3Off, "": "", "yes": "", "ON": ""} {
 		var h HTTP3
 		if err := h.Set(text); h != want || (err == nil) != (want != "") || h.String() != string(want) {
 			t.Errorf("%q: %q, %v", text, h, err)

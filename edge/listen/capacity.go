@@ -82,14 +82,27 @@ const (
 
 // Flags defines the flags of Capacity on fs.
 func (c *Capacity) Flags(fs *flag.FlagSet) {
-	fs.DurationVar(&c.IdleTimeout, "idle-timeout", defaultIdle, "`time` after which the edge closes a connection on which no request begins")
-	fs.DurationVar(&c.RequestTimeout, "request-timeout", defaultRequest, "`time` for a whole request, from its first byte to its last; each further MiB of a request longer than 1 MiB adds as much again")
-	fs.DurationVar(&c.AnswerTimeout, "answer-timeout", defaultAnswer, "`time` that a client has to take a whole response; each further MiB of a response longer than 1 MiB adds as much again")
-	fs.IntVar(&c.MaxConnections, "max-connections", 0, "`number` of connections at a time; beyond it the edge closes an idle or slow connection of the client that holds most (default three quarters of the descriptors that the process may open, less if those are fewer than 1280, at most 16384)")
-	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of --max-connections or of its default, whichever is less; of HTTP/3 at most 1280)")
-	fs.Var(&c.Loop, "loop", "on Linux, `on|off`: whether connections of HTTP/1.1 and HTTP/2 rest on event loops, with and without TLS, which needs less memory and processor time than a goroutine for each (default "+string(defaultLoop)+")")
-	fs.Var((*units.Size)(&c.ClientMemory), "client-memory", "`bytes` that the requests and the unread responses of all clients may hold in memory, half for requests without a response, half for responses that clients do not take; beyond it the edge ends those of the client that holds most, and refuses others with 503 or REFUSED_STREAM, but still answers hits (default a quarter of GOMEMLIMIT, of the control group's memory or of the machine's, of which at most 48MiB for requests)")
-	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; beyond it the edge answers 503 at once unless the cache has the response")
+	fs.DurationVar(&c.IdleTimeout, "idle-timeout", defaultIdle,
+		"`time` after which the edge closes a connection on which no request begins")
+	fs.DurationVar(&c.RequestTimeout, "request-timeout", defaultRequest, "`time` for a whole request, from its first "+
+		"byte to its last; each further MiB of a request longer than 1 MiB adds as much again")
+	fs.DurationVar(&c.AnswerTimeout, "answer-timeout", defaultAnswer, "`time` that a client has to take a whole "+
+		"response; each further MiB of a response longer than 1 MiB adds as much again")
+	fs.IntVar(&c.MaxConnections, "max-connections", 0, "`number` of connections at a time; beyond it the edge closes "+
+		"an idle or slow connection of the client that holds most (default three quarters of the descriptors that the "+
+		"process may open, less if those are fewer than 1280, at most 16384)")
+	fs.IntVar(&c.MaxConnectionsPerClient, "max-connections-per-client", 0, "`number` of connections of one client at "+
+		"a time, an address or an IPv6 /64; trusted proxies and edges behind this one may have more (default half of "+
+		"--max-connections or of its default, whichever is less; of HTTP/3 at most 1280)")
+	fs.Var(&c.Loop, "loop", "on Linux, `on|off`: whether connections of HTTP/1.1 and HTTP/2 rest on event loops, with "+
+		"and without TLS, which needs less memory and processor time than a goroutine for each (default "+string(defaultLoop)+")")
+	fs.Var((*units.Size)(&c.ClientMemory), "client-memory", "`bytes` that the requests and the unread responses of "+
+		"all clients may hold in memory, half for requests without a response, half for responses that clients do not "+
+		"take; beyond it the edge ends those of the client that holds most, and refuses others with 503 or "+
+		"REFUSED_STREAM, but still answers hits (default a quarter of GOMEMLIMIT, of the control group's memory or of "+
+		"the machine's, of which at most 48MiB for requests)")
+	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; "+
+		"beyond it the edge answers 503 at once unless the cache has the response")
 }
 
 // A Loop says whether event loops serve connections: on, off, or empty for the default of the
@@ -175,12 +188,12 @@ func (c *Capacity) pools(limit int64) (requests, responses int64) {
 // quicBytes returns the number of bytes that HTTP/3 may take.
 func quicBytes() int64 { return min(debug.SetMemoryLimit(-1)/quicPart, mostQUIC) }
 
-// quicMemory returns the budget of the connections and streams of HTTP/3. A client may have a
-// stream for each of its connections, on whichever of them. c must be filled.
+// quicMemory returns the budget of the connections and streams of HTTP/3. A client may have all its
+// connections in handshakes, and a stream for each of them, on whichever. c must be filled.
 func (c *Capacity) quicMemory() *bodies.Budget {
 	all := quicBytes() / quicStreamsPart
 	streams := min(max(int64(c.MaxQUICPerClient), quicEach)*QUICStreamBytes, all/2)
-	return &bodies.Budget{Max: all, Each: int64(c.MaxQUICPerClient)*QUICConnBytes + streams, EachRequests: streams}
+	return &bodies.Budget{Max: all, Each: int64(c.MaxQUICPerClient)*quicHandshakeBytes + streams, EachRequests: streams}
 }
 
 // quicWindows returns the budget for the growth of receive windows, of which a client gets at most

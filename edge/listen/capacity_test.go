@@ -10,7 +10,8 @@ import (
 // Some descriptors stay free for the origin, the disk and the listeners.
 func TestCapacityOfDescriptors(t *testing.T) {
 	for descriptors, want := range map[int]int{
-		0: mostConnections, 1: 1, 64: 32, 256: 128, 512: 256, 640: 320, 1024: 704, 1280: 960, 4096: 3072, 20000: 15000, 1 << 20: mostConnections,
+		0: mostConnections, 1: 1, 64: 32, 256: 128, 512: 256, 640: 320, 1024: 704, 1280: 960, 4096: 3072,
+		20000: 15000, 1 << 20: mostConnections,
 	} {
 		if got := shareOf(descriptors); got != want {
 			t.Errorf("of %d descriptors %d are for connections, want %d", descriptors, got, want)
@@ -64,7 +65,8 @@ func TestCapacityOfQUIC(t *testing.T) {
 		if c.MaxQUIC != tt.wantAll || c.MaxQUICPerClient != tt.wantEach {
 			t.Errorf("%+v: %d, and %d of one client", tt, c.MaxQUIC, c.MaxQUICPerClient)
 		}
-		if room := c.quicMemory(); room.EachRequests > room.Max/2 || room.EachRequests < int64(min(c.MaxQUICPerClient, quicEach))*QUICStreamBytes/2 {
+		if room := c.quicMemory(); room.EachRequests > room.Max/2 ||
+			room.EachRequests < int64(min(c.MaxQUICPerClient, quicEach))*QUICStreamBytes/2 {
 			t.Errorf("%+v: one client may have %d bytes of streams, all %d", tt, room.EachRequests, room.Max)
 		}
 	}
@@ -80,7 +82,8 @@ func TestClientMemory(t *testing.T) {
 	} {
 		c := Capacity{ClientMemory: tt.flag}
 		if requests, responses := c.pools(tt.limit); requests != tt.requests || responses != tt.responses {
-			t.Errorf("%d bytes, --client-memory %d: %d for requests, %d for responses; want %d and %d", tt.limit, tt.flag, requests, responses, tt.requests, tt.responses)
+			t.Errorf("%d bytes, --client-memory %d: %d for requests, %d for responses; want %d and %d", tt.limit,
+				tt.flag, requests, responses, tt.requests, tt.responses)
 		}
 	}
 	c := Capacity{ClientMemory: leastMemory - 1}

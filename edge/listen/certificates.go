@@ -21,9 +21,9 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 	"golang.org/x/time/rate"
 
-	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/listen/authority"
-	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/internal/certs"
+	"github.com/iconedge/iconedge/internal/files"
 )
 
 // A secureSource provides the TLS certificates, from files, from an ACME authority, or from both,

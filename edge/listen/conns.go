@@ -14,9 +14,9 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/edge/netloop"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/ratelimit"
-	"github.com/iconedge/iconedge/netloop"
 )
 
 const (
@@ -75,8 +75,9 @@ type conns struct {
 	refusedQUIC    [refusals]atomic.Int64 // of them those over QUIC
 	madeRoom       atomic.Int64
 	overdue        atomic.Int64
-	overQUIC       atomic.Int64 // open now, in addition to the connections in open
-	rejected       atomic.Int64 // requests of HTTP/3, because of the client's share of streams
+	overQUIC       atomic.Int64               // open now, in addition to the connections in open
+	rejected       atomic.Int64               // requests of HTTP/3, beyond the client's share
+	charge         atomic.Pointer[quicCharge] // nil: there is no HTTP/3
 	now            func() time.Time
 
 	mu     sync.Mutex
@@ -103,7 +104,8 @@ func newConns(o Options) *conns {
 		now: cfg.Now, max: cfg.MaxConnections, perClient: cfg.MaxConnectionsPerClient, clients: o.Clients,
 		open: map[*lingeringConn]struct{}{}, of: perClient{},
 	}
-	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout, MaxBody: int64(o.MaxBody), Uploads: o.Uploads, Bodies: o.Memory, Overdue: &s.overdue}
+	s.limits = h1.Limits{Idle: cfg.IdleTimeout, Request: cfg.RequestTimeout, Answer: cfg.AnswerTimeout,
+		MaxBody: int64(o.MaxBody), Uploads: o.Uploads, Bodies: o.Memory, Overdue: &s.overdue}
 	return s
 }
 
@@ -368,11 +370,13 @@ func (s *conns) holders() int {
 // stats returns the state of the set, for metrics.
 func (s *conns) stats() observe.ConnStats {
 	stats := observe.ConnStats{
-		States: map[string]int{}, Refused: map[string]int64{}, RefusedQUIC: map[string]int64{}, Max: s.max, Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
+		States: map[string]int{}, Refused: map[string]int64{}, RefusedQUIC: map[string]int64{}, Max: s.max,
+		Reclaimed: s.madeRoom.Load(), Overdue: s.overdue.Load(),
 		OverQUIC: s.overQUIC.Load(), Rejected: s.rejected.Load(), BodiesBytes: s.limits.Bodies.Used(), Clients: s.holders(),
 	}
 	requests, responses := s.limits.Bodies.Stats()
 	stats.Memory = map[string]observe.PoolStats{"requests": observe.PoolStats(requests), "responses": observe.PoolStats(responses)}
+	stats.MemoryQUIC = s.charge.Load().stats()
 	for phase, n := range s.phases() {
 		stats.States[phaseNames[phase]] = n
 	}
@@ -388,5 +392,6 @@ func (s *conns) stats() observe.ConnStats {
 // scarce reports whether Accept failed for lack of a resource that becomes available again.
 // fasthttp would stop serving on such an error.
 func scarce(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
+		errors.Is(err, syscall.ENOMEM)
 }

@@ -80,7 +80,7 @@ func (s *conns) shutdown(ctx context.Context) error {
 	return nil
 }
 
-// endIdle closes the connections that have been idle for idleGrace since draining began, and
+// endIdle closes the connections that have been idle for IdleGrace since draining began, and
 // returns the number that were open.
 func (s *conns) endIdle(began time.Time) int {
 	s.mu.Lock()

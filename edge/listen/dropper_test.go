@@ -28,7 +28,8 @@ func TestDropper(t *testing.T) {
 			from, began := strings.NewReader(strings.Repeat("x", row.sends)), time.Now()
 			d.drop(io.MultiReader(from), 1<<20)
 			if took := time.Since(began); took != row.want || from.Len() != row.left {
-				t.Errorf("%d bytes beside %d others: took %v and left %d, want %v and %d", row.sends, row.others, took, from.Len(), row.want, row.left)
+				t.Errorf("%d bytes beside %d others: took %v and left %d, want %v and %d", row.sends, row.others,
+					took, from.Len(), row.want, row.left)
 			}
 			if d.active.Load() != row.others {
 				t.Errorf("%d are active at the end, want %d", d.active.Load(), row.others)

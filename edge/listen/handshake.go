@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"golang.org/x/crypto/acme"
 
-	"github.com/iconedge/iconedge/certs"
+	"github.com/iconedge/iconedge/internal/certs"
 )
 
 // A secureListener accepts connections over TLS and does their handshakes. Connections that

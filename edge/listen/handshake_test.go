@@ -12,10 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/netloop"
+	"github.com/iconedge/iconedge/edge/netloop"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 )
 
 // handshakesFailed counts failed handshakes.
@@ -37,11 +37,13 @@ func (h *handshakesFailed) AuthorityCertificates(int, time.Time) {}
 // of a handshake, after ten seconds. Each is counted, and leaves nothing behind.
 func TestNoHandshake(t *testing.T) {
 	hello := clientHello(t)
-	pair, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "a", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test"))
+	pair, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "a", "edge", "edge.test"))
 	must(t, err)
 	sent := map[string]string{
-		"garbage": strings.Repeat("\x00\xff garbage", 100), "HTTP": "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/2 in the clear": h2.Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00",
-		"nothing": "", "one byte": hello[:1], "half a hello": hello[:len(hello)/2], "a hello and no more": hello, "a record that is too long": "\x16\x03\x01\xff\xff" + strings.Repeat("x", 1000),
+		"garbage": strings.Repeat("\x00\xff garbage", 100), "HTTP": "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\n\r\n",
+		"HTTP/2 in the clear": h2.Preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+		"nothing":             "", "one byte": hello[:1], "half a hello": hello[:len(hello)/2],
+		"a hello and no more": hello, "a record that is too long": "\x16\x03\x01\xff\xff" + strings.Repeat("x", 1000),
 	}
 	var failed handshakesFailed
 	s, err := New(Options{Capacity: Capacity{}.Filled(), Observer: &failed, Log: slog.New(slog.DiscardHandler)}, &Sockets{}, nil)
@@ -82,10 +84,11 @@ func (h *closesAtHandshake) HandshakeDone(error) { h.close() }
 
 // A connection that is closed to make room between its handshake and HTTP/2 leaves nothing behind.
 func TestClosedAtHandshake(t *testing.T) {
-	pair, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "a", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test"))
+	pair, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "a", "edge", "edge.test"))
 	must(t, err)
 	var closes closesAtHandshake
-	s, err := New(Options{Capacity: Capacity{Loop: LoopOff}.Filled(), Observer: &closes, Log: slog.New(slog.DiscardHandler), Life: t.Context()}, &Sockets{}, nil)
+	s, err := New(Options{Capacity: Capacity{Loop: LoopOff}.Filled(), Observer: &closes,
+		Log: slog.New(slog.DiscardHandler), Life: t.Context()}, &Sockets{}, nil)
 	must(t, err)
 	if s.looped, err = newLooped(s); err != nil {
 		t.Skip(err)
@@ -108,7 +111,8 @@ func TestClosedAtHandshake(t *testing.T) {
 		}
 		l.handshake(c)
 	}
-	for until := time.Now().Add(2 * time.Minute); s.streams.Stats().Connections > 0 || s.conns.phases() != [h1.Writing + 1]int{}; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(2 * time.Minute); s.streams.Stats().Connections > 0 ||
+		s.conns.phases() != [h1.Writing + 1]int{}; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("connections are left: %v, %d of HTTP/2", s.conns.phases(), s.streams.Stats().Connections)
 		}

@@ -20,10 +20,10 @@ import (
 	"github.com/quic-go/quic-go/http3"
 	"github.com/quic-go/quic-go/quicvarint"
 
-	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h2"
+	"github.com/iconedge/iconedge/internal/certs"
 )
 
 // A quicServer speaks HTTP/3 (RFC 9114).
@@ -33,9 +33,7 @@ type quicServer struct {
 	transport *quic.Transport
 	listener  *quic.Listener
 	door      *quicDoor
-	windows   *bodies.Budget // of receive windows that have grown
 	busy      *busy
-	serves    atomic.Bool
 
 	mu      sync.Mutex // held while a context ends, and while serving grows
 	serving sync.WaitGroup
@@ -46,19 +44,19 @@ type quicServer struct {
 }
 
 const (
-	// QUICStreamBytes estimates the memory of a stream: its goroutine, its buffers and the head of
-	// its request. Bodies and responses count apart.
-	QUICStreamBytes = 16 << 10
 	// streamWindow and connWindow are how many bytes a client may send before the edge has read
-	// them: on a stream as many as over HTTP/2, on all streams of a connection twice as many. While
-	// the edge reads a body as fast as it arrives, quic-go lets the windows grow up to the others.
-	streamWindow     = 64 << 10
-	connWindow       = 128 << 10
+	// them, on a stream and on all streams of a connection: as many as the requests of a page have,
+	// and no more than a client sends in its first round trip. While the edge reads a body as fast
+	// as it arrives, quic-go lets the windows grow up to the others.
+	streamWindow     = 32 << 10
+	connWindow       = 48 << 10
 	mostStreamWindow = 4 << 20
 	mostConnWindow   = 6 << 20
 	// mostRejected is how many requests in a row the edge rejects on a connection before it closes
-	// the connection.
-	mostRejected = 32
+	// the connection. Browsers send rejected requests again over HTTP/2, and all further ones. But
+	// they lose those that they begin as the connection ends, or after GOAWAY, so it is more than
+	// a page has.
+	mostRejected = 1000
 )
 
 // newQUIC listens for HTTP/3 on a socket. It does not allow 0-RTT, because an attacker could replay
@@ -66,24 +64,27 @@ const (
 func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicServer, error) {
 	limits := serve.options.Capacity
 	s := &quicServer{
-		server:  serve,
-		door:    newQUICDoor(serve.conns, limits),
-		windows: limits.quicWindows(),
-		busy:    &busy{Handler: newStreams(serve, exchange.H3)},
+		server: serve,
+		door:   newQUICDoor(serve.conns, limits),
+		busy:   &busy{Handler: newStreams(serve, exchange.H3)},
 	}
 	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: exchange.MaxHead}
 	s.drains, s.drain = context.WithCancel(context.Background())
 	s.ends, s.end = context.WithCancel(context.Background())
-	s.transport = &quic.Transport{Conn: socket, VerifySourceAddress: s.door.verify, ConnContext: s.begin}
+	s.transport = &quic.Transport{Conn: socket, VerifySourceAddress: s.door.verify, ConnContext: s.door.admit}
 	var err error
 	s.listener, err = s.transport.Listen(http3.ConfigureTLSConfig(config), &quic.Config{
 		Allow0RTT:            false,
 		HandshakeIdleTimeout: limits.HandshakeTimeout,
 		MaxIdleTimeout:       limits.IdleTimeout,
 		// Streams and tunnels may pause; expire closes unused connections.
-		KeepAlivePeriod:                limits.IdleTimeout / 2,
-		MaxIncomingStreams:             h2.MaxStreams,
-		MaxIncomingUniStreams:          8,
+		KeepAlivePeriod:       limits.IdleTimeout / 2,
+		MaxIncomingStreams:    h2.MaxStreams,
+		MaxIncomingUniStreams: mostUniStreams,
+		// Every path carries so many bytes, and quic-go finds out how many more (RFC 9000, section
+		// 14.1). Its default of 1280 does not pass a link of IPv6 with an MTU of 1280, which VPNs
+		// have, and no handshake would complete.
+		InitialPacketSize:              1200,
 		InitialStreamReceiveWindow:     streamWindow,
 		InitialConnectionReceiveWindow: connWindow,
 		MaxStreamReceiveWindow:         mostStreamWindow,
@@ -98,24 +99,44 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 }
 
 // widen reports whether the receive window of a connection may grow by a number of bytes, and
-// counts them.
+// charges its client with them until the connection ends. quic-go calls it on one goroutine for
+// each connection, which has ended when the connection's context has.
 func (s *quicServer) widen(c *quic.Conn, by uint64) bool {
-	q := quicConnOf(c.Context())
-	if s.windows.Reserve(&q.window, q.grown+int64(by)) != nil {
+	share, charge := &quicConnOf(c.Context()).share, s.door.charge
+	first := share.grown == 0
+	if !charge.grow(share, int64(by)) {
 		return false
 	}
-	if q.grown == 0 {
-		context.AfterFunc(c.Context(), func() { s.windows.Release(&q.window) })
+	if first {
+		context.AfterFunc(c.Context(), func() { charge.narrow(share) })
 	}
-	q.grown += int64(by)
 	return true
 }
 
+// acceptors is the number of goroutines that accept connections. quic-go refuses connections while
+// 32 others wait to be accepted. A single goroutine would accept them too late, because in a crowd
+// it waits for its turn while many handshakes end. A goroutine for each handshake would make each
+// handshake take more memory.
+const acceptors = 64
+
 // Serve serves connections until Shutdown or Close is called.
 func (s *quicServer) Serve() error {
-	s.serves.Store(true)
+	ended := make(chan error, acceptors)
+	for range acceptors {
+		go func() { ended <- s.acceptAll() }()
+	}
+	for range acceptors {
+		if err := <-ended; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// acceptAll accepts connections until the server drains.
+func (s *quicServer) acceptAll() error {
 	for {
-		switch err := s.accept(s.drains); {
+		switch err := s.accept(); {
 		case s.drains.Err() != nil || errors.Is(err, quic.ErrServerClosed):
 			return nil
 		case err != nil:
@@ -124,21 +145,9 @@ func (s *quicServer) Serve() error {
 	}
 }
 
-// begin admits a connection before its handshake and starts a goroutine that accepts it, or another
-// one in its place. quic-go refuses connections while 32 others wait to be accepted. A single
-// goroutine would accept them too late, because in a crowd it waits for its turn while many
-// handshakes end.
-func (s *quicServer) begin(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
-	ctx, err := s.door.admit(ctx, c)
-	if err == nil && s.serves.Load() {
-		s.run(func() { s.accept(ctx) })
-	}
-	return ctx, err
-}
-
 // accept accepts a connection and starts to serve it, unless there is no room for it.
-func (s *quicServer) accept(ctx context.Context) error {
-	c, err := s.listener.Accept(ctx)
+func (s *quicServer) accept() error {
+	c, err := s.listener.Accept(s.drains)
 	if err != nil {
 		return err
 	}
@@ -175,17 +184,11 @@ func (s *quicServer) serve(q *quicConn) {
 		return
 	}
 	hits := s.hitsOf(q)
+	q.hits = hits
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() {
-		for {
-			stream, err := q.AcceptUniStream(context.Background())
-			if err != nil {
-				return
-			}
-			go conn.HandleUnidirectionalStream(stream)
-		}
-	})
+	unis := &uniStreams{conn: q.Conn, handle: hits.Unidirectional}
+	unis.begin()
 	var next quic.StreamID
 	for rejected := 0; ; {
 		stream, err := q.AcceptStream(s.drains)
@@ -198,7 +201,7 @@ func (s *quicServer) serve(q *quicConn) {
 			continue
 		}
 		share := &bodies.Share{Client: q.client}
-		if s.door.room.Reserve(share, QUICStreamBytes) != nil {
+		if !s.door.charge.stream(share) {
 			s.door.conns.rejected.Add(1)
 			s.door.reviewStreams(q.client)
 			if rejected++; rejected == mostRejected {
@@ -210,9 +213,12 @@ func (s *quicServer) serve(q *quicConn) {
 		rejected = 0
 		running.Go(func() {
 			defer s.door.releaseStream(share)
-			if later == nil || !later() {
-				conn.HandleRequestStream(stream)
+			if later != nil && later() || !hits.Begin(stream) {
+				return
 			}
+			defer hits.Hold(stream)()
+			conn.HandleRequestStream(stream)
+			hits.Ended(context.Cause(stream.Context()))
 		})
 	}
 	// May wait for the client; fails if the connection has ended.
@@ -276,10 +282,13 @@ type streams struct {
 }
 
 func newStreams(serve *Server, p exchange.Protocol) streams {
-	return streams{server: serve, protocol: p, maxBody: serve.options.MaxBody, room: serve.conns.limits.Bodies, receive: serve.options.Capacity.RequestTimeout, send: serve.options.Capacity.AnswerTimeout}
+	return streams{server: serve, protocol: p, maxBody: serve.options.MaxBody, room: serve.conns.limits.Bodies,
+		receive: serve.options.Capacity.RequestTimeout, send: serve.options.Capacity.AnswerTimeout}
 }
 
 func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	conn := quicConnOf(r.Context())
+	conn.readBody(r)
 	q := requestOf(r)
 	owner := s.server.conns.owner(q.Client)
 	share, held := bodies.Share{Client: owner, Whole: r.ContentLength == 0}, bodies.Share{Client: owner}
@@ -303,7 +312,6 @@ func (s streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n := r.ContentLength; n >= 0 { // the declared length is enough; read tries one byte more
 		most = int(min(int64(most), n))
 	}
-	conn := quicConnOf(r.Context())
 	conn.count(0, 1)
 	body, err := newMinRate(w, s.receive).read(r.Body, most+1, func(length int64) error { return s.room.Body(&held, length) })
 	conn.count(0, -1)
@@ -361,7 +369,8 @@ func (s streams) answer(w http.ResponseWriter, r *http.Request, q *h2.Request, u
 	x.Interims.Send = func(i exchange.Interim) { sendInterim(w, i) }
 	if upload != nil {
 		x.Interims.Send = func(i exchange.Interim) { upload.interim(w, i) }
-		x.Upload = &exchange.Upload{Reader: upload, Length: upload.length, Expects: upload.expects, Whole: upload.whole.Load, Relax: upload.relax}
+		x.Upload = &exchange.Upload{Reader: upload, Length: upload.length, Expects: upload.expects,
+			Whole: upload.whole.Load, Relax: upload.relax}
 		x.Body = func() []byte { return beginning(upload) }
 		x.Trailer = func() []byte { return linesOf(appendFields(nil, r.Trailer)) }
 		defer upload.finish()
@@ -483,7 +492,8 @@ type upload struct {
 // uploadOf returns the body of a request if the handler reads it while it arrives, else nil. A
 // request of unknown length that usually has no body has none if its stream ends at once.
 func (s streams) uploadOf(w http.ResponseWriter, r *http.Request) *upload {
-	u := &upload{length: r.ContentLength, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue"), from: r.Body, rate: newMinRate(w, s.receive), conn: quicConnOf(r.Context()), arrived: func() {}}
+	u := &upload{length: r.ContentLength, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue"),
+		from: r.Body, rate: newMinRate(w, s.receive), conn: quicConnOf(r.Context()), arrived: func() {}}
 	switch {
 	case !s.server.options.Uploads || u.length == 0:
 		return nil
@@ -491,8 +501,8 @@ func (s streams) uploadOf(w http.ResponseWriter, r *http.Request) *upload {
 		return nil
 	case u.length < 0 && !u.expects && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		first := make([]byte, 1)
-		if n, err := u.Read(first); n == 0 || err != nil {
-			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(first[:n]), failed{err}))
+		if _, err := io.ReadFull(u, first); err != nil {
+			r.Body = io.NopCloser(failed{err})
 			return nil
 		}
 		u.from = io.MultiReader(bytes.NewReader(first), r.Body)
@@ -577,7 +587,8 @@ func (u *upload) finish() {
 
 // requestOf returns a request of net/http in the form that a stream of HTTP/2 has.
 func requestOf(r *http.Request) *h2.Request {
-	q := &h2.Request{Method: r.Method, Sampled: quicConnOf(r.Context()).takeSampled(), Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host, Path: r.RequestURI, Client: netip.IPv4Unspecified()}
+	q := &h2.Request{Method: r.Method, Secure: r.TLS != nil, Tier: certs.Shown(r.TLS), Authority: r.Host,
+		Path: r.RequestURI, Client: netip.IPv4Unspecified()}
 	if r.Method == http.MethodConnect && r.ProtoMajor == 3 && !strings.HasPrefix(r.Proto, "HTTP/") {
 		q.Protocol = r.Proto // RFC 9220
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/netloop"
+	"github.com/iconedge/iconedge/edge/netloop"
 )
 
 const (
@@ -23,8 +23,8 @@ const (
 	lingerPoll   = time.Second
 )
 
-// A listener accepts connections as lingeringConns, which answer eligible requests on the fast path
-// themselves.
+// A listener accepts each connection as a lingeringConn, which answers eligible requests on the
+// fast path itself.
 type listener struct {
 	net.Listener
 	server *Server

@@ -13,7 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/h1"
 	"github.com/iconedge/iconedge/edge/h2"
-	"github.com/iconedge/iconedge/netloop"
+	"github.com/iconedge/iconedge/edge/netloop"
 )
 
 // A looped serves the connections of the public listeners on event loops: one loop for each

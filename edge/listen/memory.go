@@ -12,13 +12,17 @@ import (
 
 const (
 	// memoryEvery is the interval between two checks of returnMemory, and so between two returns.
-	memoryEvery = 4 * time.Second
+	memoryEvery = 2 * time.Second
 	// fallenBytes is the decrease of the bytes that clients hold after which memory is returned.
 	fallenBytes = 16 << 20
 	// quietBytes is the most that a quiet edge allocates between two checks.
-	quietBytes = 4 << 20
-	// spareBytes is the most unused memory that a quiet edge may keep.
-	spareBytes = 32 << 20
+	quietBytes = 2 << 20
+	// spareBytes is the most unused memory that a quiet edge may keep, or one part in sparePart of
+	// the reachable memory if that is more, because the cost of a collection grows with it. Of
+	// twice as many allocated bytes so many may be garbage: the last collection can't tell, if it
+	// ran in the middle of a crowd.
+	spareBytes = 8 << 20
+	sparePart  = 8
 )
 
 // returnMemory returns memory to the system after clients have held much of it, and when a quiet
@@ -29,6 +33,7 @@ func returnMemory(ctx context.Context, rooms ...*bodies.Budget) {
 	defer tick.Stop()
 	var h heapSample
 	h.look()
+	last := h // after the last return
 	for {
 		select {
 		case <-ctx.Done():
@@ -40,9 +45,10 @@ func returnMemory(ctx context.Context, rooms ...*bodies.Budget) {
 			for _, room := range rooms {
 				fallen = room.Fallen(fallenBytes) || fallen
 			}
-			if fallen || h.spare(before) {
+			if fallen || h.spare(before, last) {
 				runtime.GC() // one of two, because sync.Pools keep objects for one
 				debug.FreeOSMemory()
+				last.look()
 			}
 		}
 	}
@@ -66,9 +72,16 @@ func (h *heapSample) look() {
 	*h = heapSample{allocated: at(0), objects: at(1), live: at(2), unused: at(3) + at(4)}
 }
 
+// unneeded returns the bytes of garbage and of mapped memory without objects.
+func (h *heapSample) unneeded() uint64 { return h.objects - min(h.objects, h.live) + h.unused }
+
 // spare reports whether the edge has been quiet since the sample before, and has much memory
-// unused.
-func (h *heapSample) spare(before heapSample) bool {
-	garbage := h.objects - min(h.objects, h.live)
-	return h.allocated-before.allocated < quietBytes && garbage+h.unused > spareBytes
+// unused. It compares with the sample after the last return, because memory between objects that
+// are in use can't be returned.
+func (h *heapSample) spare(before, last heapSample) bool {
+	if h.allocated-before.allocated >= quietBytes {
+		return false
+	}
+	most := max(spareBytes, h.live/sparePart)
+	return h.unneeded() > last.unneeded()+most || h.allocated-last.allocated > 2*most
 }

@@ -23,10 +23,12 @@ const proxiedCall = "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: close\
 // io.ErrUnexpectedEOF.
 func TestProxyHeaderInPieces(t *testing.T) {
 	for _, tt := range listentest.ProxyHeaders {
-		for name, read := range map[string]func(io.Reader) io.Reader{"by the byte": iotest.OneByteReader, "with the end": iotest.DataErrReader} {
+		for name, read := range map[string]func(io.Reader) io.Reader{"by the byte": iotest.OneByteReader,
+			"with the end": iotest.DataErrReader} {
 			c := &proxyReader{from: read(strings.NewReader(tt.Header + proxiedCall))}
 			got, err := io.ReadAll(c)
-			if err != nil || string(got) != proxiedCall || (c.client == nil) != (tt.Client == "") || tt.Client != "" && exchange.Address(c.client).String() != tt.Client {
+			if err != nil || string(got) != proxiedCall || (c.client == nil) != (tt.Client == "") ||
+				tt.Client != "" && exchange.Address(c.client).String() != tt.Client {
 				t.Errorf("%s, %s: %q from %v (%v)", tt.Name, name, got, c.client, err)
 			}
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
-	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/h3"
 	"github.com/iconedge/iconedge/edge/ratelimit"
+	"github.com/iconedge/iconedge/internal/certs"
 )
 
 // A quicDoor admits or refuses QUIC connections before the edge spends memory on them, and bounds
@@ -26,10 +26,10 @@ import (
 // use no file descriptors of their own. When the limit in all is reached, choose decides which
 // connections make room, as for TCP.
 type quicDoor struct {
-	conns          *conns         // knows the clients, and counts the refused connections
-	max, perClient int            // connections at a time
-	idle           time.Duration  // how long a connection may stay open without a request
-	room           *bodies.Budget // of connections and streams
+	conns          *conns        // knows the clients, and counts the refused connections
+	max, perClient int           // connections at a time
+	idle           time.Duration // how long a connection may stay open without a request
+	charge         *quicCharge
 	handshakes     ratelimit.PerSecond
 	now            func() time.Time
 
@@ -38,6 +38,10 @@ type quicDoor struct {
 	of     perClient
 	shakes perClient // connections whose handshake is not complete
 	shaken int       // their number
+	sought search
+	// spares is for how many handshakes beyond the limit of all there was room at the time counted.
+	spares  int
+	counted time.Time
 	// full says that little room is left for all, near for which clients. isStrained reads them
 	// without mu.
 	full atomic.Bool
@@ -49,8 +53,11 @@ type quicDoor struct {
 }
 
 func newQUICDoor(c *conns, limits Capacity) *quicDoor {
+	charge := &quicCharge{room: limits.quicMemory(), windows: limits.quicWindows()}
+	c.charge.Store(charge)
 	return &quicDoor{
-		conns: c, max: limits.MaxQUIC, perClient: limits.MaxQUICPerClient, idle: limits.IdleTimeout, room: limits.quicMemory(), now: time.Now,
+		conns: c, max: limits.MaxQUIC, perClient: limits.MaxQUICPerClient, idle: limits.IdleTimeout,
+		charge: charge, now: time.Now,
 		open: map[*quicConn]struct{}{}, of: perClient{}, shakes: perClient{}, near: nearClients{known: map[netip.Prefix]struct{}{}},
 	}
 }
@@ -60,13 +67,10 @@ func newQUICDoor(c *conns, limits Capacity) *quicDoor {
 type quicConn struct {
 	*quic.Conn // nil until the handshake is complete
 	client     netip.Prefix
-	rest       bodies.Share // what it takes without requests
-	window     bodies.Share // by how much its receive window has grown
-	grown      int64        // bytes of window
+	share      quicShare
 	expires    *time.Timer
-	sampled    atomic.Int32 // requests that the hit path has sampled for traces, and http3 gets
-	entered    bool         // it counts as open; before that its handshake counts
-	left       bool         // it has ended
+	hits       *h3.Conn // reads its streams
+	left       bool     // it has ended
 
 	mu      sync.Mutex
 	running int // requests in flight
@@ -87,6 +91,11 @@ func quicConnOf(ctx context.Context) *quicConn {
 }
 
 const (
+	// quicIdleFor is the time for which a connection must have been idle before the edge may close
+	// it to make room. It is longer than IdleFor: a browser loses the requests that it begins at
+	// the moment in which its connection ends, while a connection that is refused costs it nothing.
+	// So no connection should end between two requests of one page.
+	quicIdleFor = time.Second
 	// unvalidatedEach is how many handshakes a second may come from addresses that are not
 	// validated. Beyond that rate the edge validates the address first (RFC 9000, section 8.1).
 	unvalidatedEach = 200
@@ -97,9 +106,6 @@ const (
 	// rememberedRetries is the number of addresses that the edge remembers because it has asked for
 	// their validation.
 	rememberedRetries = 1024
-	// QUICConnBytes is the memory of a connection at rest, measured without garbage: 37 KiB of
-	// objects and 20 KiB of stacks.
-	QUICConnBytes = 57 << 10
 	// unfinishedPart sets how many handshakes may be incomplete at a time: one part in
 	// unfinishedPart of all connections, but as many as one client may have connections by default.
 	unfinishedPart = 4
@@ -138,7 +144,7 @@ func pace() { runtime.Gosched() }
 // ends.
 func (d *quicDoor) admit(ctx context.Context, c *quic.ClientInfo) (context.Context, error) {
 	q := &quicConn{client: d.conns.owner(exchange.Address(c.RemoteAddr)), used: d.conns.now()}
-	q.rest.Client, q.rest.Connection, q.window.Client = q.client, true, q.client
+	q.share.setClient(q.client)
 	if why, ok := d.begin(q); !ok {
 		d.countRefused(why)
 		pace()
@@ -157,7 +163,9 @@ func (d *quicDoor) countRefused(why refusal) {
 }
 
 // begin counts a handshake if the limits allow another connection. Otherwise it returns the reason
-// for the refusal.
+// for the refusal. A browser that is refused before its handshake uses HTTP/2, and loses no
+// request. So begin also refuses a connection for which enter would find no room. Handshakes under
+// way take no place there: clients may abandon them, or begin one twice, and would displace others.
 func (d *quicDoor) begin(q *quicConn) (refusal, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -166,7 +174,9 @@ func (d *quicDoor) begin(q *quicConn) (refusal, bool) {
 		return refusedClient, false
 	case d.shaken >= max(d.max/unfinishedPart, min(d.max, quicEach)):
 		return refusedTotal, false
-	case d.room.ReserveShare(&q.rest, QUICConnBytes) != nil:
+	case len(d.open) >= d.max && !d.expectRoom(q.client):
+		return refusedTotal, false
+	case !d.charge.begin(&q.share):
 		return refusedClient, false
 	}
 	d.shaken++
@@ -190,7 +200,7 @@ func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
 	}
 	d.shaken--
 	d.shakes.leave(q.client)
-	q.entered = true
+	d.charge.enter(&q.share)
 	q.expires = time.AfterFunc(d.idle, func() { d.expire(q) })
 	d.open[q] = struct{}{}
 	d.of.enter(q.client)
@@ -202,16 +212,38 @@ func (d *quicDoor) enter(q *quicConn, c *quic.Conn) bool {
 // makeRoom closes connections to make room for one more of a client, and reports whether it found
 // any. The caller holds mu.
 func (d *quicDoor) makeRoom(client netip.Prefix) bool {
-	if d.of.foremost(client, d.max) {
-		return false
-	}
-	spare := choose(d.holdings(d.conns.now()), d.of, client, d.max)
+	spare := d.spare(client)
 	for _, h := range spare {
 		d.forget(h.conn)
 		d.conns.madeRoom.Add(1)
-		go h.conn.end() // not here: end waits for the connection's own goroutine
+		go h.conn.refuse() // not here: it waits for the connection's own goroutine
 	}
 	return len(spare) > 0
+}
+
+// expectRoom reports whether makeRoom will probably find room when a handshake is complete. Clients
+// may begin any number of handshakes and complete none, and a search reads the state of all
+// connections. So a search stands for as many handshakes as it has found connections. The caller
+// holds mu.
+func (d *quicDoor) expectRoom(client netip.Prefix) bool {
+	if now := d.conns.now(); d.spares <= 0 || now.Sub(d.counted) >= quicIdleFor {
+		d.spares, d.counted = len(d.spare(client)), now
+	}
+	d.spares--
+	return d.spares >= 0
+}
+
+// spare returns the connections that make room for one more of a client. The caller holds mu.
+func (d *quicDoor) spare(client netip.Prefix) []holding[*quicConn] {
+	now, held := d.conns.now(), d.of[client]
+	if d.sought.vain(now, held) || d.of.foremost(client, d.max) {
+		return nil
+	}
+	list := choose(d.holdings(now), d.of, client, d.max)
+	if len(list) == 0 {
+		d.sought = search{now, held}
+	}
+	return list
 }
 
 // holdings lists the connections that may be closed to make room: those that have been idle, or
@@ -219,7 +251,7 @@ func (d *quicDoor) makeRoom(client netip.Prefix) bool {
 func (d *quicDoor) holdings(now time.Time) (list []holding[*quicConn]) {
 	for q := range d.open {
 		switch resting, since := q.rests(); {
-		case resting && now.Sub(since) >= IdleFor, q.slow() && now.Sub(since) >= SlowFor:
+		case resting && now.Sub(since) >= quicIdleFor, q.slow() && now.Sub(since) >= SlowFor:
 			list = append(list, holding[*quicConn]{q, q.client, since, resting})
 		}
 	}
@@ -228,7 +260,7 @@ func (d *quicDoor) holdings(now time.Time) (list []holding[*quicConn]) {
 
 // isStrained reports whether little room is left for a client, or for all.
 func (d *quicDoor) isStrained(client netip.Addr) bool {
-	return d.full.Load() || isNearlyUsed(d.room.Used(), d.room.Max) || d.near.any() && d.near.has(d.conns.owner(client))
+	return d.full.Load() || isNearlyUsed(d.charge.room.Used(), d.charge.room.Max) || d.near.any() && d.near.has(d.conns.owner(client))
 }
 
 // review finds out again whether little room is left for a client and for all. The caller holds mu,
@@ -243,7 +275,8 @@ func (d *quicDoor) review(client netip.Prefix) {
 
 // isNear reports whether little room is left for a client. The caller holds mu.
 func (d *quicDoor) isNear(client netip.Prefix) bool {
-	return isNearlyUsed(d.of[client]+d.shakes[client], d.perClient) || isNearlyUsed(d.room.HeldByRequests(client), d.room.EachRequests)
+	room := d.charge.room
+	return isNearlyUsed(d.of[client]+d.shakes[client], d.perClient) || isNearlyUsed(room.HeldByRequests(client), room.EachRequests)
 }
 
 // reviewStreams is review after a change of the streams of a client.
@@ -255,7 +288,7 @@ func (d *quicDoor) reviewStreams(client netip.Prefix) {
 
 // releaseStream releases the share of a stream.
 func (d *quicDoor) releaseStream(s *bodies.Share) {
-	d.room.Release(s)
+	d.charge.endStream(s)
 	if d.near.any() {
 		d.reviewStreams(s.Client)
 	}
@@ -266,8 +299,8 @@ func (d *quicDoor) leave(q *quicConn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	q.left = true
-	d.room.Release(&q.rest)
-	if !q.entered {
+	d.charge.leave(&q.share)
+	if !q.share.entered {
 		d.shaken--
 		d.shakes.leave(q.client)
 		d.review(q.client)
@@ -307,7 +340,7 @@ func (d *quicDoor) expire(q *quicConn) {
 func (q *quicConn) end() { q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "") }
 
 // refuse closes the connection because its client has too many connections or requests, or all
-// have.
+// have (H3_EXCESSIVE_LOAD).
 func (q *quicConn) refuse() {
 	q.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "")
 }
@@ -344,16 +377,6 @@ func (q *quicConn) use(now time.Time) {
 	q.used = now
 }
 
-// takeSampled reports whether a request is to be traced because the hit path has sampled one. http3
-// gives its handler no stream, so it may be another one of the same connection.
-func (q *quicConn) takeSampled() bool {
-	if q == nil {
-		return false
-	}
-	n := q.sampled.Load()
-	return n > 0 && q.sampled.CompareAndSwap(n, n-1)
-}
-
 // hitsOf returns what answers the requests of a connection whose responses are ready.
 func (s *quicServer) hitsOf(q *quicConn) *h3.Conn {
 	state := q.ConnectionState().TLS
@@ -361,6 +384,19 @@ func (s *quicServer) hitsOf(q *quicConn) *h3.Conn {
 		Answerer: s.server.Handler, Account: quicAccount{q, s.server.conns.limits.Bodies, &s.busy.now}, Tier: certs.Shown(&state),
 		Send: s.server.options.Capacity.AnswerTimeout, MaxList: exchange.MaxHead,
 		Client: func() netip.Addr { return exchange.Address(q.RemoteAddr()) },
+		Close:  func(code http3.ErrCode) { q.CloseWithError(quic.ApplicationErrorCode(code), "") },
+	}
+}
+
+// readBody has the content of a request over QUIC be read by package h3, which accepts less than
+// http3.
+func (q *quicConn) readBody(r *http.Request) {
+	numbered, ok := r.Body.(interface{ StreamID() quic.StreamID })
+	if q == nil || !ok || r.Method == http.MethodConnect {
+		return
+	}
+	if stream := q.hits.Request(numbered.StreamID()); stream != nil {
+		r.Body = q.hits.NewBody(stream, r.ContentLength, func(trailer http.Header) { r.Trailer = trailer })
 	}
 }
 
@@ -373,9 +409,6 @@ type quicAccount struct {
 
 // Used implements h3.Account.
 func (a quicAccount) Used(now time.Time) { a.conn.use(now) }
-
-// Sampled implements h3.Account.
-func (a quicAccount) Sampled() { a.conn.sampled.Add(1) }
 
 // Take implements h3.Account.
 func (a quicAccount) Take(size int, write func() error) error {

@@ -11,19 +11,6 @@ import (
 	"github.com/iconedge/iconedge/edge/h3"
 )
 
-// A request that the hit path has sampled for a trace is traced once.
-func TestSampledOverH3(t *testing.T) {
-	q := &quicConn{}
-	a := quicAccount{q, &bodies.Budget{}, new(atomic.Int64)}
-	if q.takeSampled() || (*quicConn)(nil).takeSampled() {
-		t.Error("a request is traced that was not sampled")
-	}
-	a.Sampled()
-	if !q.takeSampled() || q.takeSampled() {
-		t.Error("the request is not traced once")
-	}
-}
-
 // While a client takes a response, the connection waits for the client, and the client holds the
 // bytes. Beyond its share it gets none.
 func TestAccountOfH3(t *testing.T) {

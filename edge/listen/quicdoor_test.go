@@ -3,6 +3,7 @@ package listen
 import (
 	"context"
 	"net"
+	"net/netip"
 	"runtime"
 	"testing"
 	"time"
@@ -70,6 +71,43 @@ func TestRetryOfWholeHellos(t *testing.T) {
 	}
 	if d.verify(&net.UDPAddr{IP: net.ParseIP("192.0.2.7"), Port: 2}) {
 		t.Error("another hello of the next second leads to a Retry")
+	}
+}
+
+// Beyond the limit of all, handshakes that nobody completes make the edge look only now and then
+// for connections that rest.
+func TestSearchesOfQUICDoor(t *testing.T) {
+	const all, handshakes = 6400, 500
+	capacity := Capacity{MaxConnections: all, MaxQUIC: all}.Filled()
+	conns := newConns(Options{Capacity: capacity, Memory: capacity.Memory()})
+	d := newQUICDoor(conns, capacity)
+	reads, now := 0, time.Unix(1000, 0)
+	conns.now = func() time.Time { reads++; return now }
+	for i := range all {
+		q := &quicConn{client: netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, byte(i >> 8), byte(i)}), 32), used: time.Unix(0, 0)}
+		d.open[q] = struct{}{}
+		d.of.enter(q.client)
+	}
+	for i := range handshakes {
+		from := &net.UDPAddr{IP: net.IPv4(192, 0, byte(i>>8), byte(i))}
+		if _, err := d.admit(t.Context(), &quic.ClientInfo{RemoteAddr: from}); err != nil {
+			t.Fatalf("handshake %d: %v", i, err)
+		}
+	}
+	// admit and expectRoom read the clock once for each handshake
+	if searches, most := reads-2*handshakes, handshakes/(all/roomPart)+1; searches < 1 || searches > most {
+		t.Errorf("%d searches, want at most %d", searches, most)
+	}
+	for q := range d.open {
+		q.used = now
+	}
+	now = now.Add(quicIdleFor - 1)
+	if _, err := d.admit(t.Context(), &quic.ClientInfo{RemoteAddr: &net.UDPAddr{IP: net.IPv4(192, 1, 0, 0)}}); err != nil {
+		t.Errorf("the last search does not stand any more: %v", err)
+	}
+	d.spares = 0
+	if _, err := d.admit(t.Context(), &quic.ClientInfo{RemoteAddr: &net.UDPAddr{IP: net.IPv4(192, 1, 0, 1)}}); err == nil {
+		t.Error("a handshake begins although no connection rests")
 	}
 }
 

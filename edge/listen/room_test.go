@@ -76,7 +76,8 @@ func TestRoomForLargestHolder(t *testing.T) {
 		a, b, all int
 		want      bool
 	}{
-		{15, 0, 64, false}, {16, 0, 64, true}, {16, 16, 64, true}, {16, 18, 64, true}, {16, 19, 64, false}, {63, 1, 4096, false}, {64, 1, 4096, true},
+		{15, 0, 64, false}, {16, 0, 64, true}, {16, 16, 64, true}, {16, 18, 64, true}, {16, 19, 64, false},
+		{63, 1, 4096, false}, {64, 1, 4096, true},
 	} {
 		if got := (perClient{a: tt.a, b: tt.b}).foremost(a, tt.all); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/certs"
 	"github.com/iconedge/iconedge/edge/repeated"
-	"github.com/iconedge/iconedge/files"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/certs"
+	"github.com/iconedge/iconedge/internal/files"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
 
 const handshakeTimeout = 10 * time.Second
@@ -69,15 +69,23 @@ type Secure struct {
 func (c *Secure) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.TLSListen, "tls-listen", "", "`address` for TLS, HOST:PORT: HTTP/1.1 and HTTP/2 on TCP, HTTP/3 on UDP (default none)")
 	c.HTTP3.flag(fs)
-	fs.Var(repeated.Flag(&c.TLSCerts, repeated.AsWritten), "tls-cert", "`file` of a certificate (PEM: the certificate first, then its intermediates); may be repeated; read again when it changes")
+	fs.Var(repeated.Flag(&c.TLSCerts, repeated.AsWritten), "tls-cert", "`file` of a certificate (PEM: the certificate "+
+		"first, then its intermediates); may be repeated; read again when it changes")
 	fs.Var(repeated.Flag(&c.TLSKeys, repeated.AsWritten), "tls-key", "`file` of its key (PEM); as many as --tls-cert, in the same order")
-	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "redirect requests on the plain listener to https, except health checks and CORS preflight requests")
-	fs.Var(repeated.Flag(&c.ACMEHosts, repeated.InLowerCase), "acme-host", "host `NAME` for which the edge gets a certificate from an authority (ACME, TLS-ALPN challenge); below *.NAME each host gets one at its first handshake, about 50 a week; may be repeated")
+	fs.BoolVar(&c.TLSRedirect, "tls-redirect", false, "redirect requests on the plain listener to https, except "+
+		"health checks and CORS preflight requests")
+	fs.Var(repeated.Flag(&c.ACMEHosts, repeated.InLowerCase), "acme-host", "host `NAME` for which the edge gets a "+
+		"certificate from an authority (ACME, TLS-ALPN challenge); below *.NAME each host gets one at its first "+
+		"handshake, about 50 a week; may be repeated")
 	fs.StringVar(&c.ACMEDir, "acme-dir", "", "`folder` that stores these certificates")
 	fs.StringVar(&c.ACMEDirectory, "acme-directory", "", "`URL` of the authority's directory (default Let's Encrypt's)")
 	fs.StringVar(&c.ACMEEmail, "acme-email", "", "contact email `address` for the authority")
-	fs.StringVar(&c.TLSTicketSecretFile, "tls-ticket-secret-file", "", "`file` of a secret (32 bytes at least) from which the edge derives the keys of session tickets, new ones each day, so that edges with the same secret resume each other's sessions; a second line is a further secret whose tickets the edge accepts; read again when it changes (default none: each edge has random keys)")
-	fs.BoolVar(&c.HTTP2Reference, "http2-reference", false, "serve HTTP/2 with the server of Go's library, for comparison: it costs more, and has no protection against floods")
+	fs.StringVar(&c.TLSTicketSecretFile, "tls-ticket-secret-file", "", "`file` of a secret (32 bytes at least) from "+
+		"which the edge derives the keys of session tickets, new ones each day, so that edges with the same secret "+
+		"resume each other's sessions; a second line is a further secret whose tickets the edge accepts; read again "+
+		"when it changes (default none: each edge has random keys)")
+	fs.BoolVar(&c.HTTP2Reference, "http2-reference", false, "serve HTTP/2 with the server of Go's library, for "+
+		"comparison: it costs more, and has no protection against floods")
 }
 
 // Enabled reports whether the edge serves TLS.
@@ -101,7 +109,8 @@ func (c *Secure) Validate(now time.Time) error {
 	}
 	switch {
 	case len(c.TLSCerts) != len(c.TLSKeys):
-		errs = append(errs, fmt.Errorf("there are %d --tls-cert and %d --tls-key: each certificate needs its key", len(c.TLSCerts), len(c.TLSKeys)))
+		errs = append(errs, fmt.Errorf("there are %d --tls-cert and %d --tls-key: each certificate needs its key",
+			len(c.TLSCerts), len(c.TLSKeys)))
 	case len(c.ACMEHosts)+len(c.TLSCerts) == 0:
 		errs = append(errs, errors.New("--tls-listen requires --tls-cert and --tls-key, or --acme-host"))
 	case len(c.ACMEHosts) > 0 && c.ACMEDir == "":

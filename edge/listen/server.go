@@ -1,6 +1,3 @@
-// Package listen accepts connections and turns their bytes into exchanges: over HTTP/1.1, HTTP/2
-// and HTTP/3, with and without TLS. It bounds connections, memory and time for each client, and
-// drains. A Handler answers the requests.
 package listen
 
 import (
@@ -85,7 +82,9 @@ type Server struct {
 // New returns a server that answers the requests from sockets by h. It reads the certificates.
 func New(o Options, sockets *Sockets, h Handler) (*Server, error) {
 	s := &Server{Handler: h, options: o, socks: sockets, conns: newConns(o)}
-	s.streams = h2.New(h, s, h2.Config{Idle: o.Capacity.IdleTimeout, Receive: o.Capacity.RequestTimeout, Send: o.Capacity.AnswerTimeout, MaxBody: o.MaxBody, Uploads: o.Uploads, MaxList: exchange.MaxHead, Tunnels: o.Tunnels, Bodies: s.conns.limits.Bodies})
+	s.streams = h2.New(h, s, h2.Config{Idle: o.Capacity.IdleTimeout, Receive: o.Capacity.RequestTimeout,
+		Send: o.Capacity.AnswerTimeout, MaxBody: o.MaxBody, Uploads: o.Uploads, MaxList: exchange.MaxHead,
+		Tunnels: o.Tunnels, Bodies: s.conns.limits.Bodies})
 	s.reference = newReference(s)
 	s.http1 = newHTTP1(s)
 	if err := s.openLoops(); err != nil {
@@ -120,7 +119,7 @@ func (s *Server) StreamStats() h2.Stats { return s.streams.Stats() }
 func (s *Server) Serve(broken chan<- error) {
 	rooms := []*bodies.Budget{s.conns.limits.Bodies}
 	if s.quic != nil {
-		rooms = append(rooms, s.quic.door.room)
+		rooms = append(rooms, s.quic.door.charge.room)
 	}
 	go returnMemory(s.options.Life, rooms...)
 	if s.looped != nil {

@@ -116,7 +116,7 @@ var upgrades = [][]byte{[]byte("upgrade")}
 // NewExchange returns the exchange of a stream's request, with the current time as its arrival.
 func NewExchange(ctx *fasthttp.RequestCtx, q *h2.Request, p exchange.Protocol) *exchange.Request {
 	x := &exchange.Request{
-		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Left: exchange.Left{Sampled: q.Sampled}, Ambiguous: !oneHost(q),
+		Protocol: p, Secure: q.Secure, Peer: q.Client, Arrived: time.Now(), Tier: q.Tier, Ambiguous: !oneHost(q),
 		Upgrade: exchange.Upgrades(upgrades, [][]byte{[]byte(q.Protocol)}),
 		Fields:  fieldsOf(q), Lines: ctx.Request.Header.PeekAll, Body: func() []byte { return q.Body }, Conn: exchange.Stream{},
 	}

@@ -236,7 +236,8 @@ func (o *object) stalls(n int64) bool {
 func (o *object) coming(n int64, patient bool) *transfer {
 	for _, t := range o.transfers {
 		at := slicing.Number(t.base)
-		if at <= n && n*slicing.Size < t.span.To && (patient || n-at <= near) && (t.whole || len(t.readers) > 0 || at == n) {
+		soon, goesOn := patient || n-at <= near, t.whole || len(t.readers) > 0 || at == n
+		if at <= n && n*slicing.Size < t.span.To && soon && goesOn {
 			return t
 		}
 	}

@@ -18,9 +18,12 @@ type certificates struct {
 }
 
 func (m *Metrics) ofCertificates() {
-	m.certs.end = m.gauges("tls_certificate_end_timestamp_seconds", "When the first of the certificates expires, from files and from an ACME authority, in seconds since 1970; 0 if there are none.").WithLabelValues()
-	m.certs.missing = m.gauges("acme_certificates_missing", "Hosts of --acme-host, without those below wildcards, that have no certificate yet.").WithLabelValues()
-	m.certs.failed = m.counters("acme_failures_total", "Requests to the ACME authority that failed: no response, an error, or a host that it could not verify.").WithLabelValues()
+	m.certs.end = m.gauges("tls_certificate_end_timestamp_seconds", "When the first of the certificates expires, from "+
+		"files and from an ACME authority, in seconds since 1970; 0 if there are none.").WithLabelValues()
+	m.certs.missing = m.gauges("acme_certificates_missing",
+		"Hosts of --acme-host, without those below wildcards, that have no certificate yet.").WithLabelValues()
+	m.certs.failed = m.counters("acme_failures_total", "Requests to the ACME authority that failed: no response, an "+
+		"error, or a host that it could not verify.").WithLabelValues()
 }
 
 // Certificates records whether reading the files succeeded, and when the first of the certificates

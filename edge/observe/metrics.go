@@ -58,20 +58,24 @@ var tokenResultNames = [tokenResults]string{"missing", "invalid", "valid", "unkn
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry(), answers: newTallies(time.Now())}
 	m.Registry.MustRegister(m.answers, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	decisions := m.counters("limit_decisions_total", "Requests counted against a limit, by class of limit and decision.", "class", "decision")
+	decisions := m.counters("limit_decisions_total",
+		"Requests counted against a limit, by class of limit and decision.", "class", "decision")
 	for c := routes.ClassSearch; c < routes.Classes; c++ {
-		m.decisions[c] = [2]prometheus.Counter{decisions.WithLabelValues(c.String(), "refused"), decisions.WithLabelValues(c.String(), "accepted")}
+		m.decisions[c] = [2]prometheus.Counter{decisions.WithLabelValues(c.String(), "refused"),
+			decisions.WithLabelValues(c.String(), "accepted")}
 	}
 	m.ofOrigin()
 	m.ofRelease()
 	m.ofLists()
 	m.ofTLS()
-	checks := m.counters("token_checks_total", "Checks of the licence token of a request, by result: valid, invalid, missing, or unknown because the check failed.", "result")
+	checks := m.counters("token_checks_total", "Checks of the licence token of a request, by result: valid, invalid, "+
+		"missing, or unknown because the check failed.", "result")
 	for result, name := range tokenResultNames {
 		m.checks[result] = checks.WithLabelValues(name)
 	}
 	m.ofPasswords()
-	m.gauges("build_info", "Always 1, by version of the program and of Go.", "version", "go").WithLabelValues(version, runtime.Version()).Set(1)
+	m.gauges("build_info", "Always 1, by version of the program and of Go.", "version", "go").WithLabelValues(version,
+		runtime.Version()).Set(1)
 	return m
 }
 
@@ -110,15 +114,18 @@ func (m *Metrics) ofOrigin() {
 
 // ofRelease adds the metrics of the origin's release and its list of names.
 func (m *Metrics) ofRelease() {
-	m.switches = m.counters("release_switches_total", "Releases that the edge switched to, including the first that it learnt from the origin.").WithLabelValues()
+	m.switches = m.counters("release_switches_total",
+		"Releases that the edge switched to, including the first that it learnt from the origin.").WithLabelValues()
 	m.Registry.MustRegister(&m.release)
-	m.absent = m.counters("absent_total", "Requests for icons and packs that are not in the release's list of names, answered without a request to the origin.").WithLabelValues()
+	m.absent = m.counters("absent_total", "Requests for icons and packs that are not in the release's list of names, "+
+		"answered without a request to the origin.").WithLabelValues()
 	m.names = m.gauges("names", "Packs and icons in the last list of names; 0 if the origin has no such list.").WithLabelValues()
 }
 
 // ofLists adds the metrics of the operator's lists of addresses.
 func (m *Metrics) ofLists() {
-	read := m.gauges("list_last_reload_successful", "1 while the list of addresses in use is that of its file, 0 while the file can't be used and the previous list stays valid, by list.", "list")
+	read := m.gauges("list_last_reload_successful", "1 while the list of addresses in use is that of its file, 0 "+
+		"while the file can't be used and the previous list stays valid, by list.", "list")
 	ranges := m.gauges("list_ranges", "Address ranges in use, by list.", "list")
 	m.listsRead, m.ranges = map[string]prometheus.Gauge{}, map[string]prometheus.Gauge{}
 	for _, n := range []string{"allow", "deny"} {
@@ -130,7 +137,8 @@ func (m *Metrics) ofLists() {
 func (m *Metrics) ofTLS() {
 	shakes := m.counters("tls_handshakes_total", "TLS handshakes over TCP, by result.", "result")
 	m.Handshakes = [2]prometheus.Counter{shakes.WithLabelValues("failed"), shakes.WithLabelValues("ok")}
-	m.CertsRead = m.gauges("tls_last_reload_successful", "1 while the certificates in use are those of their files, 0 while the files can't be used and the previous certificates stay in use.").WithLabelValues()
+	m.CertsRead = m.gauges("tls_last_reload_successful", "1 while the certificates in use are those of their files, 0 "+
+		"while the files can't be used and the previous certificates stay in use.").WithLabelValues()
 	m.ofCertificates()
 	m.CertsRead.Set(1)
 }
@@ -154,7 +162,9 @@ func (m *Metrics) TokenChecked(given, valid bool, err error) {
 
 // ofPasswords adds the metric of passwords that clients send.
 func (m *Metrics) ofPasswords() {
-	checks := m.counters("password_checks_total", "Passwords of requests, by result: right, wrong, or without a verdict: client (too many of this client were waiting), full (of all clients), late (it waited too long), gone (its client left before).", "result")
+	checks := m.counters("password_checks_total", "Passwords of requests, by result: right, wrong, or without a "+
+		"verdict: client (too many of this client were waiting), full (of all clients), late (it waited too long), "+
+		"gone (its client left before).", "result")
 	m.passwords = map[string]prometheus.Counter{}
 	for _, result := range []string{"right", "wrong", "client", "full", "late", "gone"} {
 		m.passwords[result] = checks.WithLabelValues(result)
@@ -214,8 +224,8 @@ func (m *Metrics) Traced(r routes.Route, took time.Duration, traceID string) {
 
 // Hit counts a request that was received at now and answered on the fast path, by a fresh or a
 // stale response.
-func (m *Metrics) Hit(p exchange.Protocol, r routes.Route, o exchange.Outcome, status int, now time.Time, bytes int) {
-	m.answers.of(p, r, o, status).hit(now, bytes)
+func (m *Metrics) Hit(h *Hit, now time.Time) {
+	m.answers.of(h.Protocol, h.Route, h.Outcome, h.Status).hit(now, h.Bytes)
 }
 
 // Counted counts a decision of a rate limit.
@@ -238,11 +248,15 @@ func index(ok bool) int {
 func (m *Metrics) ConfigReloaded(ok bool) {
 	m.config.Do(func() {
 		m.bySite = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_responses_total",
-			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status."}, []string{"site", "cache", "status"})
+			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status."},
+			[]string{"site", "cache", "status"})
 		m.rulesStopped = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_rules_stopped_total",
-			Help: "Requests whose rules cost too much and were stopped, for each site of the configuration file: refused with 503, because a rule that keeps requests from the origin was not decided, or passed on uncached."}, []string{"site", "result"})
+			Help: "Requests whose rules cost too much and were stopped, for each site of the configuration file: " +
+				"refused with 503, because a rule that keeps requests from the origin was not decided, or passed on uncached."},
+			[]string{"site", "result"})
 		m.Registry.MustRegister(m.bySite, m.rulesStopped)
-		m.configOK = m.gauges("config_last_reload_successful", "Whether the configuration file could be used when it was last read, at the start or by a reload.")
+		m.configOK = m.gauges("config_last_reload_successful",
+			"Whether the configuration file could be used when it was last read, at the start or by a reload.")
 	})
 	value := 0.0
 	if ok {
@@ -269,7 +283,7 @@ var stopResults = [...]string{"passed", "refused"}
 // SiteAnswered counts a response of the pipeline for a site of the configuration file, whose name
 // bounds the label.
 func (m *Metrics) SiteAnswered(site string, o exchange.Outcome, status int) {
-	m.bySite.WithLabelValues(site, exchange.OutcomeNames[o], classes[status/100%len(classes)]).Inc()
+	m.bySite.WithLabelValues(site, exchange.OutcomeNames[o], classes[classOf(status)]).Inc()
 }
 
 // classes are the classes of statuses.
@@ -296,7 +310,7 @@ func (s *SiteHits) Count(o exchange.Outcome, status int) {
 	if o == exchange.Stale {
 		counters = &s.stale
 	}
-	if c := counters[status/100%statusClasses]; c != nil {
+	if c := counters[classOf(status)]; c != nil {
 		c.Inc()
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/trace"
+	"github.com/iconedge/iconedge/internal/trace"
 )
 
 // Reporting configures the records of single requests: lines in an access log, and traces. By
@@ -27,8 +27,10 @@ type Reporting struct {
 
 // Flags defines the flags of c on fs.
 func (c *Reporting) Flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.AccessLog, "access-log", "", "`file` to which the edge writes a line of JSON for each response, or - for the standard output; reopened on SIGHUP (default none)")
-	fs.Float64Var(&c.AccessLogSample, "access-log-sample", 1, "`fraction` of the responses that are logged, 0 to 1; responses with a 5xx status are always logged")
+	fs.StringVar(&c.AccessLog, "access-log", "", "`file` to which the edge writes a line of JSON for each response, "+
+		"or - for the standard output; reopened on SIGHUP (default none)")
+	fs.Float64Var(&c.AccessLogSample, "access-log-sample", 1, "`fraction` of the responses that are logged, 0 to 1; "+
+		"responses with a 5xx status are always logged")
 	c.Trace.Flags(fs)
 }
 
@@ -52,7 +54,8 @@ type Reports struct {
 
 // Open opens the destinations. clientOf returns the client of a request on the fast path, for its
 // log line.
-func (c *Reporting) Open(reopen <-chan os.Signal, version string, log *slog.Logger, clientOf func(*request.Request) netip.Addr) (r Reports, err error) {
+func (c *Reporting) Open(reopen <-chan os.Signal, version string, log *slog.Logger,
+	clientOf func(*request.Request) netip.Addr) (r Reports, err error) {
 	r.clientOf, r.Top = clientOf, top.New(time.Now())
 	if r.Tracer, err = trace.New(c.Trace, "iconedge-edge", version, log); err != nil || c.AccessLog == "" {
 		return r, err
@@ -67,25 +70,72 @@ func (r Reports) Close() {
 	r.Tracer.Close()
 }
 
-// LogHit logs a response of the fast path, with the number of bytes of its body, and counts it for
-// Top. site is empty without a configuration file.
-func (r Reports) LogHit(site string, p exchange.Protocol, route routes.Route, o exchange.Outcome, status int, q *request.Request, body int) {
+// A Hit is a response of the hit path.
+type Hit struct {
+	Site     string // empty without a configuration file
+	Protocol exchange.Protocol
+	Route    routes.Route
+	Pattern  string // of the endpoint's address; empty: none
+	Outcome  exchange.Outcome
+	Status   int
+	Bytes    int         // of the body
+	Span     *trace.Span // of a traced request
+}
+
+// LogHit logs and traces a response of the hit path, and counts it for Top.
+func (r Reports) LogHit(q *request.Request, h *Hit) {
 	if stands := r.Top.Sample(); stands > 0 {
-		r.Top.Record(q.Now, top.Response{Client: r.clientOf(q), Host: q.Host, Path: pathOf(q.Target), Status: status, Bytes: body}, stands)
+		r.Top.Record(q.Now, top.Response{Client: r.clientOf(q), Host: q.Host, Path: pathOf(q.Target),
+			Status: h.Status, Bytes: h.Bytes}, stands)
 	}
-	if r.Lines == nil || !r.Lines.Sampled(status) {
+	logged := r.Lines.Sampled(h.Status)
+	if !logged && h.Span == nil {
 		return
 	}
-	r.Lines.Write(&accesslog.Line{
-		Time: q.Now, Client: r.clientOf(q), Site: site, Method: methodOf(q), Target: q.Target, Host: q.Host, Status: status, Bytes: int64(body),
-		Duration: time.Since(q.Now), Route: route.String(), Cache: exchange.OutcomeNames[o], Protocol: p.String(), TLS: q.Secure,
-		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0),
-	})
+	line := accesslog.Line{
+		Time: q.Now, Client: r.clientOf(q), Site: h.Site, Method: methodOf(q), Target: q.Target, Host: q.Host,
+		Status: h.Status, Bytes: int64(h.Bytes),
+		Duration: time.Since(q.Now), Route: h.Route.String(), Cache: exchange.OutcomeNames[h.Outcome],
+		Protocol: h.Protocol.String(), TLS: q.Secure,
+		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0), Trace: h.Span.Trace(),
+	}
+	if logged {
+		r.Lines.Write(&line)
+	}
+	if h.Span != nil {
+		h.Span.End(line.Time.Add(line.Duration), SpanOf(&line, h.Protocol, h.Pattern, nil))
+	}
+}
+
+// Begin begins the span of a request that arrived at at, if it is traced: as a trusted sender has
+// decided, else at random. The hit path and the pipeline both decide here. parent returns the trace
+// context of the request.
+func (r Reports) Begin(parent func() trace.Parent, trusted bool, at time.Time) *trace.Span {
+	if r.Tracer == nil || !trusted && !r.Tracer.Sample() {
+		return nil
+	}
+	p := parent()
+	if trusted && !r.Tracer.ShouldTrace(p, true) {
+		return nil
+	}
+	return r.Tracer.Serve(p, at)
+}
+
+// SpanOf returns the description of a request for its span, which agrees with its line of the
+// access log. Pattern is that of its endpoint's address, err the reason for a failed response.
+func SpanOf(l *accesslog.Line, p exchange.Protocol, pattern string, err error) trace.Exchange {
+	scheme := "http"
+	if l.TLS {
+		scheme = "https"
+	}
+	return trace.Exchange{Method: string(l.Method), Scheme: scheme, Path: accesslog.Path(l.Target), Host: string(l.Host), Route: pattern,
+		Protocol: p.Version(), Status: l.Status, Cache: l.Cache, Site: l.Site, Err: err}
 }
 
 // Count counts a response of the pipeline for Top.
 func (r Reports) Count(l *accesslog.Line, stands int64) {
-	r.Top.Record(l.Time.Add(l.Duration), top.Response{Client: l.Client, Host: l.Host, Path: pathOf(l.Target), Status: l.Status, Bytes: int(l.Bytes)}, stands)
+	r.Top.Record(l.Time.Add(l.Duration), top.Response{Client: l.Client, Host: l.Host, Path: pathOf(l.Target),
+		Status: l.Status, Bytes: int(l.Bytes)}, stands)
 }
 
 // CountLater samples a request of the fast path for Top whose response comes after the memory of

@@ -34,7 +34,7 @@ const (
 	bytesBits  = 40              // of ready, below the count
 	timedEvery = 13              // a prime, so as not to keep step with batches of requests
 	timedFirst = 77 * timedEvery // the hits that are all timed
-	settleAt   = 1 << 22         // hits; ready has room for four times as many of maxReady bytes
+	settleAt   = 1 << 22         // hits; ready has room for many times as many, and for their bytes
 )
 
 // hit counts a hit on the fast path, whose request was received at now.
@@ -97,11 +97,13 @@ func newTallies(began time.Time) *tallies {
 		began: began,
 		requests: desc("requests_total", "Requests on the public listeners, by route ("+strings.Join(routes.Labels[:], ", ")+"), outcome ("+
 			strings.Join(exchange.OutcomeNames[:], ", ")+"), class of status and protocol.", "route", "outcome", "code", "protocol"),
-		bytes:   desc("response_bytes_total", "Bytes of response bodies that were sent, by route.", "route"),
-		seconds: desc("request_duration_seconds", "Time from a request's last byte to its response, by route. Of fresh responses from memory one of every few is timed, and stands for those before it.", "route"),
+		bytes: desc("response_bytes_total", "Bytes of response bodies that were sent, by route.", "route"),
+		seconds: desc("request_duration_seconds", "Time from a request's last byte to its response, by route. Of "+
+			"fresh responses from memory one of every few is timed, and stands for those before it.", "route"),
 	}
 	for p := range exchange.Protocols {
-		for _, r := range []routes.Route{routes.CDN, routes.Icon, routes.Search, routes.Suggest, routes.Packs, routes.Pack, routes.Verify, routes.Forwarded} {
+		for _, r := range []routes.Route{routes.CDN, routes.Icon, routes.Search, routes.Suggest, routes.Packs,
+			routes.Pack, routes.Verify, routes.Forwarded} {
 			all.of(p, r, exchange.Failed, http.StatusBadGateway)
 		}
 	}
@@ -110,16 +112,16 @@ func newTallies(began time.Time) *tallies {
 
 // of returns the tally of a response.
 func (all *tallies) of(p exchange.Protocol, r routes.Route, o exchange.Outcome, status int) *Tally {
-	class := status / 100
-	if class < 0 || class >= statusClasses {
-		class = 0
-	}
-	at := &all.at[p][r][o][class]
+	at := &all.at[p][r][o][classOf(status)]
 	if t := at.Load(); t != nil {
 		return t
 	}
 	return first(at)
 }
+
+// classOf returns the class of a status. One of 600 or more counts as an error of the server (RFC
+// 9110, section 15).
+func classOf(status int) int { return min(max(status/100, 0), statusClasses-1) }
 
 // first makes a tally, unless another goroutine has just done so.
 func first(at *atomic.Pointer[Tally]) *Tally {

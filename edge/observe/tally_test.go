@@ -113,8 +113,9 @@ func TestHitsAreCountedWhileSettling(t *testing.T) {
 // BenchmarkHit is the counting of one hit.
 func BenchmarkHit(b *testing.B) {
 	m, now := NewMetrics("test"), time.Now()
+	hit := Hit{Protocol: exchange.H1, Route: routes.CDN, Outcome: exchange.Hit, Status: http.StatusOK, Bytes: 1000}
 	b.ReportAllocs()
 	for b.Loop() {
-		m.Hit(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK, now, 1000)
+		m.Hit(&hit, now)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/iconedge/iconedge/edge/tunnel"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/internal/guesses"
-	"github.com/iconedge/iconedge/trace"
+	"github.com/iconedge/iconedge/internal/trace"
 )
 
 // A component collects the metrics of one component, whose state S it reads once for each scrape.
@@ -70,16 +70,20 @@ func (m *Metrics) WatchCache(read func() cache.Stats, maxBytes int64) {
 	type s = cache.Stats
 	m.Registry.MustRegister(component[s]{read, []watched[s]{
 		gauge("cache_entries", "Responses in the cache.", func(c s) float64 { return float64(c.Entries) }),
-		gauge("cache_bytes", "Bytes of responses in the cache, as they count against its limit.", func(c s) float64 { return float64(c.Bytes) }),
+		gauge("cache_bytes", "Bytes of responses in the cache, as they count against its limit.",
+			func(c s) float64 { return float64(c.Bytes) }),
 		gauge("cache_max_bytes", "Limit of the cache in memory, in bytes.", func(s) float64 { return float64(maxBytes) }),
-		counter("cache_evictions_total", "Responses that were evicted to make room for others.", func(c s) float64 { return float64(c.Evicted) }),
+		counter("cache_evictions_total", "Responses that were evicted to make room for others.",
+			func(c s) float64 { return float64(c.Evicted) }),
 		counter("cache_drops_total", "Times that responses were dropped by surrogate key.", func(c s) float64 { return float64(c.Drops) }),
 		counter("cache_purged_total", "Responses that purges removed or marked stale.", func(c s) float64 { return float64(c.Purged) }),
 		gauge("cache_disk_entries", "Responses on disk.", func(c s) float64 { return float64(c.DiskEntries) }),
 		gauge("cache_disk_bytes", "Bytes of responses on disk.", func(c s) float64 { return float64(c.DiskBytes) }),
 		gauge("cache_disk_slices", "Slices of large objects on disk.", func(c s) float64 { return float64(c.DiskSlices) }),
-		counter("cache_disk_hits_total", "Responses that were read from disk for a request.", func(c s) float64 { return float64(c.DiskHits) }),
-		counter("cache_disk_errors_total", "Responses that could not be written to disk or read from it.", func(c s) float64 { return float64(c.DiskErrors) }),
+		counter("cache_disk_hits_total", "Responses that were read from disk for a request.",
+			func(c s) float64 { return float64(c.DiskHits) }),
+		counter("cache_disk_errors_total", "Responses that could not be written to disk or read from it.",
+			func(c s) float64 { return float64(c.DiskErrors) }),
 	}})
 }
 
@@ -88,8 +92,11 @@ func (m *Metrics) WatchOrigins(read func() upstream.Stats) {
 	type s = upstream.Stats
 	m.Registry.MustRegister(origins(read), component[s]{read, []watched[s]{
 		gauge("origin_connections", "Open connections to the origin.", func(o s) float64 { return float64(o.Open) }),
-		counter("origin_requests_failed_total", "Requests for which no origin gave a complete response: none at all, or one that broke off.", func(o s) float64 { return float64(o.Failures) }),
-		counter("origin_broken_total", "Responses that an origin broke off after their header fields, or in which it paused for too long (--idle).", func(o s) float64 { return float64(o.Broken) }),
+		counter("origin_requests_failed_total",
+			"Requests for which no origin gave a complete response: none at all, or one that broke off.",
+			func(o s) float64 { return float64(o.Failures) }),
+		counter("origin_broken_total", "Responses that an origin broke off after their header fields, or in which it "+
+			"paused for too long (--idle).", func(o s) float64 { return float64(o.Broken) }),
 		counter("origin_timeouts_total", "Requests to the origin that timed out.", func(o s) float64 { return float64(o.Timeouts) }),
 		counter("origin_retries_total", "Requests to the origin that were sent again.", func(o s) float64 { return float64(o.Retries) }),
 	}})
@@ -109,8 +116,10 @@ type ConnStats struct {
 	Rejected    int64
 	BodiesBytes int64 // memory for long request bodies
 	// Memory that all clients hold together, by kind: requests, responses.
-	Memory  map[string]PoolStats
-	Clients int // clients whose connections count against a limit
+	Memory map[string]PoolStats
+	// Memory that clients are charged with for HTTP/3, by use.
+	MemoryQUIC map[string]int64
+	Clients    int // clients whose connections count against a limit
 }
 
 // A PoolStats is the memory that all clients hold together for one kind of thing.
@@ -135,34 +144,50 @@ func (m *Metrics) WatchConns(read func() ConnStats) {
 	now := read()
 	var all []watched[s]
 	for state := range now.States {
-		all = append(all, gauge("connections", "Connections on the public listener, by state: idle, reading a request, busy with it, writing a part of its response.",
+		all = append(all, gauge("connections", "Connections on the public listener, by state: idle, reading a "+
+			"request, busy with it, writing a part of its response.",
 			func(c s) float64 { return float64(c.States[state]) }, "state", state))
 	}
 	for reason := range now.Refused {
-		all = append(all, counter("connections_refused_total", "Refused connections, by reason: all are in use (total), the client has as many as it may (client), no descriptors are left (descriptors).",
+		all = append(all, counter("connections_refused_total", "Refused connections, by reason: all are in use "+
+			"(total), the client has as many as it may (client), no descriptors are left (descriptors).",
 			func(c s) float64 { return float64(c.Refused[reason]) }, "reason", reason))
 	}
 	for reason := range now.RefusedQUIC {
-		all = append(all, counter("h3_connections_refused_total", "Those of iconedge_edge_connections_refused_total that were over QUIC; browsers then use HTTP/2.",
+		all = append(all, counter("h3_connections_refused_total", "Those of iconedge_edge_connections_refused_total "+
+			"that were over QUIC; browsers then use HTTP/2.",
 			func(c s) float64 { return float64(c.RefusedQUIC[reason]) }, "reason", reason))
+	}
+	for use := range now.MemoryQUIC {
+		all = append(all, gauge("h3_memory_bytes", "Bytes of memory that clients are charged with for HTTP/3, without "+
+			"garbage, by use: handshakes, connections, requests in flight, receive windows that have grown.",
+			func(c s) float64 { return float64(c.MemoryQUIC[use]) }, "use", use))
 	}
 	for kind := range now.Memory {
 		all = append(all,
-			gauge("client_memory_bytes", "Bytes of memory that clients hold together (--client-memory), by kind: requests without a response, responses that clients do not take.",
+			gauge("client_memory_bytes", "Bytes of memory that clients hold together (--client-memory), by kind: "+
+				"requests without a response, responses that clients do not take.",
 				func(c s) float64 { return float64(c.Memory[kind].Held) }, "kind", kind),
-			gauge("client_memory_max_bytes", "Limit of these bytes.", func(c s) float64 { return float64(c.Memory[kind].Max) }, "kind", kind),
+			gauge("client_memory_max_bytes", "Limit of these bytes.",
+				func(c s) float64 { return float64(c.Memory[kind].Max) }, "kind", kind),
 			counter("client_memory_refused_total", "Requests and responses that were refused because clients held too many of these bytes.",
 				func(c s) float64 { return float64(c.Memory[kind].Refused) }, "kind", kind),
-			counter("client_memory_ended_total", "Requests and responses of the client that held most of these bytes that were ended to make room for other clients.",
+			counter("client_memory_ended_total", "Requests and responses of the client that held most of these bytes "+
+				"that were ended to make room for other clients.",
 				func(c s) float64 { return float64(c.Memory[kind].Ended) }, "kind", kind))
 	}
 	m.Registry.MustRegister(component[s]{read, append(all,
 		gauge("connections_max", "Limit of connections at a time.", func(c s) float64 { return float64(c.Max) }),
-		counter("connections_reclaimed_total", "Connections over TCP or QUIC that were closed to make room: those of the client with the most, idle ones first.", func(c s) float64 { return float64(c.Reclaimed) }),
-		counter("connections_overdue_total", "Connections that were cut because their client did not take its responses in time.", func(c s) float64 { return float64(c.Overdue) }),
-		gauge("h3_connections", "Open HTTP/3 connections, which iconedge_edge_connections does not count.", func(c s) float64 { return float64(c.OverQUIC) }),
-		counter("h3_requests_rejected_total", "Requests of HTTP/3 that were rejected (H3_REQUEST_REJECTED), because their client has as many streams as it may.", func(c s) float64 { return float64(c.Rejected) }),
-		gauge("bodies_bytes", "Bytes of memory for long request bodies that are being read.", func(c s) float64 { return float64(c.BodiesBytes) }),
+		counter("connections_reclaimed_total", "Connections over TCP or QUIC that were closed to make room: those of "+
+			"the client with the most, idle ones first.", func(c s) float64 { return float64(c.Reclaimed) }),
+		counter("connections_overdue_total", "Connections that were cut because their client did not take its responses in time.",
+			func(c s) float64 { return float64(c.Overdue) }),
+		gauge("h3_connections", "Open HTTP/3 connections, which iconedge_edge_connections does not count.",
+			func(c s) float64 { return float64(c.OverQUIC) }),
+		counter("h3_requests_rejected_total", "Requests of HTTP/3 that were rejected (H3_REQUEST_REJECTED), because "+
+			"their client has as many streams as it may.", func(c s) float64 { return float64(c.Rejected) }),
+		gauge("bodies_bytes", "Bytes of memory for long request bodies that are being read.",
+			func(c s) float64 { return float64(c.BodiesBytes) }),
 	)})
 }
 
@@ -183,12 +208,18 @@ func (m *Metrics) WatchService(read func() ServiceStats) {
 	m.Registry.MustRegister(component[s]{read, []watched[s]{
 		gauge("ready", "1 while the edge is ready, else 0.", func(e s) float64 { return float64(index(e.Ready)) }),
 		gauge("waiting", "Requests that wait for the origin.", func(e s) float64 { return float64(e.Waiting) }),
-		counter("shed_total", "Requests that were refused because too many waited for the origin.", func(e s) float64 { return float64(e.Shed) }),
-		gauge("password_checks_waiting", "Passwords that wait for their comparison with a hash.", func(e s) float64 { return float64(e.Passwords.Waiting) }),
-		counter("password_comparisons_total", "Passwords that were compared with a hash, which takes a core of the processor for tens of milliseconds.", func(e s) float64 { return float64(e.Passwords.Begun) }),
-		gauge("limit_clients", "Clients with a window in memory, counted once for each limit that they have used.", func(e s) float64 { return float64(e.LimitClients) }),
-		counter("tier_requests_total", "Requests of edges behind this one, which authenticated with the secret between tiers or with a certificate.", func(e s) float64 { return float64(e.TierRequests) }),
-		gauge("admin_token_last_reload_successful", "1 while the admin token in use is that of its file, or none is configured; 0 while the file can't be used and the previous token stays valid.",
+		counter("shed_total", "Requests that were refused because too many waited for the origin.",
+			func(e s) float64 { return float64(e.Shed) }),
+		gauge("password_checks_waiting", "Passwords that wait for their comparison with a hash.",
+			func(e s) float64 { return float64(e.Passwords.Waiting) }),
+		counter("password_comparisons_total", "Passwords that were compared with a hash, which takes a core of the "+
+			"processor for tens of milliseconds.", func(e s) float64 { return float64(e.Passwords.Begun) }),
+		gauge("limit_clients", "Clients with a window in memory, counted once for each limit that they have used.",
+			func(e s) float64 { return float64(e.LimitClients) }),
+		counter("tier_requests_total", "Requests of edges behind this one, which authenticated with the secret "+
+			"between tiers or with a certificate.", func(e s) float64 { return float64(e.TierRequests) }),
+		gauge("admin_token_last_reload_successful", "1 while the admin token in use is that of its file, or none is "+
+			"configured; 0 while the file can't be used and the previous token stays valid.",
 			func(e s) float64 { return float64(index(e.TokenInUse)) }),
 	}})
 }
@@ -206,7 +237,8 @@ func (m *Metrics) WatchReports(r Reports) {
 	}}, component[top.Stats]{r.Top.Stats, []watched[top.Stats]{
 		gauge("top_keys", "Clients, paths and hosts that GET /top counts.", func(t top.Stats) float64 { return float64(t.Keys) }),
 		gauge("top_max_keys", "Limit of iconedge_edge_top_keys.", func(t top.Stats) float64 { return float64(t.MaxKeys) }),
-		gauge("top_sampled_ratio", "Share of the responses that GET /top counts; each stands for several while the edge is busy.", func(t top.Stats) float64 { return t.Sampled }),
+		gauge("top_sampled_ratio", "Share of the responses that GET /top counts; each stands for several while the edge is busy.",
+			func(t top.Stats) float64 { return t.Sampled }),
 	}})
 }
 
@@ -214,7 +246,8 @@ func (m *Metrics) WatchReports(r Reports) {
 func (m *Metrics) WatchStreams(read func() h2.Stats) {
 	type s = h2.Stats
 	ended := func(reason string, value func(s) uint64) watched[s] {
-		return counter("h2_ended_total", "HTTP/2 connections that were closed for floods (calm) or for protocol errors (broken), and HTTP/2 streams that took too long (stalled) or were too many (refused), by reason.",
+		return counter("h2_ended_total", "HTTP/2 connections that were closed for floods (calm) or for protocol "+
+			"errors (broken), and HTTP/2 streams that took too long (stalled) or were too many (refused), by reason.",
 			func(h s) float64 { return float64(value(h)) }, "reason", reason)
 	}
 	m.Registry.MustRegister(component[s]{read, []watched[s]{
@@ -230,11 +263,16 @@ func (m *Metrics) WatchStreams(read func() h2.Stats) {
 func (m *Metrics) WatchObjects(read func() objects.Stats) {
 	type s = objects.Stats
 	m.Registry.MustRegister(component[s]{read, []watched[s]{
-		gauge("object_transfers", "Transfers of large objects from the origin whose slices are stored as they arrive.", func(o s) float64 { return float64(o.Transfers) }),
-		counter("object_transfers_failed_total", "Transfers of large objects that ended early: the origin ended or changed the body, or its slices could not be stored.", func(o s) float64 { return float64(o.Failed) }),
-		counter("object_slices_stored_total", "Slices of large objects that were stored as they arrived from the origin.", func(o s) float64 { return float64(o.Received) }),
-		counter("object_slices_read_total", "Slices of large objects that were read from disk for a client.", func(o s) float64 { return float64(o.Read) }),
-		counter("objects_dropped_total", "Large objects that were dropped, because they did not arrive completely or the origin has another version.", func(o s) float64 { return float64(o.Dropped) }),
+		gauge("object_transfers", "Transfers of large objects from the origin whose slices are stored as they arrive.",
+			func(o s) float64 { return float64(o.Transfers) }),
+		counter("object_transfers_failed_total", "Transfers of large objects that ended early: the origin ended or "+
+			"changed the body, or its slices could not be stored.", func(o s) float64 { return float64(o.Failed) }),
+		counter("object_slices_stored_total", "Slices of large objects that were stored as they arrived from the origin.",
+			func(o s) float64 { return float64(o.Received) }),
+		counter("object_slices_read_total", "Slices of large objects that were read from disk for a client.",
+			func(o s) float64 { return float64(o.Read) }),
+		counter("objects_dropped_total", "Large objects that were dropped, because they did not arrive completely or "+
+			"the origin has another version.", func(o s) float64 { return float64(o.Dropped) }),
 	}})
 }
 
@@ -243,10 +281,15 @@ func (m *Metrics) WatchTunnels(read func() tunnel.Stats) {
 	type s = tunnel.Stats
 	const bytes = "Bytes that tunnels have carried, by the end that sent them: client or origin."
 	m.Registry.MustRegister(component[s]{read, []watched[s]{
-		gauge("tunnels", "Open tunnels, such as WebSockets, with those that wait for the origin.", func(t s) float64 { return float64(t.Open) }),
-		counter("tunnels_opened_total", "Tunnels that were opened, because the origin switched to another protocol.", func(t s) float64 { return float64(t.Opened) }),
-		counter("tunnels_refused_total", "Requests for tunnels that were answered 503, because there were too many in all or of one client.", func(t s) float64 { return float64(t.Refused) }),
-		counter("tunnels_idle_total", "Tunnels that were closed because no bytes moved for too long.", func(t s) float64 { return float64(t.Idle) }),
+		gauge("tunnels", "Open tunnels, such as WebSockets, with those that wait for the origin.",
+			func(t s) float64 { return float64(t.Open) }),
+		counter("tunnels_opened_total", "Tunnels that were opened, because the origin switched to another protocol.",
+			func(t s) float64 { return float64(t.Opened) }),
+		counter("tunnels_refused_total",
+			"Requests for tunnels that were answered 503, because there were too many in all or of one client.",
+			func(t s) float64 { return float64(t.Refused) }),
+		counter("tunnels_idle_total", "Tunnels that were closed because no bytes moved for too long.",
+			func(t s) float64 { return float64(t.Idle) }),
 		counter("tunnel_bytes_total", bytes, func(t s) float64 { return float64(t.FromClient) }, "from", "client"),
 		counter("tunnel_bytes_total", bytes, func(t s) float64 { return float64(t.FromOrigin) }, "from", "origin"),
 	}})
@@ -257,9 +300,12 @@ func (m *Metrics) WatchCompression(read func() compress.Stats) {
 	type s = compress.Stats
 	const bytes = "Bytes of the stored responses of forwarded paths that were compressed, before (identity) and after (coded)."
 	all := []watched[s]{
-		gauge("codings_pending", "Content codings of stored responses that wait to be made, or are being made.", func(c s) float64 { return float64(c.Pending) }),
-		counter("codings_useless_total", "Content codings that were not stored, because they saved too little.", func(c s) float64 { return float64(c.Useless) }),
-		counter("codings_postponed_total", "Requests that wanted a content coding while too many others waited to be made.", func(c s) float64 { return float64(c.Dropped) }),
+		gauge("codings_pending", "Content codings of stored responses that wait to be made, or are being made.",
+			func(c s) float64 { return float64(c.Pending) }),
+		counter("codings_useless_total", "Content codings that were not stored, because they saved too little.",
+			func(c s) float64 { return float64(c.Useless) }),
+		counter("codings_postponed_total", "Requests that wanted a content coding while too many others waited to be made.",
+			func(c s) float64 { return float64(c.Dropped) }),
 		counter("coded_bytes_total", bytes, func(c s) float64 { return float64(c.In) }, "form", "identity"),
 		counter("coded_bytes_total", bytes, func(c s) float64 { return float64(c.Out) }, "form", "coded"),
 	}
@@ -285,14 +331,17 @@ func (m *Metrics) WatchFleet(read func() fleet.Stats) {
 		gauge("redis_up", "1 while Redis answers, else 0. Exists only with --redis.", func(f s) float64 { return float64(index(f.Up)) }),
 		counter("redis_checks_total", checks, func(f s) float64 { return float64(f.Shared) }, "result", "shared"),
 		counter("redis_checks_total", checks, func(f s) float64 { return float64(f.Local) }, "result", "local"),
-		counter("fleet_log_lost_total", "Times that the edge dropped its cache, because the log of purges did not reach back to the last event that it had received.", func(f s) float64 { return float64(f.Lost) }),
+		counter("fleet_log_lost_total", "Times that the edge dropped its cache, because the log of purges did not "+
+			"reach back to the last event that it had received.", func(f s) float64 { return float64(f.Lost) }),
 	}
 	for kind := range read().Events {
 		event := func(direction string, value func(fleet.EventStats) uint64) watched[s] {
-			return counter("fleet_events_total", "Purges and releases that edges announced to each other, by kind and direction: sent, received at once, or replayed after this edge was disconnected.",
+			return counter("fleet_events_total", "Purges and releases that edges announced to each other, by kind and "+
+				"direction: sent, received at once, or replayed after this edge was disconnected.",
 				func(f s) float64 { return float64(value(f.Events[kind])) }, "kind", string(kind), "direction", direction)
 		}
-		all = append(all, event("sent", func(e fleet.EventStats) uint64 { return e.Sent }), event("received", func(e fleet.EventStats) uint64 { return e.Received }),
+		all = append(all, event("sent", func(e fleet.EventStats) uint64 { return e.Sent }),
+			event("received", func(e fleet.EventStats) uint64 { return e.Received }),
 			event("replayed", func(e fleet.EventStats) uint64 { return e.Replayed }))
 	}
 	m.Registry.MustRegister(component[s]{read, all})
@@ -303,7 +352,8 @@ func (m *Metrics) WatchFleet(read func() fleet.Stats) {
 type origins func() upstream.Stats
 
 var (
-	originWell     = desc("origin_well", "1 while an origin is healthy, 0 while its health check fails or its circuit breaker is open, by its URL.", "origin")
+	originWell = desc("origin_well", "1 while an origin is healthy, 0 while its health check fails or its circuit "+
+		"breaker is open, by its URL.", "origin")
 	originFailures = desc("origin_failures_total", "Failed requests to an origin, by its URL.", "origin")
 	breakerOpened  = desc("origin_breaker_opened_total", "Times that the circuit breaker of an origin opened, by its URL.", "origin")
 )

@@ -59,16 +59,21 @@ type fastMiss struct {
 // Fetch begins to fetch the icon that a request asks for; see h1.Fetcher. It returns nil if the
 // pipeline has to answer.
 func (h *Misses) Fetch(q *request.Request, conn interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) request.Pending {
-	if h.Hits.Draining() || h.Redirects && !q.Secure || q.Tier || q.Head || q.Authorization || q.Conditions.Any() || h.Reports.Tracer != nil || h.Reports.Lines != nil {
+	if h.Hits.Draining() || h.Redirects && !q.Secure || h.Reports.Tracer != nil || h.Reports.Lines != nil {
+		return nil
+	}
+	if q.Tier || q.Loop || q.Head || q.Authorization || q.Conditions.Any() {
 		return nil
 	}
 	key := string(q.Target)
-	if !routes.IsPlainIcon(key) || !h.Hits.KnowsIcons(q.Host) || h.Library.Known() == "" ||
-		q.Fields.Line("cache-control", 0) != nil || q.Fields.Line("traceparent", 0) != nil || h.Admission.Counts(routes.ClassCDN) {
+	if !routes.IsPlainIcon(key) || !h.Hits.KnowsIcons(q.Host) || h.Library.Known() == "" || h.Admission.Counts(routes.ClassCDN) {
+		return nil
+	}
+	if q.Fields.Line("cache-control", 0) != nil || q.Fields.Line("traceparent", 0) != nil {
 		return nil
 	}
 	client := h.Clients.OfEligible(q)
-	if _, ok := h.Admission.AdmitFast(client, h.Clock.At(q.Now), routes.ClassCDN); !ok {
+	if _, _, ok := h.Admission.AdmitFast(client, h.Clock.At(q.Now), nil, routes.ClassCDN); !ok {
 		return nil
 	}
 	name := strings.TrimSuffix(key[1:], ".svg")

@@ -20,7 +20,7 @@ import (
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // An Answerer answers requests for the edge's own routes, besides icon data.
@@ -56,19 +56,26 @@ func (h *Answerer) ServeCached(r *pipeline.Request, ep *routes.Endpoint) (exchan
 		r.Target = routes.Target{Key: r.Target.Colored(), Form: r.Target.Form}
 		f, err = h.Finder.Find(r, h.Finder.OwnRequest(r, r.Target.Key), h.Finder.FetchAndStore)
 	}
-	if err != nil {
+	lost := err == nil && f.Entry.Status == fasthttp.StatusNotFound && r.MayBeLost()
+	switch {
+	case err != nil:
 		return f.Outcome, err
+	case lost && r.Navigates():
+		return f.Outcome, routes.NotFound() // the page for the person says the rest
 	}
 	if ep.Fast(r.Target) && !r.Mounted {
 		h.RememberTarget(r)
 	}
 	h.Writer.Finish(r, f)
+	if lost {
+		r.Response.Set(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding+", "+problem.VaryOfPages)
+	}
 	return f.Outcome, nil
 }
 
 // RememberTarget stores the parsed form of a target for the hit path.
 func (h *Answerer) RememberTarget(r *pipeline.Request) {
-	if r.Ctx.IsGet() {
+	if r.Ctx.IsGet() && r.Target.Spelling == "" { // the next release may lack the spelling
 		h.Hits.RememberTarget(r.Ctx.RequestURI(), r.Target.Key, r.Target.Color, r.Route)
 	}
 }
@@ -111,7 +118,8 @@ func (h *Answerer) serveVerify(r *pipeline.Request) (exchange.Outcome, error) {
 			head.Set(name, string(v))
 		}
 	}
-	a, err := h.Origin.FetchWhole(r.Traced, upstream.Request{Method: http.MethodPost, Target: r.Target.Key, Header: h.Finder.Through(r.Ctx, head), Body: body, SendTierSecret: h.Library.MayGetSecret(true), StrictLength: true})
+	a, err := h.Origin.FetchWhole(r.Traced, upstream.Request{Method: http.MethodPost, Target: r.Target.Key,
+		Header: h.Finder.Through(r.Ctx, head), Body: body, SendTierSecret: h.Library.MayGetSecret(true), StrictLength: true})
 	if err == nil && a.Status >= http.StatusInternalServerError {
 		err = fetch.Failed(a.Response)
 	}
@@ -126,7 +134,7 @@ func (h *Answerer) serveVerify(r *pipeline.Request) (exchange.Outcome, error) {
 	if media := a.Header.Get(fasthttp.HeaderContentType); media != "" {
 		out.Add(fasthttp.HeaderContentType, media)
 	}
-	pipeline.AddFields(out, respond.EveryAnswer)
+	respond.AddFields(out, respond.EveryAnswer)
 	h.Writer.WriteDate(r)
 	if accept := a.Header.Get(fasthttp.HeaderAccept); accept != "" { // RFC 9110, section 12.5.1
 		out.Add(fasthttp.HeaderAccept, accept)
@@ -140,7 +148,8 @@ func (h *Answerer) serveVerify(r *pipeline.Request) (exchange.Outcome, error) {
 // onPreflights is also on the response to a preflight, which clients may cache for a day.
 var onPreflights = []cache.Field{
 	respond.NewField("Access-Control-Allow-Methods", routes.AllMethods),
-	respond.NewField("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range"),
+	respond.NewField("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-Modified-Since, "+
+		"If-None-Match, If-Range, If-Unmodified-Since, Range"),
 	respond.NewField("Access-Control-Max-Age", "86400"),
 }
 
@@ -149,8 +158,8 @@ var onPreflights = []cache.Field{
 func (h *Answerer) Preflight(r *pipeline.Request, allow string) exchange.Outcome {
 	r.Ctx.Response.SetStatusCode(http.StatusNoContent)
 	h.Writer.WriteDate(r)
-	pipeline.AddFields(&r.Response, respond.EveryAnswer)
-	pipeline.AddFields(&r.Response, onPreflights)
+	respond.AddFields(&r.Response, respond.EveryAnswer)
+	respond.AddFields(&r.Response, onPreflights)
 	r.Response.Add(fasthttp.HeaderAllow, allow)
 	return exchange.Own
 }

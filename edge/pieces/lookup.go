@@ -217,7 +217,8 @@ func (r *Response) addParents(e *epoch, now int64) bool {
 			continue
 		}
 		s, n := e.find(hash(r.Head.sum, name))
-		if s == nil || s.pieces[n].Name != name || s.pieces[n].pack != r.Head.pack || s.pieces[n].expires <= now || len(r.Pieces) == maxLookup {
+		if s == nil || s.pieces[n].Name != name || s.pieces[n].pack != r.Head.pack || s.pieces[n].expires <= now ||
+			len(r.Pieces) == maxLookup {
 			return false
 		}
 		r.Pieces = append(r.Pieces, s.pieces[n])

@@ -53,7 +53,8 @@ type Piece struct {
 // New returns the piece of a name in a cache entry; no name means the head of the pack. asked is
 // the generation of the cache before the entry was looked up. The error is icondata.ErrForm.
 func New(pack, name string, e *cache.Entry, asked cache.Generation, now time.Time) (*Piece, error) {
-	p := &Piece{pack: pack, Name: name, asked: asked, Freshness: e.Freshness(), Date: e.Date, Modified: e.LastModified, changed: e.LastModified.Unix(), Release: e.Release}
+	p := &Piece{pack: pack, Name: name, asked: asked, Freshness: e.Freshness(), Date: e.Date,
+		Modified: e.LastModified, changed: e.LastModified.Unix(), Release: e.Release}
 	p.expires = now.Add(p.Freshness.TTL(now)).UnixNano()
 	p.tag = xxhash.Sum64String(e.Identity().ETag)
 	if name == "" {

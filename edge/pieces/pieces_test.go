@@ -43,7 +43,8 @@ func TestTable(t *testing.T) {
 	const most = 2 << 20
 	table := NewTable(most)
 	table.Put(stored(t, "mdi", "home", "", 1))
-	if table.Find("mdi", "home", 1, now) == nil || table.Find("mdi", "home", 2, now) != nil || table.Find("mdi", "home", 1, now.Add(time.Hour)) != nil ||
+	if table.Find("mdi", "home", 1, now) == nil || table.Find("mdi", "home", 2, now) != nil ||
+		table.Find("mdi", "home", 1, now.Add(time.Hour)) != nil ||
 		table.Find("md", "ihome", 1, now) != nil || table.Find("mdi", "", 1, now) != nil {
 		t.Error("one piece is not found, or another one is")
 	}
@@ -114,7 +115,8 @@ func TestTableFull(t *testing.T) {
 	}
 	table.Put(stored(t, "mdi", "home", "", 2))
 	table.Put(stored(t, "mdi", "late", "", 1))
-	if table.Find("mdi", "icon-8999", 1, now) != nil || table.Find("mdi", "icon-8999", 2, now) != nil || table.Find("mdi", "home", 2, now) == nil || table.Find("mdi", "late", 2, now) != nil {
+	if table.Find("mdi", "icon-8999", 1, now) != nil || table.Find("mdi", "icon-8999", 2, now) != nil ||
+		table.Find("mdi", "home", 2, now) == nil || table.Find("mdi", "late", 2, now) != nil {
 		t.Error("a piece of another generation is found")
 	}
 }
@@ -197,7 +199,8 @@ func TestLookup(t *testing.T) {
 
 // A response is that of the address as package iconify reads it, and has no other names.
 func FuzzLookup(f *testing.F) {
-	for _, s := range []string{"/mdi.json?icons=home%2Czoo", "/iconify/mdi.json?icons=a-b,a-b", "/mdi.json?icons=villa", "/mdi.json?icons=home#zoo", "/mdi.json?icons=home;zoo", "/mdi.json?icons=home+zoo"} {
+	for _, s := range []string{"/mdi.json?icons=home%2Czoo", "/iconify/mdi.json?icons=a-b,a-b",
+		"/mdi.json?icons=villa", "/mdi.json?icons=home#zoo", "/mdi.json?icons=home;zoo", "/mdi.json?icons=home+zoo"} {
 		f.Add(s, false)
 	}
 	table := full(f)

@@ -272,7 +272,8 @@ func (e *epoch) append(s *segment, serial uint32, p *Piece) {
 	end := len(one.Prepared.Append(s.data[:s.free]))
 	one.Prepared = one.Form.At(s.data[s.free:end])
 	s.pieces[s.used] = &one
-	s.records[s.used] = record{sum: p.sum, expires: p.expires, changed: p.changed, tag: p.tag, form: one.Form, data: uint32(s.free), pack: p.number}
+	s.records[s.used] = record{sum: p.sum, expires: p.expires, changed: p.changed, tag: p.tag, form: one.Form,
+		data: uint32(s.free), pack: p.number}
 	place := serial<<recordBits | uint32(s.used)
 	s.free, s.used, e.records = end, s.used+1, e.records+1
 	now := e.segments.Load()

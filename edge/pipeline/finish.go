@@ -18,19 +18,20 @@ import (
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 func (h *Writer) represent(r *Request, e *cache.Entry) representation {
 	if c := r.Target.Color; c != "" && e.Status == http.StatusOK {
 		// A recoloured icon is sent unencoded, whatever Accept-Encoding says, because each response
 		// is recoloured anew.
-		if e.Monochrome == "?1" {
+		if icon.IsMonochrome(e.Monochrome) {
 			id := e.Identity()
 			return representation{body: id.Body, etag: entry.Suffixed(id.ETag, string(c[1:])), color: c}
 		}
 		p := h.coded(r, e)
-		p.fixed = r.Target.Form == routes.FormSVG
+		p.fixed = r.Target.Form == routes.FormSVG || r.Target.Form == routes.FormPaint
 		return p
 	}
 	return h.coded(r, e)
@@ -41,7 +42,8 @@ func (h *Writer) represent(r *Request, e *cache.Entry) representation {
 func (h *Writer) coded(r *Request, e *cache.Entry) representation {
 	accept := Field(r.Ctx, fasthttp.HeaderAcceptEncoding)
 	v, coding := e.Choose(accept)
-	if coding != entry.Brotli && accept != "" && e.Hits.Load() >= represent.BrotliHits && entry.Select(accept, cachepolicy.Brotli, cachepolicy.Gzip) == entry.Brotli {
+	if coding != entry.Brotli && accept != "" && e.Hits.Load() >= represent.BrotliHits &&
+		entry.Select(accept, cachepolicy.Brotli, cachepolicy.Gzip) == entry.Brotli {
 		h.compressor.WantSmaller(e, entry.Brotli)
 	}
 	p := representation{body: v.Body, etag: v.ETag, coding: coding}
@@ -95,7 +97,8 @@ func (h *Writer) negotiated(r *Request, f Response) representation {
 // asked returns the fields by which a client asks for a form or a part of a forwarded response.
 func asked(r *Request) *represent.Asked {
 	h := &r.Ctx.Request.Header
-	a := &represent.Asked{AcceptEncoding: Field(r.Ctx, fasthttp.HeaderAcceptEncoding), IfNoneMatch: Field(r.Ctx, fasthttp.HeaderIfNoneMatch),
+	a := &represent.Asked{AcceptEncoding: Field(r.Ctx, fasthttp.HeaderAcceptEncoding),
+		IfNoneMatch:     Field(r.Ctx, fasthttp.HeaderIfNoneMatch),
 		IfModifiedSince: string(h.Peek(fasthttp.HeaderIfModifiedSince))}
 	if r.Ctx.IsGet() {
 		a.Range, a.IfRange = string(h.Peek(fasthttp.HeaderRange)), string(h.Peek(fasthttp.HeaderIfRange))
@@ -178,7 +181,7 @@ func (h *Writer) writeHead(r *Request, f Response, t *respond.Head) {
 	out.Reset()
 	w := respond.Writer{Entry: e, Date: e.Date, Forwarded: r.Forwarded, Coded: r.Forwarded && t.Coding != entry.Identity}
 	if len(w.Date) == 0 {
-		w.Date = h.clock.date(r.Now)
+		w.Date = h.clock.Of(r.Now)
 	}
 	out.Lines = w.Append(out.Lines, t)
 	if r.Forwarded {
@@ -213,7 +216,8 @@ func (h *Writer) sendForm(r *Request, e *cache.Entry, p representation, t *respo
 // entity tag that no origin knows.
 func Conditional(r *Request, etag string, e *cache.Entry) int {
 	h := &r.Ctx.Request.Header
-	c := cachepolicy.Conditions{IfNoneMatch: Field(r.Ctx, fasthttp.HeaderIfNoneMatch), IfModifiedSince: string(h.Peek(fasthttp.HeaderIfModifiedSince))}
+	c := cachepolicy.Conditions{IfNoneMatch: Field(r.Ctx, fasthttp.HeaderIfNoneMatch),
+		IfModifiedSince: string(h.Peek(fasthttp.HeaderIfModifiedSince))}
 	if r.Forwarded {
 		return represent.Conditional(e, c, etag, r.Now)
 	}

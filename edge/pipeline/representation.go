@@ -21,8 +21,11 @@ func (p *representation) colored(f routes.Form) []byte {
 	if p.color == "" {
 		return p.body
 	}
-	if f == routes.FormJSON {
+	switch f {
+	case routes.FormJSON:
 		return icon.RecolourAnswer(p.body, p.color)
+	case routes.FormPaint:
+		return icon.Replace(p.body, string(p.color))
 	}
 	return icon.Recolour(p.body, p.color)
 }

@@ -20,8 +20,9 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
-	"github.com/iconedge/iconedge/hostport"
-	"github.com/iconedge/iconedge/trace"
+	"github.com/iconedge/iconedge/internal/hostport"
+	"github.com/iconedge/iconedge/internal/problem"
+	"github.com/iconedge/iconedge/internal/trace"
 )
 
 // A Request is the record of one request in the pipeline: the exchange that its adapter made, and
@@ -55,6 +56,23 @@ type Request struct {
 	Traced *Traced // its trace; nil: it is not traced
 
 	Mounted bool // its host is the mount of Iconify's API
+	// ForeignPort: the port of Public.Host is none of the edge's, so that no request is forwarded.
+	ForeignPort bool
+}
+
+// MayBeLost reports whether a person's browser gets a page of the site where the request finds
+// nothing. The addresses of Iconify's API have answers of their own.
+func (r *Request) MayBeLost() bool {
+	own := r.Site.Icons && r.Site.Pages && !r.Forwarded && !r.Mounted
+	if !own || r.Route == routes.Page || r.Route.OfIconify() {
+		return false
+	}
+	return r.Ctx.IsGet() || r.Ctx.IsHead()
+}
+
+// Navigates reports whether a person opens the address of the request in a browser.
+func (r *Request) Navigates() bool {
+	return problem.Navigates(Field(r.Ctx, fasthttp.HeaderAccept), Field(r.Ctx, "Sec-Fetch-Dest"))
 }
 
 // HostName returns the name in a Host, in canonical form.
@@ -182,17 +200,18 @@ func (r *Request) PassInterim(i upstream.Interim) {
 	r.Interims.Add(exchange.Interim{Status: i.Status, Lines: LinesOf(i.Header)})
 }
 
-// CountSite counts a request against a limit of its site. It returns the 429 if the client is over
-// it, which has the RateLimit fields.
-func (r *Request) CountSite(a *access.Admission, name string, l vhosts.Limit) error {
-	if l.Own == nil {
+// CountSite counts a request against a limit of its site: that of a class, or of all requests. It
+// returns the 429 if the client is over it, which has the RateLimit fields.
+func (r *Request) CountSite(a *access.Admission, class routes.Class, l vhosts.Limit) error {
+	if l.Own == nil || a.Exempt(r.Request) {
 		return nil
 	}
-	count, err := a.CountSite(r.Request, name, l.Window, l.Own.Limit(), r.Now)
-	if err != nil {
-		r.Count = count
+	c := a.Take(access.OfSite(class, l.Own, l.Window), r.Client, r.Now)
+	if c.Decision.OK {
+		return nil
 	}
-	return err
+	r.Count = c
+	return access.TooMany(c.Decision)
 }
 
 // MethodPurge is the method that removes the stored responses of an address (--purge-method).

@@ -53,8 +53,11 @@ func (r *Request) takesTrailer() bool {
 // to the body as the origin sent it.
 func (f *Response) followByTrailer(r *Request, p representation) {
 	status := r.Ctx.Response.StatusCode()
-	if f.Stream != nil || status != f.Entry.Status || status == http.StatusNoContent || status == http.StatusNotModified || r.Ctx.IsHead() ||
-		p.coding != entry.Identity || !r.takesTrailer() || len(f.Trailer.Lines()) == 0 {
+	if f.Stream != nil || p.coding != entry.Identity || !r.takesTrailer() || len(f.Trailer.Lines()) == 0 {
+		return
+	}
+	bodyless := r.Ctx.IsHead() || status == http.StatusNoContent || status == http.StatusNotModified
+	if bodyless || status != f.Entry.Status {
 		return
 	}
 	f.Stream, f.Length = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body))

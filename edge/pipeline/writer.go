@@ -2,21 +2,16 @@ package pipeline
 
 import (
 	"log/slog"
-	"sync/atomic"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/cachepolicy"
-	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
-	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/respond"
 )
 
 // A Writer writes the responses of the pipeline.
 type Writer struct {
-	clock      dateClock
+	clock      respond.Dates
 	compressor *compress.Compressor // of stored responses
 	log        *slog.Logger
 }
@@ -48,47 +43,15 @@ func BodyLength(r *Request) int {
 	return len(ctx.Response.Body())
 }
 
-// AddFields adds fields to a response.
-func AddFields(out *exchange.Response, fields []cache.Field) {
-	for _, f := range fields {
-		out.Add(string(f.Name), string(f.Value))
-	}
-}
-
 // AddFieldsOfEveryAnswer adds respond.EveryAnswer to the response, if the site has icons.
 func (r *Request) AddFieldsOfEveryAnswer() {
 	if r.Site.Icons {
-		AddFields(&r.Response, respond.EveryAnswer)
+		respond.AddFields(&r.Response, respond.EveryAnswer)
 	}
 }
 
-// A dateClock returns a time as a Date field, formatted once a second.
-type dateClock struct{ last atomic.Pointer[tick] }
+// Date returns the time of a request as the Date of its response (RFC 9110, section 6.6.1).
+func (h *Writer) Date(r *Request) []byte { return h.clock.Of(r.Now) }
 
-type tick struct {
-	second int64
-	date   []byte
-}
-
-func (c *dateClock) date(now time.Time) []byte {
-	if t := c.last.Load(); t != nil && t.second == now.Unix() {
-		return t.date
-	}
-	t := &tick{now.Unix(), fasthttp.AppendHTTPDate(nil, now)}
-	c.last.Store(t)
-	return t.date
-}
-
-// WriteDate writes the present time as the Date of a response (RFC 9110, section 6.6.1).
-func (h *Writer) WriteDate(r *Request) {
-	r.Response.Add(fasthttp.HeaderDate, string(h.clock.date(r.Now)))
-}
-
-// writeCacheStatus reports the use of this cache in Cache-Status (RFC 9211), if the request used
-// it.
-func writeCacheStatus(r *Request) {
-	if r.Status.Hit || r.Status.Forward != "" {
-		var buf [96]byte
-		r.Response.Add("Cache-Status", string(cachepolicy.AppendCacheStatus(buf[:0], r.Status)))
-	}
-}
+// WriteDate writes Date to the response.
+func (h *Writer) WriteDate(r *Request) { r.Response.Add(fasthttp.HeaderDate, string(h.Date(r))) }

@@ -13,8 +13,8 @@ import (
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/vhosts"
-	"github.com/iconedge/iconedge/hostport"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/hostport"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // refuse returns the error of a request that breaks the rules of HTTP, before the edge looks at its
@@ -30,7 +30,8 @@ func refuse(r *pipeline.Request, sites *vhosts.Set) *problem.Problem {
 	}
 	// The end of such a request is in doubt: it has a body with a method that defines none, a body
 	// whose length other servers may read differently, or bytes that may be of another protocol.
-	doubtful := m.coded || m.upgrading || h.IsConnect() || (h.ContentLength() > 0 || r.Upload != nil) && (h.IsGet() || h.IsHead())
+	undefined := (h.IsGet() || h.IsHead()) && (h.ContentLength() > 0 || r.Upload != nil)
+	doubtful := undefined || m.coded || m.upgrading || h.IsConnect()
 	if doubtful || m.closing || p != nil && (p.Status == fasthttp.StatusBadRequest || p.Status == fasthttp.StatusHTTPVersionNotSupported) {
 		closeAfter(r)
 	}
@@ -126,15 +127,18 @@ func refuseHost(r *pipeline.Request, sites *vhosts.Set) *problem.Problem {
 	return nil
 }
 
-// refusePort returns the error of a request to be forwarded whose host is one that the operator
-// names, with a port that is none of the edge's; nil, if it is right. Otherwise a client could have
-// a page made, and stored, for each port.
-func (h *Proxy) refusePort(r *pipeline.Request) *problem.Problem {
-	name, port := hostport.SplitHost(r.Public.Host)
-	if port == "" || h.Options.Ports[port] || h.Sites().TakesPort(name, port) {
-		return nil
-	}
-	return pipeline.MalformedRequest("the port of the Host field is none of this server's; an operator can list it with the name of the host")
+// isForeignPort reports whether a host is one that the operator names, with a port that is none of
+// the edge's.
+func (h *Proxy) isForeignPort(sites *vhosts.Set, host string) bool {
+	name, port := hostport.SplitHost(host)
+	return port != "" && !h.Options.Ports[port] && !sites.TakesPort(name, port)
+}
+
+// refusedPort returns the error of a request with such a host that would be forwarded. Otherwise a
+// client could have a page made, and stored, for each port.
+func refusedPort() *problem.Problem {
+	return pipeline.MalformedRequest("the port of the Host field is none of this server's; an operator can list it " +
+		"with the name of the host")
 }
 
 // serves reports whether the edge answers for a host without a port.

@@ -38,7 +38,8 @@ func TestFraming(t *testing.T) {
 
 // If the fields are well-formed, framing reports the same as for each line alone.
 func FuzzFraming(f *testing.F) {
-	for _, s := range []string{"", "Host: a\r\n\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", "X: a\r\n b\r\n\r\n", "X : a\r\n\r\n"} {
+	for _, s := range []string{"", "Host: a\r\n\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
+		"X: a\r\n b\r\n\r\n", "X : a\r\n\r\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -3,14 +3,40 @@ package proxy
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/pipeline"
-	"github.com/iconedge/iconedge/hostport"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/internal/hostport"
+	"github.com/iconedge/iconedge/internal/problem"
 )
+
+// serveLost answers a request that finds nothing with the page of the site about that, if a person
+// opens the address in a browser, and reports whether it has. It counts as a page of the client.
+// Over that limit, and without an origin of ours, the edge makes the page itself.
+func (h *Proxy) serveLost(r *pipeline.Request) bool {
+	if !r.MayBeLost() || r.Unread || !r.Navigates() {
+		return false
+	}
+	if _, _, err := h.Options.Admission.Admit(r.Request, routes.Page, r.Now); err != nil {
+		return false
+	}
+	r.Target, _ = routes.Lost(string(r.Ctx.URI().PathOriginal()))
+	f, err := h.Finder.Find(r, h.Finder.OwnRequest(r, r.Target.Key), h.Finder.FetchAndStore)
+	if err != nil {
+		return false
+	}
+	if f.Entry.Status != http.StatusNotFound || !strings.HasPrefix(string(f.Entry.ContentType), "text/html") {
+		f.Close() // another origin than ours has something at that address
+		return false
+	}
+	h.writer.Finish(r, f)
+	r.Response.Set(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding+", "+problem.VaryOfPages)
+	return true
+}
 
 // redirectToTLS redirects a request that came without TLS to https, and reports whether it did.
 // Health checks and preflights are answered without TLS. A preflight fails if its response is a

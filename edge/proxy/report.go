@@ -1,13 +1,15 @@
 package proxy
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/pipeline"
-	"github.com/iconedge/iconedge/problem"
-	"github.com/iconedge/iconedge/trace"
+	"github.com/iconedge/iconedge/internal/problem"
+	"github.com/iconedge/iconedge/internal/trace"
 )
 
 // report logs, traces and counts a response of the pipeline. For a streamed body it does so when
@@ -27,7 +29,7 @@ func (h *Proxy) report(r *pipeline.Request, o exchange.Outcome, err error) {
 	}
 	var attributes trace.Exchange
 	if span != nil {
-		attributes = exchangeAttributes(line, r, err)
+		attributes = observe.SpanOf(line, r.Protocol, r.Pattern, err)
 	}
 	tell := func(bytes int) {
 		line.Bytes, line.Duration = int64(bytes), time.Since(line.Time)
@@ -52,7 +54,8 @@ func (h *Proxy) report(r *pipeline.Request, o exchange.Outcome, err error) {
 // line returns the log line of a request and its response, except for the size of the body. If the
 // request could not be read, the line has none of its fields.
 func (h *Proxy) line(r *pipeline.Request, o exchange.Outcome) *accesslog.Line {
-	l := &accesslog.Line{Time: r.Arrived, Client: r.Peer, Status: r.Ctx.Response.StatusCode(), Site: r.Site.Name, Route: r.Route.String(), Cache: exchange.OutcomeNames[o],
+	l := &accesslog.Line{Time: r.Arrived, Client: r.Peer, Status: r.Ctx.Response.StatusCode(), Site: r.Site.Name,
+		Route: r.Route.String(), Cache: exchange.OutcomeNames[o],
 		Protocol: r.Protocol.String(), TLS: r.Secure}
 	if !r.Unread {
 		fields := &r.Ctx.Request.Header
@@ -74,10 +77,8 @@ func (h *Proxy) startTrace(r *pipeline.Request) {
 	}
 	f := &pipeline.Traced{Parent: trace.Read(exchange.Texts(said), exchange.Texts(fields.PeekAll(trace.FieldState)))}
 	if t != nil {
-		switch {
-		case r.Sampled, t.ShouldTrace(f.Parent, r.Tier || h.Options.Clients.Trusts(r.Peer)):
-			f.Here = t.Serve(f.Parent, r.Now)
-		default:
+		trusted := r.Tier || h.Options.Clients.Trusts(r.Peer)
+		if f.Here = h.Options.Reports.Begin(func() trace.Parent { return f.Parent }, trusted, r.Now); f.Here == nil {
 			f.Parent = f.Parent.Unsampled()
 		}
 	}
@@ -86,18 +87,13 @@ func (h *Proxy) startTrace(r *pipeline.Request) {
 	}
 }
 
-// exchangeAttributes returns the trace's description of a request. It agrees with the request's
-// line of the access log.
-func exchangeAttributes(l *accesslog.Line, r *pipeline.Request, err error) trace.Exchange {
-	return trace.Exchange{Method: string(l.Method), Scheme: r.Scheme(), Path: accesslog.Path(l.Target), Host: string(l.Host), Route: r.Pattern,
-		Protocol: r.Protocol.Version(), Status: l.Status, Cache: l.Cache, Site: l.Site, Err: err}
-}
-
 // end writes the problem, if there is an error, then counts, logs and traces the response.
 func (h *Proxy) end(r *pipeline.Request, o exchange.Outcome, err error) {
 	r.Interims.Close()
 	if err != nil {
-		h.writer.Fail(r, problem.From(err))
+		if p := problem.From(err); p.Status != http.StatusNotFound || !h.serveLost(r) {
+			h.writer.Fail(r, p)
+		}
 	}
 	if r.Secure {
 		if altSvc := h.Options.AltSvc(r.Client); altSvc != "" {

@@ -1,29 +1,30 @@
 package proxy
 
 import (
-	"crypto/sha256"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/ratelimit"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/edge/respond"
+	"github.com/iconedge/iconedge/edge/routes"
 )
 
 // decide applies the limit and the rules of a request's site. It reports whether they have answered
 // the request.
 func (h *Proxy) decide(r *pipeline.Request) (answered bool) {
-	if err := r.CountSite(h.Options.Admission, "client", r.Site.Client); err != nil {
+	if err := r.CountSite(h.Options.Admission, routes.ClassNone, r.Site.Client); err != nil {
 		h.end(r, exchange.Limited, err)
 		return true
 	}
 	if r.Site.Rules == nil {
 		return false
 	}
-	d := &pipeline.Ruled{Request: rules.Request{Method: pipeline.MethodOf(r), Host: pipeline.HostName(r.Public.Host), Target: pipeline.RawTarget(r.Ctx), TLS: r.Public.Scheme == "https", Client: r.Client,
+	d := &pipeline.Ruled{Request: rules.Request{Method: pipeline.MethodOf(r), Host: pipeline.HostName(r.Public.Host),
+		Target: pipeline.RawTarget(r.Ctx), TLS: r.Public.Scheme == "https", Client: r.Client,
 		Header: pipeline.FieldsOf(r), Now: r.Now, Random: rand.Uint64()}}
 	d.Request.Allow = func(l *rules.Limit, key string) (bool, time.Duration) { return h.allow(r, l, key) }
 	d.Request.Guess = func(account, password string, compare func() bool) (bool, error) {
@@ -33,7 +34,7 @@ func (h *Proxy) decide(r *pipeline.Request) (answered bool) {
 		return right, err
 	}
 	d.Site = r.Site.Rules
-	d.Decision = d.Site.Decide(&d.Request)
+	d.Site.DecideInto(&d.Decision, &d.Request)
 	r.Ruled = d
 	if stop := d.Stopped; stop != nil {
 		h.rulesStopped(r, stop)
@@ -55,23 +56,12 @@ func (h *Proxy) decide(r *pipeline.Request) (answered bool) {
 		h.end(r, o, a.Err)
 		return true
 	}
-	if a.Text != "" {
-		p := problem.New(a.Status, a.Text).With("Cache-Control", "no-store")
-		for name, lines := range a.Header {
-			p = p.With(name, lines[0])
-		}
+	if p := respond.RuledProblem(a); p != nil {
 		h.end(r, o, p)
 		return true
 	}
 	r.Ctx.Response.SetStatusCode(a.Status)
-	for name, lines := range a.Header {
-		r.Response.Add(name, lines[0])
-	}
-	h.writer.WriteDate(r)
-	if a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
-		if a.Type != "" {
-			r.Response.Add("Content-Type", a.Type)
-		}
+	if !respond.Ruled(&r.Response, a, h.writer.Date(r)) {
 		pipeline.Send(r, a.Body)
 	}
 	h.end(r, o, nil)
@@ -84,7 +74,8 @@ func (h *Proxy) rulesStopped(r *pipeline.Request, stop *rules.Stop) {
 	h.Options.Metrics.RulesStopped(r.Site.Name, stop.Refused)
 	now := r.Now.Unix()
 	if last := h.stopLogged.Load(); last != now && h.stopLogged.CompareAndSwap(last, now) {
-		h.Options.Log.Warn("rules of a site stopped, because they cost too much for a request", "site", r.Site.Name, "line", stop.Line, "refused", stop.Refused, "client", r.Client)
+		h.Options.Log.Warn("rules of a site stopped, because they cost too much for a request", "site", r.Site.Name,
+			"line", stop.Line, "refused", stop.Refused, "client", r.Client)
 	}
 }
 
@@ -94,12 +85,10 @@ func (h *Proxy) allow(r *pipeline.Request, l *rules.Limit, key string) (bool, ti
 	if limiter == nil || h.Options.Admission.Exempt(r.Request) {
 		return true, 0
 	}
-	var d ratelimit.Decision
-	if l.ByClient {
-		d = limiter.Allow(r.Client, r.Now)
-	} else {
-		sum := sha256.Sum256([]byte(key))
-		d = limiter.AllowKey([16]byte(sum[:16]), r.Now)
+	toll := access.OfRule(limiter)
+	if !l.ByClient {
+		toll = access.OfText(limiter, key)
 	}
+	d := h.Options.Admission.Take(toll, r.Client, r.Now).Decision
 	return d.OK, d.RetryAfter
 }

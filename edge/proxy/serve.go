@@ -1,12 +1,3 @@
-// Package proxy is the entry and the end of the pipeline, which answers the requests that the hit
-// path (package hit) leaves to it.
-//
-// ServeRequest takes a request through these steps: it refuses malformed ones (guard.go), finds the
-// client and the site, redirects to TLS, checks the lists and request loops, and applies the rules
-// of the site (ruled.go). Then one of the answerers has the request: package own for the edge's own
-// routes, iconset for icon data, forwarded for paths of other applications. They find or fetch the
-// response by package fetch, and write it by package pipeline. At last the response is counted,
-// logged and traced (report.go).
 package proxy
 
 import (
@@ -29,25 +20,31 @@ import (
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/vhosts"
-	"github.com/iconedge/iconedge/hostport"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/hostport"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // New returns a handler that answers requests by the components of o.
 func New(o Options) *Proxy {
 	h := &Proxy{Options: o, compressor: compress.New(o.Cache, o.Log)}
 	doors, known := fetch.NewDoorkeeper(), pieces.NewTable(o.CacheBytes/recentPart)
-	h.hits = hit.New(hit.Options{Redirects: o.Redirect != "", AltSvc: o.AltSvc, Clock: o.Clock, Clients: o.Clients, Admission: o.Admission, Cache: o.Cache, Library: o.Library,
+	h.hits = hit.New(hit.Options{Redirects: o.Redirect != "", AltSvc: o.AltSvc, Clock: o.Clock, Clients: o.Clients,
+		Admission: o.Admission, Cache: o.Cache, Library: o.Library, Origin: o.Origin.Client(),
 		Compressor: h.compressor, Pieces: known, Doors: doors, Metrics: o.Metrics, Reports: o.Reports})
-	h.Finder = fetch.NewFinder(fetch.Options{CacheBytes: o.CacheBytes, WaitTimeout: o.WaitTimeout, Bounds: o.Bounds, Clock: o.Clock, Cache: o.Cache, Library: o.Library, Origin: o.Origin,
+	h.Finder = fetch.NewFinder(fetch.Options{CacheBytes: o.CacheBytes, WaitTimeout: o.WaitTimeout, Bounds: o.Bounds,
+		Clock: o.Clock, Cache: o.Cache, Library: o.Library, Origin: o.Origin,
 		Draining: h.hits.Draining, Log: o.Log}, doors)
 	h.writer = pipeline.NewWriter(h.compressor, o.Log)
-	h.own = &own.Answerer{Clock: o.Clock, Cache: o.Cache, Library: o.Library, Origin: o.Origin, Finder: h.Finder, Writer: h.writer, Hits: h.hits}
-	h.misses = &own.Misses{MissOptions: own.MissOptions{Redirects: o.Redirect != "", AltSvc: o.AltSvc, WaitTimeout: o.WaitTimeout, Clock: o.Clock, Clients: o.Clients, Admission: o.Admission, Library: o.Library,
+	h.own = &own.Answerer{Clock: o.Clock, Cache: o.Cache, Library: o.Library, Origin: o.Origin, Finder: h.Finder,
+		Writer: h.writer, Hits: h.hits}
+	h.misses = &own.Misses{MissOptions: own.MissOptions{Redirects: o.Redirect != "", AltSvc: o.AltSvc,
+		WaitTimeout: o.WaitTimeout, Clock: o.Clock, Clients: o.Clients, Admission: o.Admission, Library: o.Library,
 		Metrics: o.Metrics, Reports: o.Reports}, Finder: h.Finder, Hits: h.hits}
-	h.iconSet = &iconset.Answerer{WaitTimeout: o.WaitTimeout, Clock: o.Clock, Cache: o.Cache, Library: o.Library, Origin: o.Origin, Doors: doors, Joined: cache.NewShare(o.Cache, o.CacheBytes/joinedPart), Pieces: known,
+	h.iconSet = &iconset.Answerer{WaitTimeout: o.WaitTimeout, Clock: o.Clock, Cache: o.Cache, Library: o.Library,
+		Origin: o.Origin, Doors: doors, Joined: cache.NewShare(o.Cache, o.CacheBytes/joinedPart), Pieces: known,
 		Compressor: h.compressor, Finder: h.Finder, Writer: h.writer, Own: h.own}
-	h.forwarded = &forwarded.Answerer{Options: forwarded.Options{Bounds: o.Bounds, Clock: o.Clock, Clients: o.Clients, Cache: o.Cache, Library: o.Library, Admission: o.Admission, Tunnels: o.Tunnels, Sites: h.Sites}, Finder: h.Finder, Writer: h.writer}
+	h.forwarded = &forwarded.Answerer{Options: forwarded.Options{Bounds: o.Bounds, Clock: o.Clock, Clients: o.Clients,
+		Cache: o.Cache, Library: o.Library, Admission: o.Admission, Tunnels: o.Tunnels, Sites: h.Sites}, Finder: h.Finder, Writer: h.writer}
 	h.Use(o.Sites)
 	return h
 }
@@ -122,11 +119,12 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 		h.end(r, exchange.Refused, h.looped())
 		return
 	}
+	r.ForeignPort = h.isForeignPort(sites.Set, r.Public.Host)
 	r.Mounted = r.Site.Icons && r.Site.IsMount(pipeline.HostName(string(ctx.Host())))
 	// HTTP/1.1 forbids an empty host, HTTP/1.0 does not.
 	if host := ctx.Host(); len(host) > 0 && own == r.Site && r.Public.Host == hostport.CanonicalHost(string(host), x.Scheme()) {
-		if port := h.refusePort(r) == nil; own.Icons || port {
-			h.hits.RememberHost(sites.Set, host, own, r.Mounted, port)
+		if own.Icons || !r.ForeignPort {
+			h.hits.RememberHost(sites.Set, host, own, r.Mounted, !r.ForeignPort)
 		}
 	}
 	switch {
@@ -175,7 +173,8 @@ func (h *Proxy) ServeUnreadable(ctx *fasthttp.RequestCtx, x *exchange.Request, e
 // with the panic and the stack.
 func (h *Proxy) panicked(r *pipeline.Request, p any) {
 	stack := debug.Stack()
-	h.Options.Log.Error("panic while answering", append(h.line(r, exchange.Failed).LogAttrs(), "panic", fmt.Sprint(p), "stack", string(stack))...)
+	h.Options.Log.Error("panic while answering", append(h.line(r, exchange.Failed).LogAttrs(), "panic", fmt.Sprint(p),
+		"stack", string(stack))...)
 	h.end(r, exchange.Failed, fmt.Errorf("panic: %v", p))
 }
 
@@ -234,6 +233,11 @@ func (h *Proxy) steps(r *pipeline.Request, ep *routes.Endpoint) (exchange.Outcom
 
 // serve answers an admitted request for an endpoint.
 func (h *Proxy) serve(r *pipeline.Request, ep *routes.Endpoint) (exchange.Outcome, error) {
+	if r.Target.Spelling != "" {
+		if near, has := h.Options.Library.Spelled(r.Target.Spelling, r.Now); !has {
+			return exchange.Refused, routes.Misspelt(string(r.Ctx.URI().PathOriginal()), near)
+		}
+	}
 	if r.Target.Foreign != "" {
 		if err := h.Options.Library.Identify(); err != nil {
 			return exchange.Failed, err
@@ -274,7 +278,8 @@ func (h *Proxy) looped() *problem.Problem {
 	h.loopLogged.Do(func() {
 		h.Options.Log.Warn("request loop: some --origin leads back to this edge; answering such requests with 508")
 	})
-	return problem.New(http.StatusLoopDetected, "this request has passed through this server before: the origin of some server leads back to it")
+	return problem.New(http.StatusLoopDetected,
+		"this request has passed through this server before: the origin of some server leads back to it")
 }
 
 // serveForwarded answers a request for a path outside our own routes (--proxy-all).
@@ -284,8 +289,8 @@ func (h *Proxy) serveForwarded(ctx *fasthttp.RequestCtx) {
 	o, err := exchange.Refused, error(nil)
 	if !serves(h.Sites(), pipeline.HostName(r.Public.Host)) {
 		err = misdirected()
-	} else if p := h.refusePort(r); p != nil {
-		err = p
+	} else if r.ForeignPort {
+		err = refusedPort()
 	} else {
 		o, err = h.forwarded.Answer(r)
 	}

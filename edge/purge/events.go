@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/fleet"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 const (
@@ -40,12 +40,14 @@ func (s *Peers) announce(p *Purger, call Call, n int) error {
 	}
 	if err != nil {
 		s.log.Warn("purge not published to other edges", "entries", n, "err", err)
-		return problem.New(http.StatusServiceUnavailable, fmt.Sprintf("%d were purged here, but the other edges may not have heard: Redis did not take it; call again", n)).With("Retry-After", "1")
+		return problem.New(http.StatusServiceUnavailable,
+			fmt.Sprintf("%d were purged here, but the other edges may not have heard: Redis did not take it; call again",
+				n)).With("Retry-After", "1")
 	}
 	return nil
 }
 
-// repeat repeats a purge after purgeRepeat.
+// repeat repeats a purge after RepeatAfter.
 func (s *Peers) repeat(purge func()) {
 	s.background(func() {
 		s.sleep(RepeatAfter)

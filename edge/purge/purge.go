@@ -15,13 +15,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/hostport"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/admin"
+	"github.com/iconedge/iconedge/internal/hostport"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 const (
@@ -149,7 +149,8 @@ func readPurge(body io.Reader) (call Call, err error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err != nil || d.Decode(&call) != nil || d.More() {
-		return call, problem.New(http.StatusBadRequest, `the body must be JSON with "urls", "prefixes" or "surrogate_keys", lists of strings, and optionally "soft":true`)
+		return call, problem.New(http.StatusBadRequest,
+			`the body must be JSON with "urls", "prefixes" or "surrogate_keys", lists of strings, and optionally "soft":true`)
 	}
 	if len(call.URLs)+len(call.Prefixes)+len(call.SurrogateKeys) == 0 {
 		return call, problem.New(http.StatusBadRequest, `the body names nothing to purge: give "urls", "prefixes" or "surrogate_keys"`)
@@ -165,7 +166,8 @@ func readPurge(body io.Reader) (call Call, err error) {
 	}
 	for _, prefix := range call.Prefixes {
 		if _, err := parseAddress(prefix); err != nil {
-			return call, problem.BadParameter("prefixes", "each must be the beginning of a path, starting with a slash, or a URL with the beginning of a path")
+			return call, problem.BadParameter("prefixes", "each must be the beginning of a path, starting with a "+
+				"slash, or a URL with the beginning of a path")
 		}
 	}
 	for _, key := range call.SurrogateKeys {
@@ -242,7 +244,8 @@ func (c Call) spec(key Targets) cache.Purge {
 	for _, s := range c.Prefixes {
 		if a, err := parseAddress(s); err == nil && a.host != "" {
 			p.Prefixes = append(p.Prefixes, a.keys()...)
-			p.Prefixes = append(p.Prefixes, routes.ForwardedKey("http", routes.AnyHost, a.target), routes.ForwardedKey("https", routes.AnyHost, a.target))
+			p.Prefixes = append(p.Prefixes, routes.ForwardedKey("http", routes.AnyHost, a.target),
+				routes.ForwardedKey("https", routes.AnyHost, a.target))
 			continue
 		}
 		p.Prefixes = append(p.Prefixes, s)

@@ -15,7 +15,8 @@ func TestParseLimit(t *testing.T) {
 			t.Errorf("ParseLimit(%q) = %v, %v; want %v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "60", "60/", "/1m", "0/1m", "-1/1m", "+1/1m", "60/0s", "60/-1m", "60/500ms", "60/1.5s", "60/1", "60/25h", "60/2d", "60/1d1s",
+	for _, s := range []string{"", "60", "60/", "/1m", "0/1m", "-1/1m", "+1/1m", "60/0s", "60/-1m", "60/500ms",
+		"60/1.5s", "60/1", "60/25h", "60/2d", "60/1d1s",
 		"1000001/1m", "60/1m/1m", " 60/1m", "60 / 1m", "OFF", "0x10/1m", "6_0/1m"} {
 		if got, err := ParseLimit(s); err != ErrLimit {
 			t.Errorf("ParseLimit(%q) = %v, %v; want ErrLimit", s, got, err)

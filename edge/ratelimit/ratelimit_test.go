@@ -161,7 +161,8 @@ func TestAllowKey(t *testing.T) {
 				t.Errorf("client %d is refused its first call", i)
 			}
 		}
-		for i, d := range []Decision{l.Allow(alice, now), l.AllowKey([16]byte{}, now), l.AllowKey(like4, now), l.AllowKey(like6, now), l.AllowKey(other, now)} {
+		for i, d := range []Decision{l.Allow(alice, now), l.AllowKey([16]byte{}, now), l.AllowKey(like4, now),
+			l.AllowKey(like6, now), l.AllowKey(other, now)} {
 			if d.OK || d.RetryAfter != time.Minute {
 				t.Errorf("client %d got a second call: %+v", i, d)
 			}

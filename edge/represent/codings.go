@@ -6,6 +6,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/coding"
 	"github.com/iconedge/iconedge/edge/recent"
 )
 
@@ -26,8 +27,8 @@ func (c *Choice) In(v *cache.View) entry.Coding { return c.of[setOf(v)] }
 // Of returns the coding that the client gets if these codings are stored besides identity.
 func (c *Choice) Of(stored ...entry.Coding) entry.Coding {
 	set := 0
-	for _, coding := range stored {
-		set |= bit(coding)
+	for _, one := range stored {
+		set |= bit(one)
 	}
 	return c.of[set]
 }
@@ -36,7 +37,7 @@ func bit(c entry.Coding) int { return 1 << (c - entry.Gzip) }
 
 // setOf returns the set of the codings that a view has besides identity.
 func setOf(v *cache.View) (set int) {
-	for c := entry.Gzip; c < entry.Codings; c++ {
+	for c := entry.Gzip; c < coding.InUse(); c++ {
 		if v.Has(c) {
 			set |= bit(c)
 		}
@@ -57,11 +58,11 @@ func (c *Codings) Of(field []byte) *Choice {
 
 func newChoice(field string) *Choice {
 	c := &Choice{field: strings.Clone(field)}
-	for set := range c.of {
+	for set := range 1 << (coding.InUse() - 1) {
 		var names []string
-		for coding := entry.Gzip; coding < entry.Codings; coding++ {
-			if set&bit(coding) != 0 {
-				names = append(names, coding.String())
+		for _, one := range coding.All() {
+			if set&bit(one) != 0 {
+				names = append(names, one.String())
 			}
 		}
 		c.of[set] = entry.Select(field, names...)

@@ -8,6 +8,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/coding"
 )
 
 var now = time.Date(2026, 11, 28, 1, 0, 0, 0, time.UTC)
@@ -36,7 +37,8 @@ func TestPart(t *testing.T) {
 		{Asked{Range: "bytes=2-4", IfRange: now.Format(http.TimeFormat)}, 0, 10, cachepolicy.RangeWhole},
 		{Asked{IfRange: `"a"`}, 0, 10, cachepolicy.RangeWhole},
 	} {
-		if off, n, what := row.asked.Part(page(`"a"`), 10, `"a"`, now); what != row.want || what != cachepolicy.RangeUnsatisfiable && (off != row.off || n != row.n) {
+		if off, n, what := row.asked.Part(page(`"a"`), 10, `"a"`, now); what != row.want ||
+			what != cachepolicy.RangeUnsatisfiable && (off != row.off || n != row.n) {
 			t.Errorf("%+v: %d bytes from %d, outcome %d; want %d from %d, outcome %d", row.asked, n, off, what, row.n, row.off, row.want)
 		}
 	}
@@ -57,9 +59,11 @@ func TestNegotiate(t *testing.T) {
 		{"no Range, better coding not made", Asked{}, entry.Gzip, entry.Brotli, entry.Gzip, false, entry.Brotli},
 		{"no Range, no coding made", Asked{}, entry.Identity, entry.Brotli, entry.Identity, false, entry.Brotli},
 		{"Range", Asked{Range: "bytes=1-"}, entry.Gzip, entry.Gzip, entry.Identity, false, entry.Identity},
-		{"Range of the identity", Asked{Range: "bytes=1-", IfRange: `"a"`}, entry.Gzip, entry.Brotli, entry.Identity, false, entry.Identity},
+		{"Range of the identity", Asked{Range: "bytes=1-", IfRange: `"a"`}, entry.Gzip, entry.Brotli, entry.Identity,
+			false, entry.Identity},
 		{"Range of another form", Asked{Range: "bytes=1-", IfRange: `"a-gzip"`}, entry.Gzip, entry.Gzip, entry.Gzip, true, entry.Identity},
-		{"Range by date", Asked{Range: "bytes=1-", IfRange: now.Format(http.TimeFormat)}, entry.Identity, entry.Gzip, entry.Identity, true, entry.Gzip},
+		{"Range by date", Asked{Range: "bytes=1-", IfRange: now.Format(http.TimeFormat)}, entry.Identity, entry.Gzip,
+			entry.Identity, true, entry.Gzip},
 	} {
 		coding, whole, want := row.asked.Negotiate(page(`"a"`), row.got, row.wanted)
 		if coding != row.coding || whole != row.whole || want != row.want {
@@ -87,9 +91,10 @@ func TestConditional(t *testing.T) {
 func TestChoice(t *testing.T) {
 	var known Codings
 	for _, field := range []string{"gzip", "br, gzip", "gzip;q=0, br;q=0.1", "*", "identity", "zstd;q=0.5, gzip;q=1", ""} {
-		for _, stored := range [][]entry.Coding{nil, {entry.Gzip}, {entry.Gzip, entry.Brotli}, {entry.Brotli}, {entry.Gzip, entry.Zstd, entry.Brotli}} {
+		for _, stored := range [][]entry.Coding{nil, {entry.Gzip}, {entry.Gzip, entry.Brotli}, {entry.Brotli},
+			{entry.Gzip, entry.Zstd, entry.Brotli}} {
 			var names []string
-			for c := entry.Gzip; c < entry.Codings; c++ {
+			for _, c := range coding.All() {
 				for _, s := range stored {
 					if s == c {
 						names = append(names, c.String())

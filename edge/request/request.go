@@ -1,4 +1,4 @@
-// Package eligible parses eligible requests: those that a stored response can answer by address,
+// Package request parses eligible requests: those that a stored response can answer by address,
 // content coding and entity tag alone, whatever protocol they use. A field that might change the
 // response makes its request ineligible, and the pipeline handles it. The package knows nothing of
 // caches or connections, and imports the standard library alone.
@@ -18,12 +18,11 @@ type Request struct {
 	AcceptEncoding []byte // nil: none
 	Conditions
 	Seen
-	Secure  bool // received over TLS
-	Tier    bool // the certificate of the connection is that of another edge of our own
-	Client  netip.Addr
-	Now     time.Time
-	Fields  Fields // all fields received
-	Sampled bool   // sampled for a trace, so the pipeline must handle the request
+	Secure bool // received over TLS
+	Tier   bool // the certificate of the connection is that of another edge of our own
+	Client netip.Addr
+	Now    time.Time
+	Fields Fields // all fields received
 
 	// TakesBody says that a long body may be left in Body instead of being copied behind the head.
 	TakesBody bool
@@ -52,6 +51,7 @@ type Seen struct {
 	Authorization  bool
 	CacheControl   bool // Cache-Control or Pragma
 	Dictionary     bool // Available-Dictionary (RFC 9842)
+	Loop           bool // CDN-Loop (RFC 8586): it has passed another cache
 }
 
 // Fields gives access to fields that the response does not depend on, such as those of the access
@@ -84,7 +84,7 @@ const MaxTarget = 1 << 10
 // Reset resets the fields of the previous request. Secure, Tier, Client, Now, Fields and TakesBody
 // stay.
 func (r *Request) Reset() {
-	r.Target, r.Host, r.Head, r.AcceptEncoding, r.Conditions, r.Seen, r.Sampled, r.Body = nil, nil, false, nil, Conditions{}, Seen{}, false, nil
+	r.Target, r.Host, r.Head, r.AcceptEncoding, r.Conditions, r.Seen, r.Body = nil, nil, false, nil, Conditions{}, Seen{}, nil
 }
 
 // SetTarget accepts a target that is a path of visible ASCII without a fragment.
@@ -118,7 +118,8 @@ func (r *Request) Field(name, value []byte) State {
 		if Is(name, "if-range") {
 			return once(&r.IfRange, value)
 		}
-		return ifName(name, "if-match", "cdn-loop")
+		r.Loop = r.Loop || Is(name, "cdn-loop")
+		return ifName(name, "if-match")
 	case 9:
 		if Is(name, "forwarded") {
 			r.Forwarded, r.ForwardedHost, r.ForwardedProto = true, true, true

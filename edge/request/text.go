@@ -9,7 +9,8 @@ import (
 // Token marks the bytes of a token (RFC 9110, section 5.6.2).
 var Token = func() (t [256]bool) {
 	for c := range t {
-		t[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c < 0x80 && strings.IndexByte("!#$%&'*+-.^_`|~", byte(c)) >= 0
+		t[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' ||
+			c < 0x80 && strings.IndexByte("!#$%&'*+-.^_`|~", byte(c)) >= 0
 	}
 	return t
 }()

@@ -21,7 +21,8 @@ func TestToken(t *testing.T) {
 // Checking eight bytes at a time gives the result of checking each byte, wherever a control byte
 // is.
 func FuzzControl(f *testing.F) {
-	for _, s := range []string{"", "plain text", "a\tb", "\x00", "seven77\x1f", "eight888\x7f", "\x80\xff caf\u00e9 \u00a0", "\x20\x1f\x20\x1f\x20\x1f\x20\x1f\x20",
+	for _, s := range []string{"", "plain text", "a\tb", "\x00", "seven77\x1f", "eight888\x7f",
+		"\x80\xff caf\u00e9 \u00a0", "\x20\x1f\x20\x1f\x20\x1f\x20\x1f\x20",
 		"/mdi/home.svg", "/a#b", "/nine9999#", "/\x7f\x80\x81\xfe\xff\x01\x02", "tab\tand\rCR"} {
 		f.Add([]byte(s))
 	}

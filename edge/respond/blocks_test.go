@@ -38,7 +38,8 @@ func TestBlockBelongsToOneHead(t *testing.T) {
 	for i := range heads {
 		got := b.Of(&heads[i])
 		for name, part := range map[string]struct{ fields, lines int }{
-			"Type": {len(got.kind), len(heads[i].Type)}, "Always": {len(got.always), len(heads[i].Always)}, "WithBody": {len(got.withBody), len(heads[i].WithBody)},
+			"Type": {len(got.kind), len(heads[i].Type)}, "Always": {len(got.always), len(heads[i].Always)},
+			"WithBody": {len(got.withBody), len(heads[i].WithBody)},
 		} {
 			if part.fields != part.lines/6 {
 				t.Errorf("head %d: %d fields of %s in %d bytes", i, part.fields, name, part.lines)

@@ -18,7 +18,8 @@ import (
 // whatever the status. A site without icons has none of them.
 var EveryAnswer = []cache.Field{
 	NewField("Access-Control-Allow-Origin", "*"),
-	NewField("Access-Control-Expose-Headers", "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"),
+	NewField("Access-Control-Expose-Headers", "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, "+
+		"Icon-Recolored, Icon-Restroked"),
 	NewField("Timing-Allow-Origin", "*"),
 	NewField("X-Content-Type-Options", "nosniff"),
 	NewField("Cross-Origin-Resource-Policy", "cross-origin"),
@@ -29,6 +30,13 @@ var (
 
 	nameContentType, nameDate = []byte(fasthttp.HeaderContentType), []byte(fasthttp.HeaderDate)
 )
+
+// AddFields adds fields to a response.
+func AddFields(r *exchange.Response, fields []cache.Field) {
+	for _, f := range fields {
+		r.Add(string(f.Name), string(f.Value))
+	}
+}
 
 // NewField returns a field, ready to send.
 func NewField(name, value string) cache.Field {
@@ -42,16 +50,16 @@ func Prebuild(e *cache.Entry) {
 		return
 	}
 	part := func(p Part) []byte { return AppendPart(nil, p, e, e.Date, false) }
-	e.Head = &cache.Head{Type: part(PartType), Always: part(PartAlways), WithBody: part(PartWithBody), Own: part(PartOwn), OwnBody: part(PartOwnBody), ColourUses: ColourUses(e)}
+	e.Head = &cache.Head{Type: part(PartType), Always: part(PartAlways), WithBody: part(PartWithBody),
+		Own: part(PartOwn), OwnBody: part(PartOwnBody), Paint: Paint(e)}
 }
 
-// ColourUses counts currentColor in the identity body of an icon, for Head.ColourUses; -1 means
-// that the edge does not recolour the body.
-func ColourUses(e *cache.Entry) int {
-	if e.Monochrome == "?1" {
-		return icon.Paints(e.Variants[entry.Identity].Body)
+// Paint says how the edge recolours the identity body of an icon, for the head of an entry.
+func Paint(e *cache.Entry) int32 {
+	if icon.IsMonochrome(e.Monochrome) {
+		return int32(icon.PaintOf(e.Variants[entry.Identity].Body))
 	}
-	return -1
+	return int32(icon.NoPaint)
 }
 
 // SetLimit reports the state of the limit that counted a request, if there is one

@@ -290,7 +290,7 @@ func appendTag(dst, etag []byte, color icon.Color) []byte {
 	if color == "" {
 		return append(dst, etag...)
 	}
-	dst = append(append(dst, etag[:len(etag)-1]...), '-') // as cache.Suffixed
+	dst = append(append(dst, etag[:len(etag)-1]...), '-') // as entry.Suffixed
 	return append(append(dst, color[1:]...), '"')
 }
 

@@ -27,7 +27,8 @@ func iconifyEndpoints() []Endpoint {
 	}
 	var all []Endpoint
 	for _, pattern := range []string{
-		iconify.Mount + "/{address}", iconify.Mount + "/{set}/{file}", iconify.Mount + "/@iconify-json/{set}/{file}", iconify.Mount + "/npm/@iconify-json/{set}/{file}",
+		iconify.Mount + "/{address}", iconify.Mount + "/{set}/{file}", iconify.Mount + "/@iconify-json/{set}/{file}",
+		iconify.Mount + "/npm/@iconify-json/{set}/{file}",
 		"/@iconify-json/{set}/{file}", "/npm/@iconify-json/{set}/{file}",
 	} {
 		all = append(all, row(pattern))
@@ -81,7 +82,9 @@ func parseIconify(path, query string, mounted bool) (Target, error) {
 	t := Target{Key: r.Key(), Foreign: foreignAddress(path, query)}
 	switch r.Kind {
 	case iconify.SVG:
-		t.Form, t.Color = FormSVG, r.Color
+		if t.Form, t.Color = FormSVG, r.Color; len(t.Color) > len("#rrggbb") {
+			t.Form = FormPaint
+		}
 	case iconify.Data, iconify.Script, iconify.Stylesheet:
 		if r.Names != nil {
 			t.Icons = &r

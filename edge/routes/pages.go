@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/scheme"
 )
 
 // unslashed is the address of the documentation without the slash at its end, as people type it.
@@ -17,9 +18,10 @@ const unslashed = "/docs"
 var pageEndpoints = []Endpoint{
 	page("/", nil),
 	withIconifySearch(onlySearchPage),
+	page("/-/search", searchPage, searchParams...),
 	page("/packs", packsPage, "license", "category", "commercial"),
 	page("/bag", bagPage, "icons"),
-	page("/icon/{pack}/{name}", iconPage, "color", "size", "rotate", "flip"),
+	page("/icon/{pack}/{name}", iconPage, "color", "size", "rotate", "flip", "stroke", "secondary"),
 	page("/pack/{pack}", packPage, "category", "page"),
 	page(unslashed, nil),
 	page(unslashed+"/", nil),
@@ -31,6 +33,7 @@ var pageEndpoints = []Endpoint{
 	page("/-/bag/sprite.svg", bagPage, "icons"),
 	page("/-/card/{pack}/{file}", nil),
 	page("/-/card/{file}", nil),
+	page(LostPath, documentsPage, "q"),
 	siteFile("/-/samples/{file}"),
 	siteFile("/-/site/{file}"),
 	page("/sitemap/{file}", nil),
@@ -40,10 +43,15 @@ var pageEndpoints = []Endpoint{
 	siteFile("/opensearch.xml"),
 	siteFile("/sw.js"),
 	siteFile("/favicon.svg"),
+	siteFile("/favicon.ico"),
+	siteFile("/apple-touch-icon.png"),
 }
 
 // onlySearchPage is the endpoint of /search where the addresses of Iconify's API are off.
-var onlySearchPage = page("/search", searchPage, "q", "pack", "license", "commercial", "style", "category", "page")
+var onlySearchPage = page("/search", searchPage, searchParams...)
+
+// searchParams are the parameters of a search of the site.
+var searchParams = []string{"q", "pack", "license", "commercial", "style", "grid", "category", "page"}
 
 // withIconifySearch returns the endpoint of an address that Iconify's API has too: a request with
 // query and without q is Iconify's.
@@ -125,6 +133,11 @@ func searchPage(p icon.Params, b *address) error {
 	if err := b.addFilters(p); err != nil {
 		return err
 	}
+	grid, err := p.Int("grid", 1, icon.MaxGrid, 0)
+	if err != nil {
+		return err
+	}
+	b.addInt("grid", grid, 0)
 	b.add("pack", pack)
 	if err := b.addPage(p); err != nil {
 		return err
@@ -134,7 +147,19 @@ func searchPage(p icon.Params, b *address) error {
 	return nil
 }
 
-// documentsPage adds the words of a search of the documentation.
+// LostPath is the address of the page for an address at which nothing is, with the words that the
+// person may mean as q.
+const LostPath = "/-/not-found"
+
+// Lost returns the target of the page for a path at which nothing is. The words are in its search.
+func Lost(path string) (t Target, words string) {
+	words = scheme.OfPath(path)
+	var b address
+	b.add("q", words)
+	return Target{Key: b.of(LostPath)}, words
+}
+
+// documentsPage adds the words of a search, of the documentation or of a page without content.
 func documentsPage(p icon.Params, b *address) error {
 	text := strings.TrimSpace(p["q"])
 	if utf8.RuneCountInString(text) > icon.MaxText {
@@ -178,6 +203,10 @@ func iconPage(p icon.Params, b *address) error {
 		b.add("flip", "vertical")
 	}
 	b.addInt("rotate", 90*v.Rotate, 0)
+	b.add("secondary", string(v.Secondary))
+	if v.Stroke != 0 {
+		b.add("stroke", icon.StrokeText(v.Stroke))
+	}
 	b.addInt("size", v.Height, 0)
 	return nil
 }

@@ -16,11 +16,12 @@ const (
 	ClassVerify
 	ClassCDN
 	ClassForwarded
-	ClassPages // the pages of the site
-	Classes    // the number of classes
+	ClassPages  // the pages of the site
+	ClassRaster // pictures that the origin makes for a request: icons in pixels, rows
+	Classes     // the number of classes
 )
 
-var classNames = [Classes]string{"none", "search", "suggest", "icon", "packs", "verify", "cdn", "forwarded", "pages"}
+var classNames = [Classes]string{"none", "search", "suggest", "icon", "packs", "verify", "cdn", "forwarded", "pages", "raster"}
 
 // String returns the name of a class in flags, metrics and fields.
 func (c Class) String() string { return classNames[c] }
@@ -54,6 +55,8 @@ const (
 	Page     // a page of the site, or a file that its origin makes for each bag or card
 	SiteFile // another file of the site, which pages load
 	Health
+	Picture       // an icon in pixels
+	Row           // several icons in one picture
 	Iconify       // icons at the addresses of Iconify's API
 	IconifySearch // its searches
 	IconifyLists  // its lists, and whole sets
@@ -64,14 +67,15 @@ const (
 
 // Labels are the names of the routes.
 var Labels = [Routes]string{"unknown", "cdn", "icon", "search", "suggest", "packs", "pack", "openapi", "verify", "release", "names",
-	"page", "site-file", "health", "iconify", "iconify-search", "iconify-lists", "forwarded", "preflight"}
+	"page", "site-file", "health", "picture", "row", "iconify", "iconify-search", "iconify-lists", "forwarded", "preflight"}
 
 // String returns the name of a route in metrics and logs.
 func (r Route) String() string { return Labels[r] }
 
 // routeClasses has the classes of the routes that can be limited.
 var routeClasses = [Routes]Class{CDN: ClassCDN, Icon: ClassIcon, Search: ClassSearch, Suggest: ClassSuggest,
-	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded, Page: ClassPages, SiteFile: ClassCDN,
+	Packs: ClassPacks, Pack: ClassPacks, Names: ClassPacks, Verify: ClassVerify, Forwarded: ClassForwarded,
+	Page: ClassPages, SiteFile: ClassCDN, Picture: ClassRaster, Row: ClassRaster,
 	Iconify: ClassCDN, IconifySearch: ClassSearch, IconifyLists: ClassPacks}
 
 // Class returns the class of a route; ClassNone if it has no limit.

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // releaseA is the id of a release.
@@ -41,12 +41,46 @@ func TestTargets(t *testing.T) {
 		{"/mdi/home.svg", CDN, Target{Key: "/mdi/home.svg", Form: FormSVG, Name: "mdi/home"}},
 		{"/mdi/home.svg?", CDN, Target{Key: "/mdi/home.svg", Form: FormSVG, Name: "mdi/home"}},
 		{"/mdi/home.svg?foo=bar&color=ABC", CDN, Target{Key: "/mdi/home.svg", Color: "#aabbcc", Form: FormSVG, Name: "mdi/home"}},
-		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", CDN, Target{Key: "/mdi/home.svg?height=20&rotate=180&width=10", Form: FormSVG, Name: "mdi/home"}},
+		{"/mdi/home.svg?width=10&height=20&flip=vertical,horizontal", CDN,
+			Target{Key: "/mdi/home.svg?height=20&rotate=180&width=10", Form: FormSVG, Name: "mdi/home"}},
+		{"/mdi/home.svg?stroke=02.0&secondary=F0F&size=9", CDN,
+			Target{Key: "/mdi/home.svg?height=9&secondary=%23ff00ff&stroke=2", Form: FormSVG, Name: "mdi/home"}},
+		{"/mdi/home.svg?id=a-B_1&rotate=-90&size=2&color=f00", CDN,
+			Target{Key: "/mdi/home.svg?height=2&id=a-B_1&rotate=270", Color: "#ff0000", Form: FormSVG, Name: "mdi/home"}},
+		{"/api/v1/icon/mdi/home?id=p&format=svg", Icon, Target{Key: "/mdi/home.svg?id=p", Form: FormSVG, Name: "mdi/home"}},
 		{"/mdi/home.svg?release=" + releaseA, CDN, Target{Key: "/mdi/home.svg?release=" + releaseA, Form: FormSVG}},
-		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", CDN, Target{Key: "/mdi/home.svg?height=9&release=" + releaseA, Color: "#000000", Form: FormSVG}},
+		{"/mdi/home.svg?release=" + releaseA + "&size=9&color=000", CDN,
+			Target{Key: "/mdi/home.svg?height=9&release=" + releaseA, Color: "#000000", Form: FormSVG}},
 		{"/api/v1/icon/mdi/home", Icon, Target{Key: "/api/v1/icon/mdi/home", Form: FormJSON, Name: "mdi/home"}},
 		{"/api/v1/icon/mdi/home?size=7&format=json", Icon, Target{Key: "/api/v1/icon/mdi/home?height=7", Form: FormJSON, Name: "mdi/home"}},
-		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", Icon, Target{Key: "/mdi/home.svg?height=7", Color: "#ff0000", Form: FormSVG, Name: "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=svg&color=f00", Icon,
+			Target{Key: "/mdi/home.svg?height=7", Color: "#ff0000", Form: FormSVG, Name: "mdi/home"}},
+		{"/mdi/home.svg?padding=3&background=FFF&color=f00&radius=0", CDN,
+			Target{Key: "/mdi/home.svg?background=%23ffffff&padding=3", Color: "#ff0000", Form: FormSVG, Name: "mdi/home"}},
+		// With two colours the origin paints the icon, so that the key has both.
+		{"/mdi/home.svg?color=000&dark=fff", CDN,
+			Target{Key: "/mdi/home.svg?color=%23000000&dark=%23ffffff", Form: FormSVG, Name: "mdi/home"}},
+		{"/mdi/home.svg?size=9&dark=White&release=" + releaseA, CDN,
+			Target{Key: "/mdi/home.svg?dark=%23ffffff&height=9&release=" + releaseA, Form: FormSVG}},
+		{"/api/v1/icon/mdi/home?dark=FFF&color=000&format=svg", Icon,
+			Target{Key: "/mdi/home.svg?color=%23000000&dark=%23ffffff", Form: FormSVG, Name: "mdi/home"}},
+		{"/api/v1/icon/mdi/home?dark=fff&color=000", Icon,
+			Target{Key: "/api/v1/icon/mdi/home?color=%23000000&dark=%23ffffff", Form: FormJSON, Name: "mdi/home"}},
+		{"/-/row.svg?gap=12&icons=lucide/house,+mdi%3Ahome&size=48&x=y", Row, Target{Key: "/-/row.svg?icons=lucide:house,mdi:home"}},
+		{"/-/row.png?icons=mdi:home&color=f00&release=" + releaseA, Row,
+			Target{Key: "/-/row.png?icons=mdi:home&color=%23ff0000&release=" + releaseA}},
+		{"/mdi/home.png?", Picture, Target{Key: "/mdi/home.png", Name: "mdi/home"}},
+		{"/mdi/home.png?size=64&x=y", Picture, Target{Key: "/mdi/home.png", Name: "mdi/home"}},
+		{"/mdi/home.png?color=red&size=9&release=" + releaseA, Picture,
+			Target{Key: "/mdi/home.png?color=%23ff0000&height=9&release=" + releaseA}},
+		{"/search/home.png", Picture, Target{Key: "/search/home.png", Name: "search/home"}},
+		{"/mdi/home.ico?size=9&color=f00", Picture, Target{Key: "/mdi/home.ico?color=%23ff0000", Name: "mdi/home"}},
+		{"/api/v1/icon/mdi/home?size=7&format=png&color=f00", Icon,
+			Target{Key: "/mdi/home.png?color=%23ff0000&height=7", Name: "mdi/home"}},
+		{"/mdi/arrow_back.png?size=9", Picture,
+			Target{Key: "/mdi/arrow-back.png?height=9", Name: "mdi/arrow-back", Spelling: "mdi/arrow_back"}},
+		{"/api/v1/icon/mdi/arrow_back?format=png", Icon,
+			Target{Key: "/mdi/arrow-back.png", Name: "mdi/arrow-back", Spelling: "mdi/arrow_back"}},
 		// This endpoint ignores release.
 		{"/api/v1/icon/mdi/home?release=" + releaseA, Icon, Target{Key: "/api/v1/icon/mdi/home", Form: FormJSON, Name: "mdi/home"}},
 		{"/api/v1/search?q=a+b", Search, Target{Key: "/api/v1/search?q=a+b"}},
@@ -76,11 +110,52 @@ func TestTargets(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, ep, err := routed(tt.uri)
-		if err != nil || got != tt.want || ep.Route != tt.route {
+		path, query, _ := strings.Cut(tt.uri, "?")
+		if err != nil || got != tt.want || ep.RouteOf(path, query) != tt.route {
 			t.Errorf("%s: %+v, %v; want %+v", tt.uri, got, err, tt.want)
 		}
 		if fast, ok := FastRoute(got.Key); ok && !strings.Contains(got.Key, "?") && fast != routeIn(t, got.Key) {
 			t.Errorf("%s: the fast path uses route %s for %s", tt.uri, fast, got.Key)
+		}
+	}
+}
+
+// A name that is not valid has the target of the mended one, and its spelling, decoded. An
+// address that is no spelling of a name is refused as before.
+func TestSpellings(t *testing.T) {
+	for _, tt := range []struct {
+		uri    string
+		want   Target
+		status int // of the problem; 0: none
+	}{
+		{"/own/arrow_back.svg", Target{Key: "/own/arrow-back.svg", Form: FormSVG, Name: "own/arrow-back", Spelling: "own/arrow_back"}, 0},
+		{"/own/Arrow%20Left.svg?size=9", Target{Key: "/own/arrow-left.svg?height=9", Form: FormSVG, Name: "own/arrow-left",
+			Spelling: "own/Arrow Left"}, 0},
+		{"/own/Gr%C3%B6%C3%9Fe.svg", Target{Key: "/own/grosse.svg", Form: FormSVG, Name: "own/grosse", Spelling: "own/Größe"}, 0},
+		{"/api/v1/icon/own/EC2", Target{Key: "/api/v1/icon/own/ec2", Form: FormJSON, Name: "own/ec2", Spelling: "own/EC2"}, 0},
+		{"/own/EC2.svg?release=" + releaseA, Target{Key: "/own/ec2.svg?release=" + releaseA, Form: FormSVG, Spelling: "own/EC2"}, 0},
+		{"/own/%68ome.svg", Target{}, 400}, // a name has one address
+		{"/own/home%2Esvg", Target{}, 400},
+		{"/own/..%2Fhome.svg", Target{}, 400},
+		{"/own/a%5Cb.svg", Target{}, 400},
+		{`/own/a\b.svg`, Target{}, 400},
+		{"/own/a%00b.svg", Target{}, 400},
+		{"/own/a%ff.svg", Target{}, 400},
+		{"/own/a%.svg", Target{}, 400},
+		{"/own/%2E%2E.svg", Target{}, 400},
+		{"/o%77n/home.svg", Target{}, 400},
+		{"/Own/home.svg", Target{}, 404},
+		{"/own/_.svg", Target{}, 404},
+		{"/own/" + strings.Repeat("A", 300) + ".svg", Target{}, 404},
+		{"/api/v1/packs/o%77n", Target{}, 400},
+	} {
+		got, _, err := routed(tt.uri)
+		status := 0
+		if err != nil {
+			status = problem.From(err).Status
+		}
+		if got != tt.want || status != tt.status {
+			t.Errorf("%s: %+v, %v; want %+v, %d", tt.uri, got, err, tt.want, tt.status)
 		}
 	}
 }
@@ -91,7 +166,8 @@ func routeIn(t *testing.T, key string) Route {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ep.Route
+	path, query, _ := strings.Cut(key, "?")
+	return ep.RouteOf(path, query)
 }
 
 // A key has one meaning: it parses to itself, and it asks the origin for the same as the request
@@ -99,14 +175,18 @@ func routeIn(t *testing.T, key string) Route {
 func FuzzRoute(f *testing.F) {
 	for _, s := range []string{
 		"/", "/mdi/home.svg", "/mdi/home.svg?color=%23F00&size=1&x=y", "/mdi/home.svg?flip=vertical&rotate=3&release=" + releaseA,
-		"/api/v1/icon/mdi/home?format=svg&width=3", "/api/v1/search?q=%20a%26b=c%20&limit=50&offset=3&pack=mdi", "/api/v1/search?q=\u20ac", "/api/v1/search?similar=mdi/home&explain=true&style=x", "/api/v1/search?similar=a/b&q=c",
+		"/api/v1/icon/mdi/home?format=svg&width=3", "/api/v1/search?q=%20a%26b=c%20&limit=50&offset=3&pack=mdi",
+		"/api/v1/search?q=\u20ac", "/api/v1/search?similar=mdi/home&explain=true&style=x", "/api/v1/search?similar=a/b&q=c",
 		"/api/v1/packs?license=MIT&category=a%2Bb&commercial=true", "/api/v1/packs/mdi?page=2&per_page=100", "/-/release?since=" + releaseA,
-		"/mdi/../x.svg", "/mdi//x.svg", "/a%2fb", "/api/v1/auth/verify", "/healthz", "//a/b", "/api/v1/icon/a/b?color=12345678",
+		"/mdi/../x.svg", "/mdi//x.svg", "/a%2fb", "/api/v1/auth/verify", "/healthz", "//a/b",
+		"/own/Arrow%20Left.svg?color=f00", "/own/A_b.svg", "/api/v1/icon/a/b?color=12345678",
+		"/mdi/home.svg?dark=red&color=0f0&size=3", "/-/row.svg?icons=mdi:home,a/b&dark=fff", "/-/row.png?icons=mdi:home&size=9&gap=1",
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {
-		if !strings.HasPrefix(uri, "/") || strings.HasPrefix(uri, "//") || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '#' || r == 0x7f }) {
+		if !strings.HasPrefix(uri, "/") || strings.HasPrefix(uri, "//") ||
+			strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == '#' || r == 0x7f }) {
 			return // refused before the router
 		}
 		path, _, _ := strings.Cut(uri, "?")
@@ -126,6 +206,7 @@ func FuzzRoute(f *testing.F) {
 		}
 		if got.Color != "" {
 			colored, _, err := routed(got.Colored())
+			colored.Spelling = got.Spelling // of the client's address, not of the key
 			if err != nil || colored != got {
 				t.Fatalf("%q: %q is read as %+v, %v; want %+v", uri, got.Colored(), colored, err, got)
 			}
@@ -160,7 +241,9 @@ func sameMeaning(t *testing.T, uri string, got Target, ep *Endpoint) {
 // find agrees with the router about every path, so that a purge and the fast path use the endpoint
 // that serves the path.
 func TestFindIsTheRouter(t *testing.T) {
-	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json", "auth", "verify", "release", "names", "healthz", "mdi", "home.svg", "pack", "bag", "site", "sitemap", "docs", "sw.js", "app.js", "favicon.svg"}
+	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json",
+		"auth", "verify", "release", "names", "healthz", "mdi", "home.svg", "pack", "bag", "site", "sitemap", "docs",
+		"sw.js", "app.js", "favicon.svg", "favicon.ico"}
 	r := rand.New(rand.NewPCG(1, 2))
 	paths := []string{"/", "/api/v1/icon/a", "/api/v1/packs/", "/api/v1/icon/a/b/c", "/-/x.svg"}
 	for _, e := range endpoints {

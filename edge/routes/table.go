@@ -9,7 +9,7 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/iconify"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // An Endpoint is one kind of address. Its row in the table decides everything that depends on the
@@ -58,6 +58,8 @@ var endpoints = prepare(slices.Concat([]Endpoint{
 	{Pattern: ReleasePath, Route: Release, Allow: Reading, parse: parseRelease},
 	{Pattern: NamesPath, Route: Names, Allow: Reading, parse: parseNames},
 	{Pattern: HealthPath, Route: Health, Allow: Reading, parse: parsePlain},
+	{Pattern: rowPath, Route: Row, Allow: Reading, parse: rowParser(icon.ParseRow), cached: true},
+	{Pattern: rowPNGPath, Route: Row, Allow: Reading, parse: rowParser(icon.ParseRowPicture), cached: true},
 }, pageEndpoints, iconifyEndpoints(), []Endpoint{
 	{Pattern: "/{pack}/{file}", Route: CDN, Allow: Reading, parse: parseCDN, cached: true, classify: classOfPair, foreign: notAnIcon,
 		owns: func(path string) bool { return !strings.HasPrefix(path, iconify.Mount+"/") }},
@@ -103,8 +105,12 @@ func (e *Endpoint) RouteOf(path, query string) Route {
 	return e.classify(path, query)
 }
 
-// classOfPair returns the route of a path of two segments: of an icon, or of icon data.
+// classOfPair returns the route of a path of two segments: of an icon, as SVG or in pixels, or of
+// icon data.
 func classOfPair(path, query string) Route {
+	if isPicture(path) {
+		return Picture
+	}
 	if isIconify(path) {
 		return iconifyRoute(path, query, false)
 	}
@@ -133,12 +139,18 @@ func isPair(path string) bool {
 // isPairOfPack reports whether a path is that of an icon, or of the icon data of a pack. It always
 // belongs to the pack, even if the pack has the name of a page, such as /search/home.svg.
 func isPairOfPack(path string) bool {
-	return isIcon(path) || isPair(path) && !strings.HasPrefix(path, iconify.Mount+"/") && isIconify(path)
+	return isIcon(path) || isPicture(path) || isPair(path) && !strings.HasPrefix(path, iconify.Mount+"/") && isIconify(path)
 }
 
-// isIcon reports whether a path is that of an icon, which is never one of Iconify's API.
+// isIcon reports whether a path is that of an icon, which is never one of Iconify's API. No pack
+// has a key that begins with a hyphen.
 func isIcon(path string) bool {
-	return strings.HasSuffix(path, ".svg") && isPair(path) && !strings.HasPrefix(path, iconify.Mount+"/")
+	return strings.HasSuffix(path, ".svg") && isPair(path) && path[1] != '-' && !strings.HasPrefix(path, iconify.Mount+"/")
+}
+
+// isPicture reports whether a path is that of an icon in pixels.
+func isPicture(path string) bool {
+	return (strings.HasSuffix(path, ".png") || strings.HasSuffix(path, ".ico")) && isPair(path) && !strings.HasPrefix(path, "/-/")
 }
 
 // pairs returns the endpoint of such paths.
@@ -217,7 +229,7 @@ func New(answer func(*fasthttp.RequestCtx, *Endpoint), nothing fasthttp.RequestH
 // origin.
 func (e *Endpoint) Parse(ctx *fasthttp.RequestCtx) (Target, error) {
 	path := string(ctx.URI().PathOriginal())
-	if !WellFormedPath(path) {
+	if !WellFormedPath(path) && !e.maySpell(path) {
 		return Target{}, Malformed()
 	}
 	allowed := ctx.IsGet() || ctx.IsHead()
@@ -228,6 +240,11 @@ func (e *Endpoint) Parse(ctx *fasthttp.RequestCtx) (Target, error) {
 		return Target{}, problem.MethodNotAllowed(e.Allow)
 	}
 	return e.parse(path, string(ctx.URI().QueryString()))
+}
+
+// maySpell reports whether a path is that of an icon whose name is percent-encoded.
+func (e *Endpoint) maySpell(path string) bool {
+	return (e.Route == Icon || e.Route == CDN && (isIcon(path) || isPicture(path))) && WellFormedPath(strings.ReplaceAll(path, "%", "-"))
 }
 
 // Canonical returns the target of an address on one of the edge's own routes. It is not ok if no
@@ -253,6 +270,15 @@ func FastRoute(path string) (route Route, ok bool) {
 		return Unknown, false
 	}
 	return e.RouteOf(path, ""), true
+}
+
+// PatternOf returns the pattern of a path of one of the edge's own routes; empty: it has no
+// endpoint.
+func PatternOf(path string) string {
+	if e := find(path); e != nil {
+		return e.Pattern
+	}
+	return ""
 }
 
 // Fast reports whether the fast path may answer a GET for a target of this endpoint. It colours SVG

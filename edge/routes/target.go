@@ -10,7 +10,8 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/iconify"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/icon/spelling"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // A Form is the kind of body that a colour is put into.
@@ -20,6 +21,7 @@ type Form uint8
 const (
 	FormOther Form = iota // cannot be coloured
 	FormSVG               // an SVG
+	FormPaint             // an SVG with a translucent colour, which Iconify writes as a paint
 	FormJSON              // JSON that contains an SVG
 )
 
@@ -37,6 +39,9 @@ type Target struct {
 	// form; empty: it is Key.
 	Foreign string
 	Address string // at the origin; empty: Key
+	// Spelling is the icon as the client spelled it, if that is no valid name. The target is that
+	// of the mended name, and holds only if the list of names has the spelling.
+	Spelling string
 }
 
 // AtForeign returns the target for an origin of other software: the client's own address, of which
@@ -88,13 +93,16 @@ func wellFormedSegment(rest string) bool {
 
 // parseCDN parses /{pack}/{name}.svg. The parameter release selects the SVG of one release.
 func parseCDN(path, query string) (Target, error) {
+	if isPicture(path) {
+		return parsePicture(path, query)
+	}
 	name, ok := strings.CutSuffix(path[1:], ".svg")
 	if !ok {
 		return parseIconify(path, query, false)
 	}
-	ref, err := icon.ParseRef(name)
+	ref, spelled, err := parseName(name)
 	if err != nil {
-		return Target{}, problem.NotFound(icon.ErrRef.Error())
+		return Target{}, err
 	}
 	p, err := icon.ParseQuery(query, cdnParams...)
 	if err != nil {
@@ -109,12 +117,18 @@ func parseCDN(path, query string) (Target, error) {
 		return Target{}, err
 	}
 	t := svgTarget(ref, color, v)
+	t.Spelling = spelled
+	return t.ofRelease(p)
+}
+
+// ofRelease returns the target in the release that the parameter release names, if it is given.
+func (t Target) ofRelease(p icon.Params) (Target, error) {
 	release, given := p["release"]
 	if !given {
 		return t, nil
 	}
 	if !ValidRelease(release) {
-		return Target{}, problem.NotFound("no stored release has that id; without release you get the current SVG")
+		return Target{}, problem.NotFound("no stored release has that id; without release you get the current icon")
 	}
 	t.Name = "" // the list of names covers only the current release
 	if strings.Contains(t.Key, "?") {
@@ -149,24 +163,61 @@ func isHex(s string, digits int) bool {
 // parseIcon parses /api/v1/icon/{pack}/{name}. With format=svg the response is that of the CDN
 // path, byte for byte, so the two share a cache entry.
 func parseIcon(path, query string) (Target, error) {
-	ref, err := icon.ParseRef(strings.TrimPrefix(path, IconPath))
+	ref, spelled, err := parseName(strings.TrimPrefix(path, IconPath))
 	if err != nil {
-		return Target{}, problem.NotFound(icon.ErrRef.Error())
+		return Target{}, err
 	}
 	p, err := icon.ParseQuery(query, iconParams...)
 	if err != nil {
 		return Target{}, err
 	}
-	format, given := p["format"]
-	if given && format != "json" && format != "svg" {
-		return Target{}, problem.BadParameter("format", "format must be json or svg")
+	format, err := icon.ParamFormat(p)
+	if err != nil {
+		return Target{}, err
+	}
+	if format == icon.FormatPNG {
+		d, err := icon.ParsePicture(p, icon.ParamColor)
+		t := pictureTarget(ref, ".png", d.Query())
+		t.Spelling = spelled
+		return t, err
 	}
 	t, err := parseSVG(ref, p)
-	if err == nil && format != "svg" {
+	if err == nil && format == icon.FormatJSON {
 		t.Key = IconPath + ref.String() + strings.TrimPrefix(t.Key, "/"+ref.String()+".svg")
 		t.Form = FormJSON
 	}
+	t.Spelling = spelled
 	return t, err
+}
+
+// parseName reads the pack and the name of an icon in a path. A name that is not valid, and may be
+// percent-encoded, is mended; spelled is then how it was spelled, decoded.
+func parseName(s string) (ref icon.Ref, spelled string, err error) {
+	if ref, err = icon.ParseRef(s); err == nil {
+		return ref, "", nil
+	}
+	pack, name, _ := strings.Cut(s, "/")
+	refusal := problem.NotFound(icon.ErrRef.Error())
+	if strings.Contains(s, "%") {
+		refusal = Malformed()
+		if name, err = url.PathUnescape(name); err != nil {
+			return icon.Ref{}, "", refusal
+		}
+	}
+	mended := spelling.Mend(name)
+	if !icon.ValidKey(pack) || !icon.ValidSpelling(name) || mended == "" {
+		return icon.Ref{}, "", refusal
+	}
+	return icon.Ref{Pack: pack, Name: mended}, pack + "/" + name, nil
+}
+
+// Misspelt returns the answer to a request for a spelling that the list of names does not have: the
+// names that the client may mean, the mended one first.
+func Misspelt(path string, near []string) *problem.Problem {
+	if strings.Contains(path, "%") {
+		return Malformed()
+	}
+	return problem.NotFound(icon.ErrRef.Error(), near...)
 }
 
 // parseSVG parses the parameters of an SVG. Its key is its CDN path, with the variant as the query.
@@ -183,11 +234,81 @@ func parseSVG(ref icon.Ref, p icon.Params) (Target, error) {
 }
 
 func svgTarget(ref icon.Ref, color icon.Color, v icon.Variant) Target {
-	key := "/" + ref.String() + ".svg"
-	if q := v.Query(); q != "" {
-		key += "?" + q
+	t := Target{Key: "/" + ref.String() + ".svg", Color: color, Form: FormSVG, Name: ref.String()}
+	q := v.Query()
+	if v.Dark != "" { // the origin writes the rule that has both colours
+		t.Color, q = "", v.ColoredQuery(color)
 	}
-	return Target{Key: key, Color: color, Form: FormSVG, Name: ref.String()}
+	if q != "" {
+		t.Key += "?" + q
+	}
+	return t
+}
+
+// IsRow reports whether a path is that of several icons in one picture.
+func IsRow(path string) bool { return path == rowPath || path == rowPNGPath }
+
+// rowParams are the parameters of several icons in one picture.
+var rowParams = append([]string{"release"}, icon.RowParams...)
+
+// rowParser returns the parser of a row, which read reads. The origin paints it, so the key has the
+// colours.
+func rowParser(read func(icon.Params) (icon.Row, error)) parser {
+	return func(path, query string) (Target, error) {
+		p, err := icon.ParseQuery(query, rowParams...)
+		if err != nil {
+			return Target{}, err
+		}
+		row, err := read(p)
+		if err != nil {
+			return Target{}, err
+		}
+		return Target{Key: path + "?" + row.Query()}.ofRelease(p)
+	}
+}
+
+var (
+	pictureParams = append([]string{"release"}, icon.PictureParams...)
+	faviconParams = append([]string{"release"}, icon.FaviconParams...)
+)
+
+// parsePicture parses /{pack}/{name}.png and .ico. The origin draws the icon in the colour that the
+// request names, so the key has the colour.
+func parsePicture(path, query string) (Target, error) {
+	end := path[len(path)-len(".png"):]
+	ref, spelled, err := parseName(strings.TrimSuffix(path[1:], end))
+	if err != nil {
+		return Target{}, err
+	}
+	known, read := pictureParams, func(p icon.Params) (string, error) {
+		d, err := icon.ParsePicture(p, icon.ParamCSSColor)
+		return d.Query(), err
+	}
+	if end == ".ico" {
+		known, read = faviconParams, func(p icon.Params) (string, error) {
+			d, err := icon.ParseFavicon(p)
+			return d.FaviconQuery(), err
+		}
+	}
+	p, err := icon.ParseQuery(query, known...)
+	if err != nil {
+		return Target{}, err
+	}
+	canonical, err := read(p)
+	if err != nil {
+		return Target{}, err
+	}
+	t := pictureTarget(ref, end, canonical)
+	t.Spelling = spelled
+	return t.ofRelease(p)
+}
+
+func pictureTarget(ref icon.Ref, end, query string) Target {
+	key := "/" + ref.String() + end
+	if query != "" {
+		key += "?" + query
+	}
+	return Target{Key: key, Name: ref.String()}
 }
 
 // IsPublished reports whether a cache key is that of an icon as it is published, without a colour
@@ -210,6 +331,8 @@ const (
 	ReleasePath = "/-/release"
 	NamesPath   = "/-/names"
 	HealthPath  = "/healthz"
+	rowPath     = "/-/row.svg"
+	rowPNGPath  = "/-/row.png"
 )
 
 // parseText returns the text q in canonical form, so that all spellings of a query share an entry.
@@ -239,7 +362,8 @@ func parseSuggest(_, query string) (Target, error) {
 
 // parseSearch parses /api/v1/search.
 func parseSearch(_, query string) (Target, error) {
-	p, err := icon.ParseQuery(query, "q", "limit", "offset", "pack", "style", "category", "license", "commercial", "similar", "explain")
+	p, err := icon.ParseQuery(query, "q", "limit", "offset", "pack", "style", "category", "license", "commercial", "stroke",
+		"similar", "explain")
 	if err != nil {
 		return Target{}, err
 	}
@@ -254,6 +378,10 @@ func parseSearch(_, query string) (Target, error) {
 		}
 	}
 	explain, err := p.Bool("explain")
+	if err != nil {
+		return Target{}, err
+	}
+	stroked, err := p.Bool("stroke")
 	if err != nil {
 		return Target{}, err
 	}
@@ -281,6 +409,9 @@ func parseSearch(_, query string) (Target, error) {
 		b.add("similar", similar.String())
 	}
 	b.add("style", p["style"])
+	if stroked {
+		b.add("stroke", "true")
+	}
 	if explain { // the origin's response is no-store, so the edge stores nothing under this key
 		b.add("explain", "true")
 	}
@@ -394,7 +525,8 @@ func (b *address) of(path string) string {
 // Malformed returns the 400 for a malformed path. No cache may store it, because the next request
 // for the same address may be well-formed.
 func Malformed() *problem.Problem {
-	return problem.New(http.StatusBadRequest, "the address is malformed: paths here consist of lower-case letters, digits, hyphens, dots and single slashes, without percent-encoding").
+	return problem.New(http.StatusBadRequest, "the address is malformed: paths here consist of lower-case letters, "+
+		"digits, hyphens, dots and single slashes, without percent-encoding").
 		With("Cache-Control", "no-store")
 }
 

@@ -63,7 +63,7 @@ type Request uint8
 
 const (
 	Whole  Request = iota // all of the object: the client wants it from its first byte to its end
-	Part                  // a part that begins at a known byte
+	Part                  // one part of it
 	Opaque                // anything else, which only an origin can answer
 )
 
@@ -71,12 +71,15 @@ const (
 const maxFirst = 8
 
 // ParseRange parses the Range of a client for an object of unknown length. If it is a Part, first
-// is the span of the first slices that it needs.
+// is the span of slices to ask for: the first that it needs, or, for the last bytes of the object,
+// the one with which its length comes.
 func ParseRange(field string) (first Span, r Request) {
 	off, n, outcome := cachepolicy.ParseRange(field, unknown)
 	switch {
-	case outcome != cachepolicy.RangePart || off > unknown/2: // the second is the end of the object
+	case outcome != cachepolicy.RangePart:
 		return Span{}, Opaque
+	case off > unknown/2: // the end of the object: the first slice comes with its length
+		return Span{To: Size}, Part
 	case off == 0 && n == unknown:
 		return Span{}, Whole
 	}
@@ -97,7 +100,8 @@ func ParseContentRange(lines []string) (s Span, length int64, ok bool) {
 	from, ok1 := number(first)
 	to, ok2 := number(last)
 	length, ok3 := number(size)
-	if !strings.EqualFold(unit, "bytes") || !found || !dash || !ok1 || !ok2 || !ok3 || from > to || to >= length {
+	switch {
+	case !strings.EqualFold(unit, "bytes"), !found, !dash, !ok1, !ok2, !ok3, from > to, to >= length:
 		return Span{}, 0, false
 	}
 	return Span{from, to + 1}, length, true
@@ -114,7 +118,7 @@ func number(s string) (int64, bool) {
 func (s Span) Answers(h http.Header, bodyLength int64) (got Span, length int64, ok bool) {
 	got, length, ok = ParseContentRange(h["Content-Range"])
 	// A body that ends inside a slice, but not with the object, would leave the slice incomplete.
-	ok = ok && got.From == s.From && got.To <= s.To && (bodyLength < 0 || bodyLength == got.Len()) &&
-		(got.To == length || got.To%Size == 0)
-	return got, length, ok
+	whole := got.To == length || got.To%Size == 0
+	announced := bodyLength < 0 || bodyLength == got.Len()
+	return got, length, ok && got.From == s.From && got.To <= s.To && announced && whole
 }

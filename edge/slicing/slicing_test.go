@@ -56,7 +56,8 @@ func FuzzAligned(f *testing.F) {
 		}
 		s := Span{from, from + n}
 		a := s.Aligned(length)
-		if a.From > s.From || a.To < s.To || a.From%Size != 0 || a.To%Size != 0 && a.To != length || s.From-a.From >= Size || a.To-s.To >= Size {
+		if a.From > s.From || a.To < s.To || a.From%Size != 0 || a.To%Size != 0 && a.To != length ||
+			s.From-a.From >= Size || a.To-s.To >= Size {
 			t.Fatalf("Aligned of %v in %d is %v", s, length, a)
 		}
 	})
@@ -76,7 +77,7 @@ func TestParseRange(t *testing.T) {
 		{"bytes=1048575-1048576", Span{0, 2 * Size}, Part},
 		{"bytes=5000000-", Span{4 * Size, 12 * Size}, Part},
 		{"bytes=1-99999999999999999999", Span{0, 8 * Size}, Part},
-		{"bytes=-5", Span{}, Opaque},
+		{"bytes=-5", Span{0, Size}, Part},
 		{"bytes=-0", Span{}, Opaque},
 		{"bytes=99999999999999999999-", Span{}, Opaque},
 		{"bytes=0-1,5-6", Span{}, Opaque},
@@ -199,7 +200,11 @@ func FuzzParseRange(f *testing.F) {
 	f.Fuzz(func(t *testing.T, field string) {
 		first, r := ParseRange(field)
 		off, n, outcome := cachepolicy.ParseRange(field, 1<<40)
-		if r == Part && outcome == cachepolicy.RangePart && (first.From > off || first.To <= off || first.From%Size != 0 || first.Len() > 8*Size) {
+		if first == (Span{To: Size}) {
+			return // perhaps for the length alone
+		}
+		if r == Part && outcome == cachepolicy.RangePart &&
+			(first.From > off || first.To <= off || first.From%Size != 0 || first.Len() > 8*Size) {
 			t.Fatalf("%q: %v does not begin with %d, %d", field, first, off, n)
 		}
 		if r == Whole && (off != 0 || n != 1<<40) {

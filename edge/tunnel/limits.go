@@ -23,8 +23,11 @@ const (
 
 // Flags defines the flags of Limits on fs.
 func (l *Limits) Flags(fs *flag.FlagSet) {
-	fs.IntVar(&l.MaxTunnels, "max-tunnels", 0, "with --proxy-all, `number` of tunnels (WebSocket and other upgrades) at a time, each with a connection of its own to the origin; one client may have half of them; beyond it the edge answers 503 (default a quarter of --max-connections, at most 4096)")
-	fs.DurationVar(&l.TunnelIdle, "tunnel-idle", defaultIdle, "`time` after which the edge closes a tunnel in which no bytes have moved in either direction")
+	fs.IntVar(&l.MaxTunnels, "max-tunnels", 0, "with --proxy-all, `number` of tunnels (WebSocket and other upgrades) "+
+		"at a time, each with a connection of its own to the origin; one client may have half of them; beyond it the "+
+		"edge answers 503 (default a quarter of --max-connections, at most 4096)")
+	fs.DurationVar(&l.TunnelIdle, "tunnel-idle", defaultIdle,
+		"`time` after which the edge closes a tunnel in which no bytes have moved in either direction")
 }
 
 // Validate reports all errors in l.

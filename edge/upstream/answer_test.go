@@ -119,7 +119,8 @@ func TestBodyClosedAtItsEnd(t *testing.T) {
 // When the caller's context ends so does the body, even a body that ends with the connection.
 func TestBodyOfCallerGone(t *testing.T) {
 	for name, text := range map[string]string{
-		"a length": long + "xx", "chunks": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxx\r\n", "until it closes": "HTTP/1.1 200 OK\r\n\r\nxx",
+		"a length": long + "xx", "chunks": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxx\r\n",
+		"until it closes": "HTTP/1.1 200 OK\r\n\r\nxx",
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -159,11 +160,12 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		"read":          {responds(ok), func(a *Response) { io.Copy(io.Discard, a.Body) }},
 		"closed":        {responds(long), func(a *Response) { a.Body.Close() }},
 		"closed, whole": {responds(ok), func(a *Response) { io.Copy(io.Discard, a.Body); a.Body.Close() }},
-		"cut off":       {func(c net.Conn, _ string) bool { io.WriteString(c, long); return false }, func(a *Response) { io.Copy(io.Discard, a.Body) }},
-		"too late":      {responds(long), func(a *Response) { io.Copy(io.Discard, a.Body) }},
-		"no body":       {responds("HTTP/1.1 204 No Content\r\n\r\n"), func(*Response) {}},
-		"no answer":     {drops, nil},
-		"no end":        {hangs, nil},
+		"cut off": {func(c net.Conn, _ string) bool { io.WriteString(c, long); return false },
+			func(a *Response) { io.Copy(io.Discard, a.Body) }},
+		"too late":  {responds(long), func(a *Response) { io.Copy(io.Discard, a.Body) }},
+		"no body":   {responds("HTTP/1.1 204 No Content\r\n\r\n"), func(*Response) {}},
+		"no answer": {drops, nil},
+		"no end":    {hangs, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // An attempt is one try of a request. By itself the Transport would send a lost request again as

@@ -15,16 +15,23 @@ func TestBreaker(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
 	opened := []step{{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}}
 	for name, steps := range map[string][]step{
-		"four failures":              {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "0", "yes"}},
-		"not in a row":               {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "+", "yes"}, {0, "-", "yes"}, {0, "+", "yes"}},
-		"inconclusive is no success": {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "0", "yes"}, {0, "-", "yes"}, {0, "?", "no"}},
-		"a tenth of a second":        append(opened[:5:5], step{0, "?", "no"}, step{100*ms - 1, "?", "no"}, step{100 * ms, "?", "probe"}),
-		"one probe in a pause":       append(opened[:5:5], step{s, "?", "probe"}, step{s, "?", "no"}, step{1200*ms - 1, "?", "no"}, step{1200 * ms, "?", "probe"}, step{1200 * ms, "?", "no"}),
-		"a probe that succeeds":      append(opened[:5:5], step{s, "+", "probe"}, step{s, "?", "yes"}, step{s, "?", "yes"}),
-		"then five failures again":   append(opened[:5:5], step{s, "+", "probe"}, step{s, "-", "yes"}, step{s, "-", "yes"}, step{s, "?", "yes"}),
-		"an inconclusive probe":      append(opened[:5:5], step{s, "0", "probe"}, step{s, "?", "probe"}),
-		"the pause doubles to a second": append(opened[:5:5], step{100 * ms, "-", "probe"}, step{300*ms - 1, "?", "no"}, step{300 * ms, "-", "probe"}, step{700*ms - 1, "?", "no"}, step{700 * ms, "-", "probe"},
-			step{1500*ms - 1, "?", "no"}, step{1500 * ms, "-", "probe"}, step{2500*ms - 1, "?", "no"}, step{2500 * ms, "-", "probe"}, step{60 * s, "-", "probe"}, step{61*s - 1, "?", "no"}, step{61 * s, "+", "probe"}, step{61 * s, "?", "yes"}),
+		"four failures": {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "0", "yes"}},
+		"not in a row": {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"},
+			{0, "+", "yes"}, {0, "-", "yes"}, {0, "+", "yes"}},
+		"inconclusive is no success": {{0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"}, {0, "-", "yes"},
+			{0, "0", "yes"}, {0, "-", "yes"}, {0, "?", "no"}},
+		"a tenth of a second": append(opened[:5:5], step{0, "?", "no"}, step{100*ms - 1, "?", "no"}, step{100 * ms, "?", "probe"}),
+		"one probe in a pause": append(opened[:5:5], step{s, "?", "probe"}, step{s, "?", "no"},
+			step{1200*ms - 1, "?", "no"}, step{1200 * ms, "?", "probe"}, step{1200 * ms, "?", "no"}),
+		"a probe that succeeds": append(opened[:5:5], step{s, "+", "probe"}, step{s, "?", "yes"}, step{s, "?", "yes"}),
+		"then five failures again": append(opened[:5:5], step{s, "+", "probe"}, step{s, "-", "yes"},
+			step{s, "-", "yes"}, step{s, "?", "yes"}),
+		"an inconclusive probe": append(opened[:5:5], step{s, "0", "probe"}, step{s, "?", "probe"}),
+		"the pause doubles to a second": append(opened[:5:5], step{100 * ms, "-", "probe"},
+			step{300*ms - 1, "?", "no"}, step{300 * ms, "-", "probe"}, step{700*ms - 1, "?", "no"}, step{700 * ms, "-", "probe"},
+			step{1500*ms - 1, "?", "no"}, step{1500 * ms, "-", "probe"}, step{2500*ms - 1, "?", "no"},
+			step{2500 * ms, "-", "probe"}, step{60 * s, "-", "probe"}, step{61*s - 1, "?", "no"},
+			step{61 * s, "+", "probe"}, step{61 * s, "?", "yes"}),
 	} {
 		var b breaker
 		start := time.Unix(1e9, 0)

@@ -58,7 +58,8 @@ func TestSurplusIsNoResponse(t *testing.T) {
 // request that can't be sent twice would be lost.
 func TestPreconditionFailedEndsConnection(t *testing.T) {
 	for name, text := range map[string]string{
-		"a body": "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 2\r\n\r\nno", "no body": "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n",
+		"a body":  "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 2\r\n\r\nno",
+		"no body": "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			var closing sync.Map // connections on which a 412 was sent
@@ -80,7 +81,8 @@ func TestPreconditionFailedEndsConnection(t *testing.T) {
 				if a, err := fetch(t.Context(), c, get("/changed")); err != nil || a.Status != http.StatusPreconditionFailed {
 					t.Fatalf("%v, %v", a, err)
 				}
-				if a, err := fetch(t.Context(), c, Request{Method: http.MethodPatch, Target: "/", Body: []byte("body")}); err != nil || a.body != "ok" {
+				if a, err := fetch(t.Context(), c,
+					Request{Method: http.MethodPatch, Target: "/", Body: []byte("body")}); err != nil || a.body != "ok" {
 					t.Fatalf("after a 412: %v, %v", a, err)
 				}
 			}

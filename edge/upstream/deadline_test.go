@@ -50,11 +50,12 @@ func TestDeadlines(t *testing.T) {
 		"drips 100 Continue":          {short, dripping("", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 9)), 3 * time.Second},
 		"hangs in the body":           {short, dripping(long+"ok", ""), 5 * time.Second},
 		"hangs in the body, defaults": {defaults, dripping(long+"ok", ""), 10 * time.Second},
-		"hangs in the end":            {short, dripping("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n", ""), 5 * time.Second},
-		"drips, then hangs":           {short, dripping(long, "ok"), 5 * time.Second},
-		"drips its body":              {short, dripping(long, strings.Repeat("x", 99)), 5 * time.Second},
-		"drips its body, defaults":    {defaults, dripping(long, strings.Repeat("x", 99)), 10 * time.Second},
-		"an endless body":             {defaults, endlessBody, 10 * time.Second},
+		"hangs in the end": {short, dripping(
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n", ""), 5 * time.Second},
+		"drips, then hangs":        {short, dripping(long, "ok"), 5 * time.Second},
+		"drips its body":           {short, dripping(long, strings.Repeat("x", 99)), 5 * time.Second},
+		"drips its body, defaults": {defaults, dripping(long, strings.Repeat("x", 99)), 10 * time.Second},
+		"an endless body":          {defaults, endlessBody, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -155,7 +155,8 @@ func TestKeyChoosesTheOrigin(t *testing.T) {
 	c := n.client(Config{}, "a b c")
 	defer c.Close()
 	for i := range 60 {
-		if _, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/", Key: fmt.Sprintf("https://shop%d.example/", i)}); err != nil {
+		if _, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/",
+			Key: fmt.Sprintf("https://shop%d.example/", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

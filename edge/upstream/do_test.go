@@ -17,7 +17,8 @@ import (
 
 func TestDo(t *testing.T) {
 	o := serve(t, responds("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"x\"\r\nCache-Control: max-age=1\r\n"+
-		"Connection: keep-alive, X-Hop, Cache-Control\r\nX-Hop: 1\r\nVia: 0.9 back\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: x\r\n\r\nhello"))
+		"Connection: keep-alive, X-Hop, Cache-Control\r\nX-Hop: 1\r\nVia: 0.9 back\r\nKeep-Alive: "+
+		"timeout=5\r\nProxy-Authenticate: x\r\n\r\nhello"))
 	c := o.client(t, Config{})
 	before := time.Now()
 	a, err := fetch(t.Context(), c, get("/mdi/home.svg?size=2%2b"))
@@ -46,9 +47,11 @@ func TestUnfitRequests(t *testing.T) {
 	c := o.client(t, Config{})
 	for _, r := range []Request{
 		{Method: "GET", Target: ""}, {Method: "GET", Target: "a"}, {Method: "GET", Target: "http://evil/"},
-		{Method: "GET", Target: "/a b"}, {Method: "GET", Target: "/a\r\nX: y"}, {Method: "GET", Target: "/\x00"}, {Method: "GET", Target: "//a\x7f"},
+		{Method: "GET", Target: "/a b"}, {Method: "GET", Target: "/a\r\nX: y"}, {Method: "GET", Target: "/\x00"},
+		{Method: "GET", Target: "//a\x7f"},
 		{Method: "GET", Target: "/#x"}, {Method: "GET X", Target: "/"}, {Method: "CONNECT", Target: "/"},
-		{Method: "", Target: "/"}, {Method: "GET", Target: "/", Header: http.Header{"X": {"a\r\nb"}}}, {Method: "GET", Target: "/", Header: http.Header{"X Y": {"a"}}},
+		{Method: "", Target: "/"}, {Method: "GET", Target: "/", Header: http.Header{"X": {"a\r\nb"}}},
+		{Method: "GET", Target: "/", Header: http.Header{"X Y": {"a"}}},
 	} {
 		_, err := fetch(t.Context(), c, r)
 		wantProblem(t, err, 502, ErrRequest)
@@ -89,7 +92,8 @@ func TestTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
 	defer s.Close()
 	u, _ := url.Parse(s.URL)
-	c := newClient(Config{Origins: [][]*url.URL{{u}}, TLS: func() *tls.Config { return s.Client().Transport.(*http.Transport).TLSClientConfig }})
+	c := newClient(Config{Origins: [][]*url.URL{{u}},
+		TLS: func() *tls.Config { return s.Client().Transport.(*http.Transport).TLSClientConfig }})
 	defer c.Close()
 	for range 5 { // session tickets arrive after the handshake; they are no bytes of a response
 		if a, err := fetch(t.Context(), c, get("/")); err != nil || a.body != "HTTP/1.1" {

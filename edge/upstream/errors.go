@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // These errors are in the chain of the errors of Do and of a body.
@@ -65,7 +65,8 @@ func problemOf(err error) *problem.Problem {
 	}
 	class := classOf(err)
 	if errors.Is(err, ErrBusy) {
-		return problem.New(http.StatusServiceUnavailable, "the origin is busy; trying again in a moment may help").With("Retry-After", retryAfter).Because(err)
+		return problem.New(http.StatusServiceUnavailable,
+			"the origin is busy; trying again in a moment may help").With("Retry-After", retryAfter).Because(err)
 	}
 	status, detail := http.StatusBadGateway, "the origin failed; trying again in a moment may help"
 	if class == ErrTimeout {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // Do sends a request to an origin and returns when the header fields of the response have arrived.
@@ -64,7 +64,8 @@ func (c *Client) Refusal(now time.Time) *problem.Problem {
 
 // exchange is the part of an exchange up to the response's header fields, to which FirstByte
 // applies.
-func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request, requestTime time.Time, first *firstTry) (*Response, error) {
+func (c *Client) exchange(ctx context.Context, cancel context.CancelCauseFunc, r Request, requestTime time.Time,
+	first *firstTry) (*Response, error) {
 	firstByte := c.patience(r).FirstByte
 	head := time.AfterFunc(firstByte-time.Since(requestTime), func() { cancel(errNoHead) })
 	r.turn = func() { head.Reset(firstByte) }
@@ -99,10 +100,10 @@ func (c *Client) send(ctx context.Context, r Request, first *firstTry) (*http.Re
 	} else if o, probe = c.chooseOrigin(r.key(), anyOrigin, time.Now()); o == nil {
 		return nil, ErrOpen
 	}
-	header := c.requestHeader(r)
-	w, by := route{safe: safe(r.Method), onward: r.TryNextGroup}, c.transport
+	t := try{origin: o, by: c.transport, header: c.requestHeader(r)}
+	w := route{safe: safe(r.Method), onward: r.TryNextGroup}
 	if r.Upgrade != "" {
-		by = c.retryTransport // a connection of its own
+		t.by = c.retryTransport // a connection of its own
 	}
 	for {
 		var resp *http.Response
@@ -111,9 +112,10 @@ func (c *Client) send(ctx context.Context, r Request, first *firstTry) (*http.Re
 			resp, err = c.resume(ctx, r, first)
 			first = nil
 		} else {
-			resp, err = c.tryAdmitted(ctx, by, o, probe, w.headTimeout(c, o, c.patience(r).FirstByte), r, header)
+			t.patience = w.headTimeout(c, t.origin, c.patience(r).FirstByte)
+			resp, err = c.tryAdmitted(ctx, t, r, probe)
 		}
-		if !w.tryNext(ctx, o, resp, err) || !r.Upload.retry() {
+		if !w.tryNext(ctx, t.origin, resp, err) || !r.Upload.retry() {
 			return w.result(resp, err)
 		}
 		next, p := c.chooseOrigin(r.key(), w.allows, time.Now())
@@ -124,7 +126,7 @@ func (c *Client) send(ctx context.Context, r Request, first *firstTry) (*http.Re
 			return w.result(resp, err)
 		}
 		c.stats.retries.Add(1)
-		o, probe, by = next, p, c.retryTransport
+		t.origin, t.by, probe = next, c.retryTransport, p
 	}
 }
 
@@ -133,23 +135,31 @@ func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// tryAdmitted makes one try that o's breaker has admitted. patience is the time for the head of the
-// response; 0: no limit besides that of all tries.
-func (c *Client) tryAdmitted(ctx context.Context, by *http.Transport, o *origin, probe bool, patience time.Duration, r Request, header http.Header) (*http.Response, error) {
-	resp, v, err := c.try(ctx, by, o, patience, r, header)
-	o.record(probe, v, err, time.Now())
+// A try is one try of a request at an origin.
+type try struct {
+	origin   *origin
+	by       *http.Transport
+	header   http.Header
+	patience time.Duration // for the head of the response; 0: no limit besides that of all tries
+}
+
+// tryAdmitted makes one try that the origin's breaker has admitted.
+func (c *Client) tryAdmitted(ctx context.Context, t try, r Request, probe bool) (*http.Response, error) {
+	resp, v, err := c.try(ctx, t, r)
+	t.origin.record(probe, v, err, time.Now())
 	return resp, err
 }
 
-// try sends r to o once. Its outcome is about the origin, not about the response: any response
-// shows that the origin is there.
-func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patience time.Duration, r Request, header http.Header) (*http.Response, outcome, error) {
+// try sends r to an origin once. Its outcome is about the origin, not about the response: any
+// response shows that the origin is there.
+func (c *Client) try(ctx context.Context, one try, r Request) (*http.Response, outcome, error) {
+	o := one.origin
 	if c.isLean(o, r) {
-		return c.tryHeld(ctx, o, patience, r, header, by != c.transport)
+		return c.tryHeld(ctx, one, r)
 	}
 	ctx, t := newAttempt(c.direct(ctx, o, r), r)
 	t.atLeast = min(c.patience(r).FirstByte/4, checkTimeout/2) // another origin had half of it
-	req, err := o.request(ctx, r, header)
+	req, err := o.request(ctx, r, one.header)
 	if err != nil {
 		return nil, inconclusive, err
 	}
@@ -159,7 +169,7 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	if r.Upload != nil {
 		r.Upload.attach(req, t)
 	}
-	var transport http.RoundTripper = by
+	var transport http.RoundTripper = one.by
 	switch {
 	case o.http2() && r.Upgrade != "":
 		transport = c.tunnels
@@ -170,8 +180,8 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	if err != nil {
 		return nil, inconclusive, err
 	}
-	if patience > 0 {
-		late := time.AfterFunc(patience, func() { t.end(errLate) })
+	if one.patience > 0 {
+		late := time.AfterFunc(one.patience, func() { t.end(errLate) })
 		defer late.Stop()
 	}
 	resp, err := transport.RoundTrip(req)
@@ -201,19 +211,20 @@ func (c *Client) try(ctx context.Context, by *http.Transport, o *origin, patienc
 	return resp, success, nil
 }
 
-// tryHeld makes a lean try, which holds a slot of the origin until the end of the response.
-func (c *Client) tryHeld(ctx context.Context, o *origin, patience time.Duration, r Request, header http.Header, fresh bool) (*http.Response, outcome, error) {
-	slot, err := c.hold(ctx, o, r)
+// tryHeld makes a lean try, which holds a slot of the origin until the end of the response. A retry
+// gets a new connection.
+func (c *Client) tryHeld(ctx context.Context, t try, r Request) (*http.Response, outcome, error) {
+	slot, err := c.hold(ctx, t.origin, r)
 	if err != nil {
 		return nil, inconclusive, err
 	}
-	if patience > 0 {
+	if t.patience > 0 {
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
-		late := time.AfterFunc(patience, func() { end(errLate) })
+		late := time.AfterFunc(t.patience, func() { end(errLate) })
 		defer late.Stop()
 	}
-	resp, v, err := c.tryLean(ctx, o, r, header, fresh)
+	resp, v, err := c.tryLean(ctx, t.origin, r, t.header, t.by != c.transport)
 	if err != nil {
 		slot.release()
 		return nil, v, err

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/iconedge/iconedge/edge/frameworks"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // hopByHop lists fields that are for one connection alone (RFC 9110, section 7.6.1), like those
@@ -96,22 +96,29 @@ func add(h http.Header, field, member string) {
 // change a response that others get, or to pass for another client.
 var rewriteFields = fieldSet(
 	// host
-	"X-Host", "X-Host-Override", "X-HTTP-Host", "X-HTTP-Host-Override", "X-Original-Host", "X-Original-Host-Override", "X-Envoy-Original-Host",
+	"X-Host", "X-Host-Override", "X-HTTP-Host", "X-HTTP-Host-Override", "X-Original-Host", "X-Original-Host-Override",
+	"X-Envoy-Original-Host",
 	// path
-	"X-Original-URL", "X-Original-URI", "X-Original-Path", "X-Rewrite-URL", "X-Rewrite-URI", "X-Override-URL", "X-HTTP-Path-Override", "X-Envoy-Original-Path",
+	"X-Original-URL", "X-Original-URI", "X-Original-Path", "X-Rewrite-URL", "X-Rewrite-URI", "X-Override-URL",
+	"X-HTTP-Path-Override", "X-Envoy-Original-Path",
 	"X-Request-URI", "X-Request-URL", "X-Script-Name", "X-HTTP-DestinationURL", "X-WAWS-Unencoded-URL",
 	// scheme
-	"X-URL-Scheme", "X-Scheme", "X-Proto", "X-Client-Proto", "X-Original-Proto", "X-Original-Scheme", "CloudFront-Forwarded-Proto", "Front-End-Https", "X-ARR-SSL",
+	"X-URL-Scheme", "X-Scheme", "X-Proto", "X-Client-Proto", "X-Original-Proto", "X-Original-Scheme",
+	"CloudFront-Forwarded-Proto", "Front-End-Https", "X-ARR-SSL",
 	// client address
-	"X-Real-IP", "X-Real-Client-IP", "X-Client-IP", "X-Cluster-Client-IP", "True-Client-IP", "CF-Connecting-IP", "CF-Connecting-IPv6", "CF-Pseudo-IPv4",
-	"Fastly-Client-IP", "Fly-Client-IP", "Client-IP", "Proxy-Client-IP", "WL-Proxy-Client-IP", "X-ProxyUser-IP", "Forwarded-For", "X-Forwarded",
-	"X-Original-Forwarded-For", "X-Originating-IP", "X-Remote-IP", "X-Remote-Addr", "X-Azure-ClientIP", "X-Azure-SocketIP", "X-AppEngine-User-IP",
+	"X-Real-IP", "X-Real-Client-IP", "X-Client-IP", "X-Cluster-Client-IP", "True-Client-IP", "CF-Connecting-IP",
+	"CF-Connecting-IPv6", "CF-Pseudo-IPv4",
+	"Fastly-Client-IP", "Fly-Client-IP", "Client-IP", "Proxy-Client-IP", "WL-Proxy-Client-IP", "X-ProxyUser-IP",
+	"Forwarded-For", "X-Forwarded",
+	"X-Original-Forwarded-For", "X-Originating-IP", "X-Remote-IP", "X-Remote-Addr", "X-Azure-ClientIP",
+	"X-Azure-SocketIP", "X-AppEngine-User-IP",
 	"X-Envoy-External-Address", "CloudFront-Viewer-Address", "X-Custom-IP-Authorization",
 )
 
 // methodOverrides lists fields that ask for another method. If an origin treats a GET as a DELETE,
 // its response is not one to a GET.
-var methodOverrides = fieldSet("X-HTTP-Method-Override", "X-HTTP-Method-Overrides", "X-HTTP-Method", "X-Method-Override", "X-Original-Method")
+var methodOverrides = fieldSet("X-HTTP-Method-Override", "X-HTTP-Method-Overrides", "X-HTTP-Method",
+	"X-Method-Override", "X-Original-Method")
 
 // neverPassed lists fields that are never passed on as a client wrote them: the edge writes them
 // itself, or they belong to the framing or to one hop.
@@ -138,7 +145,11 @@ func mayTrail(name string) bool {
 		return false
 	}
 	name = http.CanonicalHeaderKey(strings.Map(dashed, name))
-	return !endToEnd[name] && !earlyFields[name] && !neverPassed[name] && !Passable(name) && !frameworks.OfScripts(name) && !slices.Contains(hopByHop, name)
+	switch {
+	case endToEnd[name], earlyFields[name], neverPassed[name], Passable(name), frameworks.OfScripts(name), slices.Contains(hopByHop, name):
+		return false
+	}
+	return true
 }
 
 func fieldSet(names ...string) map[string]bool {
@@ -152,7 +163,8 @@ func fieldSet(names ...string) map[string]bool {
 // Passable reports whether a field, in the form of http.CanonicalHeaderKey, is one that the edge
 // drops unless the operator passes it.
 func Passable(field string) bool {
-	return !neverPassed[field] && (rewriteFields[field] || methodOverrides[field] || frameworks.Internal(field) || strings.HasPrefix(field, "X-Forwarded-"))
+	return !neverPassed[field] && (rewriteFields[field] || methodOverrides[field] || frameworks.Internal(field) ||
+		strings.HasPrefix(field, "X-Forwarded-"))
 }
 
 // dropped reports whether a field of a client is dropped. For an origin behind CGI every character
@@ -173,8 +185,11 @@ func (r Request) dropped(field string, reading bool) bool {
 // http.CanonicalHeaderKey, as the client has sent it, whatever else the request has. The edge
 // drops, writes or evaluates the other fields.
 func SentAsReceived(name string) bool {
-	return !written[name] && !neverPassed[name] && !earlyConditions[name] && !Passable(name) && !slices.Contains(hopByHop, name) &&
-		strings.Map(dashed, name) == name
+	switch {
+	case written[name], neverPassed[name], earlyConditions[name], Passable(name), slices.Contains(hopByHop, name):
+		return false
+	}
+	return strings.Map(dashed, name) == name
 }
 
 // written lists the fields that the edge adds to, or writes by itself.
@@ -206,7 +221,7 @@ func dashed(c rune) rune {
 // processes restart.
 const maxEdges = 8
 
-// maxBefore is how many earlier edges a shared request names. It is less than mostEdges, so that a
+// maxBefore is how many earlier edges a shared request names. It is less than maxEdges, so that a
 // client that invents edges can't make the shared request look like a loop.
 const maxBefore = 4
 

@@ -11,7 +11,7 @@ import (
 )
 
 // checkHead refuses responses that net/http accepts but no origin may send: with another protocol
-// version (HTTP/9.9), with a status outside of 200 to 599 (such as an unexpected 101), a 206 or 416
+// version (HTTP/9.9), with a status outside of 200 to 999 (such as an unexpected 101), a 206 or 416
 // without a Range or a partNumber and a 304 without a condition in the request, and with a field
 // name that is no token or a value with control characters.
 func checkHead(resp *http.Response, req *http.Request, http2 bool) error {
@@ -27,9 +27,10 @@ func checkStatus(resp *http.Response, req *http.Request, http2 bool) error {
 	case !http2 && (resp.ProtoMajor != 1 || resp.ProtoMinor > 1):
 		return fmt.Errorf("%w: not HTTP/1", ErrResponse)
 	case status == http.StatusSwitchingProtocols && switches(resp, req):
-	case status < 200 || status > 599:
+	case status < 200 || status > 999:
 		return fmt.Errorf("%w: status %d", ErrResponse, status)
-	case (status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable) && req.Header.Get("Range") == "" && !byPart(req.URL):
+	case (status == http.StatusPartialContent || status == http.StatusRequestedRangeNotSatisfiable) &&
+		req.Header.Get("Range") == "" && !byPart(req.URL):
 		return fmt.Errorf("%w: %d without a Range", ErrResponse, status)
 	case status == http.StatusNotModified && !conditional(req.Header):
 		return fmt.Errorf("%w: 304 without a condition", ErrResponse)

@@ -75,7 +75,7 @@ func (c *Client) probe(ctx context.Context, o *origin) (outcome, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errNoHead)
 	defer cancel()
 	r := Request{Method: http.MethodGet, Target: or(c.health, checkTarget), check: true}
-	resp, v, err := c.try(ctx, c.transport, o, 0, r, c.requestHeader(r))
+	resp, v, err := c.try(ctx, try{origin: o, by: c.transport, header: c.requestHeader(r)}, r)
 	if err != nil {
 		return v, err
 	}

@@ -13,7 +13,8 @@ import (
 
 func TestHealth(t *testing.T) {
 	for verdicts, want := range map[string]bool{
-		"": true, "-": true, "--": false, "-+-": true, "--+": true, "---+": true, "--+-": true, "--+--": false, "-0-": false, "--0": false, "0000": true,
+		"": true, "-": true, "--": false, "-+-": true, "--+": true, "---+": true, "--+-": true, "--+--": false,
+		"-0-": false, "--0": false, "0000": true,
 	} {
 		var h health
 		changes := 0

@@ -31,7 +31,8 @@ func TestHostileOrigins(t *testing.T) {
 		{"closes in the body", text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"), ErrResponse},
 		{"closes before the body", text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), ErrResponse},
 		{"a body longer than its length", text(ok + "!"), ErrResponse},
-		{"a long body longer than its length", text("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("y", 50001)), ErrResponse},
+		{"a long body longer than its length", text("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" +
+			strings.Repeat("y", 50001)), ErrResponse},
 		{"a long body whose head came before", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n")
 			io.WriteString(c, strings.Repeat("y", 60000))
@@ -41,14 +42,20 @@ func TestHostileOrigins(t *testing.T) {
 		{"closes before the last chunk", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"), ErrResponse},
 		{"an invalid chunk size", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nab\r\n0\r\n\r\n"), ErrResponse},
 		{"a chunk longer than its size", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n0\r\n\r\n"), ErrResponse},
-		{"a chunk size above 2^64", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"a chunk size above 2^64", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nab\r\n0\r\n\r\n"),
+			ErrResponse},
 		{"an unknown transfer coding", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nab"), ErrResponse},
-		{"a transfer coding before chunked", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
-		{"chunked twice", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
-		{"chunks and a length", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
-		{"a length and chunks", text("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"a transfer coding before chunked", text(
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"chunked twice", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"),
+			ErrResponse},
+		{"chunks and a length", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"),
+			ErrResponse},
+		{"a length and chunks", text("HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"),
+			ErrResponse},
 		{"chunks in HTTP/1.0", text("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
-		{"a 103, then chunks and a length", text("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
+		{"a 103, then chunks and a length", text("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 " +
+			"OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n"), ErrResponse},
 		{"an invalid trailer", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX\r\n\r\n"), ErrResponse},
 		{"closes in the trailers", text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: y\r\n"), ErrResponse},
 		{"two lengths", text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), ErrResponse},
@@ -62,10 +69,11 @@ func TestHostileOrigins(t *testing.T) {
 		{"HTTP/2", text("HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
 		{"a status of two digits", text("HTTP/1.1 99 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
 		{"a status below 100", text("HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
-		{"a status above 599", text("HTTP/1.1 600 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"a status of four digits", text("HTTP/1.1 1000 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
 		{"no status", text("HTTP/1.1 OK\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
 		{"an unexpected 101", text("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nwhatever"), ErrResponse},
-		{"an unexpected 206", text("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
+		{"an unexpected 206", text("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nab"),
+			ErrResponse},
 		{"an unexpected 304", text("HTTP/1.1 304 Not Modified\r\n\r\n"), ErrResponse},
 		{"a NUL in a field", text("HTTP/1.1 200 OK\r\nX: a\x00b\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
 		{"a bare CR in a field", text("HTTP/1.1 200 OK\r\nX: a\rSet-Cookie: b\r\nContent-Length: 2\r\n\r\nab"), ErrResponse},
@@ -77,7 +85,11 @@ func TestHostileOrigins(t *testing.T) {
 			endless("X: " + strings.Repeat("y", 1000) + "\r\n")(c)
 		}, ErrResponse},
 		{"endless 103s", endless("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), ErrResponse},
-		{"an endless body", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"); endless(strings.Repeat("y", 4096))(c) }, ErrTooLarge},
+		{"an endless body", func(c net.Conn) {
+			io.WriteString(c,
+				"HTTP/1.1 200 OK\r\n\r\n")
+			endless(strings.Repeat("y", 4096))(c)
+		}, ErrTooLarge},
 		{"endless chunks", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 			endless("4\r\nabcd\r\n")(c)
@@ -112,20 +124,24 @@ func TestUnusualOrigins(t *testing.T) {
 	}{
 		{"1xx before", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok, "ok", 2},
 		{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
-		{"chunks, an extension, a trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n1;a=b\r\no\r\n1\r\nk\r\n0\r\nX: y\r\n\r\n", "ok", -1},
+		{"chunks, an extension, a trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: " +
+			"X\r\n\r\n1;a=b\r\no\r\n1\r\nk\r\n0\r\nX: y\r\n\r\n", "ok", -1},
 		{"an unannounced trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n", "ok", -1},
-		{"a length in a 1xx", "HTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\nConnection: Date\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "ok", -1},
+		{"a length in a 1xx", "HTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\nConnection: Date\r\n\r\nHTTP/1.1 200 " +
+			"OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "ok", -1},
 		{"a body until the connection ends", "HTTP/1.1 200 OK\r\n\r\nok", "ok", -1},
 		{"HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nok", "ok", -1},
 		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", "", 0},
 		{"no content, with Content-Length", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", "", 0},
 		{"followed by another response", ok + evil, "ok", 2},
 		{"followed by half of another response", ok + "HT", "ok", 2},
-		{"a long body followed by another response", "HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("y", 50000) + evil, strings.Repeat("y", 50000), 50000},
+		{"a long body followed by another response",
+			"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + strings.Repeat("y", 50000) + evil, strings.Repeat("y", 50000), 50000},
 		{"followed by an empty line", ok + "\r\n", "ok", 2},
 		{"a 500", "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\nno", "no", 2},
 		{"an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", 0},
-		{"Connection with close and a field name", "HTTP/1.1 200 OK\r\nConnection: close, X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
+		{"Connection with close and a field name",
+			"HTTP/1.1 200 OK\r\nConnection: close, X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
 		{"a folded Connection", "HTTP/1.1 200 OK\r\nConnection: close,\r\n X\r\nX: y\r\nContent-Length: 2\r\n\r\nok", "ok", 2},
 	} {
 		t.Run(o.name, func(t *testing.T) {
@@ -158,7 +174,7 @@ func TestWithoutExact(t *testing.T) {
 	}
 }
 
-// net/http sets Cache-Control because of Pragma; the Answer has the fields that the origin sent.
+// net/http sets Cache-Control because of Pragma; the Response has the fields that the origin sent.
 func TestPragmaIsUnchanged(t *testing.T) {
 	for text, want := range map[string]string{
 		"Pragma: no-cache\r\n":                              "",
@@ -178,10 +194,12 @@ func TestRangeAndConditions(t *testing.T) {
 	const part = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nok"
 	const same = "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"
 	for _, row := range []struct{ field, text, status string }{
-		{"Range", part, "206"}, {"If-None-Match", same, "304"}, {"If-Modified-Since", same, "304"}, {"If-Match", same, ""}, {"If-None-Match", part, ""}, {"Range", same, ""},
+		{"Range", part, "206"}, {"If-None-Match", same, "304"}, {"If-Modified-Since", same, "304"},
+		{"If-Match", same, ""}, {"If-None-Match", part, ""}, {"Range", same, ""},
 	} {
 		o := serve(t, responds(row.text))
-		a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "GET", Target: "/", Header: map[string][]string{row.field: {"x"}}})
+		a, err := fetch(t.Context(), o.client(t, Config{}),
+			Request{Method: "GET", Target: "/", Header: map[string][]string{row.field: {"x"}}})
 		if row.status == "" {
 			wantProblem(t, err, 502, ErrResponse)
 		} else if err != nil || row.text[9:12] != row.status || a.Length != int64(len(a.body)) {
@@ -193,7 +211,8 @@ func TestRangeAndConditions(t *testing.T) {
 // S3 clients request an object part by part with ?partNumber=N, without a Range.
 func TestPartsByNumber(t *testing.T) {
 	const part = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\nok"
-	for target, accepted := range map[string]bool{"/a?partNumber=1": true, "/a?x&partNumber=12&y=z": true, "/a?partNumber=": false, "/a?partnumber=1": false, "/a?xpartNumber=1": false, "/partNumber=1": false} {
+	for target, accepted := range map[string]bool{"/a?partNumber=1": true, "/a?x&partNumber=12&y=z": true,
+		"/a?partNumber=": false, "/a?partnumber=1": false, "/a?xpartNumber=1": false, "/partNumber=1": false} {
 		o := serve(t, responds(part))
 		a, err := fetch(t.Context(), o.client(t, Config{}), Request{Method: "GET", Target: target})
 		if accepted && (err != nil || a.body != "ok") || !accepted && err == nil {
@@ -212,7 +231,8 @@ func TestHeadKeepsItsLength(t *testing.T) {
 
 // A refused response leaves no connection open.
 func TestRefusedIsClosed(t *testing.T) {
-	for _, text := range []string{"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nab", "HTTP/1.1 206 Partial Content\r\nContent-Length: 9\r\n\r\nab", "HTTP/9.9 200 OK\r\n\r\n"} {
+	for _, text := range []string{"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nab",
+		"HTTP/1.1 206 Partial Content\r\nContent-Length: 9\r\n\r\nab", "HTTP/9.9 200 OK\r\n\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			c := network{"a": {answer: responds(text)}}.client(Config{}, "a")
 			_, err := c.Do(t.Context(), get("/"))

@@ -16,7 +16,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/upstream/wire"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 //lint:file-ignore SA1019 net/http's Transport can't send :protocol
@@ -132,7 +132,8 @@ func (e extendedConnect) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // noTunnels returns the error of an upgrade for an origin that takes none.
 func noTunnels() error {
-	return problem.New(http.StatusBadGateway, "the origin takes no upgrades: it speaks HTTP/2 and does not announce extended CONNECT (RFC 8441)").
+	return problem.New(http.StatusBadGateway,
+		"the origin takes no upgrades: it speaks HTTP/2 and does not announce extended CONNECT (RFC 8441)").
 		Because(fmt.Errorf("%w: no SETTINGS_ENABLE_CONNECT_PROTOCOL", ErrResponse))
 }
 
@@ -221,5 +222,6 @@ func (t *attempt) classifyHTTP2(ctx context.Context, err error) (outcome, error)
 // stream. With a Content-Length of 0 net/http does not say how the stream ended; if the fields have
 // the status of a call, it was with them.
 func endsWithHead(resp *http.Response) bool {
-	return resp.ProtoMajor == 2 && resp.ContentLength == 0 && (resp.Header.Get("Content-Length") == "" || resp.Header.Get("Grpc-Status") != "")
+	return resp.ProtoMajor == 2 && resp.ContentLength == 0 &&
+		(resp.Header.Get("Content-Length") == "" || resp.Header.Get("Grpc-Status") != "")
 }

@@ -44,7 +44,10 @@ const (
 
 // isLean reports whether a request goes to o by a lean exchange.
 func (c *Client) isLean(o *origin, r Request) bool {
-	if r.Method != http.MethodGet || len(r.Body) > 0 || r.Upload != nil || r.Upgrade != "" || r.TakesTrailer || o.http2() || o.scheme() != "http" {
+	if r.Method != http.MethodGet || len(r.Body) > 0 || r.Upload != nil || r.Upgrade != "" || r.TakesTrailer {
+		return false
+	}
+	if o.http2() || o.scheme() != "http" {
 		return false
 	}
 	if c.leans != byOrigin {
@@ -77,7 +80,8 @@ func (c *Client) tryLean(ctx context.Context, o *origin, r Request, header http.
 	d := destination{origin: o, host: or(r.Host, or(c.host, o.host()))}
 	ctx, end := context.WithCancelCause(context.WithValue(ctx, destinationMark{}, d))
 	_, query, _ := strings.Cut(r.Target, "?")
-	x := &leanTry{client: c, origin: o, req: (&http.Request{Method: r.Method, URL: &url.URL{RawQuery: query}, Header: header}).WithContext(ctx),
+	x := &leanTry{client: c, origin: o, req: (&http.Request{Method: r.Method, URL: &url.URL{RawQuery: query},
+		Header: header}).WithContext(ctx),
 		attempt: &attempt{end: end, head: head{exact: r.StrictLength}}, passes: r.Interim}
 	x.atLeast = min(c.patience(r).FirstByte/4, checkTimeout/2)
 	resp, err := x.send(ctx, leanRequest(o.prefix()+r.Target, d.host, header), fresh)
@@ -203,7 +207,8 @@ func (x *leanTry) surplus(missing int64) error {
 
 // plain returns a plain response.
 func (x *leanTry) plain(h wire.Head) (*http.Response, error) {
-	resp := &http.Response{Status: h.Status, StatusCode: h.Code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h.Header, ContentLength: h.Length, Request: x.req, Body: http.NoBody}
+	resp := &http.Response{Status: h.Status, StatusCode: h.Code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: h.Header, ContentLength: h.Length, Request: x.req, Body: http.NoBody}
 	if err := x.surplus(h.Length); err != nil && !h.Bodyless {
 		x.end(err)
 		return nil, err

@@ -72,7 +72,8 @@ func TestLoopField(t *testing.T) {
 			t.Errorf("%s: Before(%q) = %q, want %q", name, row.lines, got, row.want)
 		}
 	}
-	if !c.IsLoop(newClient(Config{}).requestHeader(Request{Header: http.Header{"Cdn-Loop": c.LoopField([]string{"x, " + c.member()})}})["Cdn-Loop"]) {
+	if !c.IsLoop(newClient(Config{}).requestHeader(
+		Request{Header: http.Header{"Cdn-Loop": c.LoopField([]string{"x, " + c.member()})}})["Cdn-Loop"]) {
 		t.Error("a request that returns through another edge is not recognised")
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // TestMain silences net/http's log of unsolicited bytes, which these tests send on purpose.

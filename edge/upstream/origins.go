@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
-	"math"
-	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/upstream/balance"
 	"github.com/iconedge/iconedge/edge/upstream/wire"
 )
 
@@ -41,14 +40,14 @@ type origin struct {
 
 func newOrigin(u *url.URL, group, conns int, log *slog.Logger) *origin {
 	o := &origin{url: u, group: group, slots: newSlots(conns), idle: wire.Pool{Most: conns, After: idleTimeout}}
-	o.seed, o.log = fnv(fnvOffset, u.Scheme+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log.With("origin", o.name())
+	o.seed, o.log = balance.Seed(u.Scheme+"://"+u.Host+strings.TrimSuffix(u.EscapedPath(), "/")), log.With("origin", o.name())
 	return o
 }
 
 // chooseOrigin returns the origin for a key: the first in order that may be used and whose breaker
 // admits the request. The caller passes probe to record.
 func (c *Client) chooseOrigin(key string, may func(*origin) bool, now time.Time) (o *origin, probe bool) {
-	for _, o := range c.rank(key) {
+	for _, o := range rank(c.origins, c.policy, key) {
 		if !may(o) {
 			continue
 		}
@@ -59,91 +58,42 @@ func (c *Client) chooseOrigin(key string, may func(*origin) bool, now time.Time)
 	return nil, false
 }
 
-// rank sorts the origins by preference for a key, by the policy.
-func (c *Client) rank(key string) []*origin {
-	switch {
-	case len(c.origins) == 1:
-		return c.origins
-	case c.policy == Random:
-		return order(c.origins, func(o *origin) float64 { return weighted(rand.Float64(), o.weight) })
-	case c.policy == LeastConn:
-		return order(c.origins, func(o *origin) float64 {
-			if o.weight == 0 {
-				return math.Inf(-1)
-			}
-			// The part behind the point chooses among equals.
-			return -(float64(o.active.Load()) + rand.Float64()/2) / float64(o.weight)
-		})
+// rank sorts origins by preference for a key. Healthy ones come before the others, which are only
+// used if no healthy one is left; then groups count, then the scores of the policy.
+func rank(origins []*origin, policy balance.Policy, key string) []*origin {
+	if len(origins) == 1 {
+		return origins
 	}
-	return rank(c.origins, key)
-}
-
-// rank sorts origins for a key. Each key has an order of its own (rendezvous hashing). The order is
-// the same in every edge, and adding or removing an origin only moves the keys of that origin.
-func rank(origins []*origin, key string) []*origin {
-	return order(origins, func(o *origin) float64 {
-		return weighted(float64(score(o.seed, key)>>11)/(1<<53), o.weight)
-	})
-}
-
-// weighted turns a number from 0 to 1 into a score by which an origin comes first as often as its
-// weight says (rendezvous hashing with weights). With equal weights the order is that of the
-// numbers.
-func weighted(number float64, weight int) float64 {
-	if weight == 0 {
-		return math.Inf(-1)
-	}
-	return -float64(weight) / math.Log(max(number, math.SmallestNonzeroFloat64))
-}
-
-// order sorts origins by their scores. Healthy origins come before the others, which are only used
-// if no healthy one is left; then groups count.
-func order(origins []*origin, score func(*origin) float64) []*origin {
-	type candidate struct {
-		o         *origin
-		unhealthy int
-		score     float64
-	}
-	candidates := make([]candidate, len(origins))
+	scored := make([]balance.Origin, len(origins))
 	for i, o := range origins {
-		candidates[i] = candidate{o, o.unhealthy(), score(o)}
+		scored[i] = balance.Origin{Index: i, Group: o.group, Healthy: o.healthy(), Seed: o.seed, Weight: o.weight, Active: o.active.Load()}
 	}
-	slices.SortStableFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.unhealthy, b.unhealthy), cmp.Compare(a.o.group, b.o.group), cmp.Compare(b.score, a.score))
+	policy.Score(key, scored)
+	slices.SortStableFunc(scored, func(a, b balance.Origin) int {
+		return cmp.Or(compare(b.Healthy, a.Healthy), cmp.Compare(a.Group, b.Group), cmp.Compare(b.Score, a.Score))
 	})
 	ranked := make([]*origin, len(origins))
-	for i, p := range candidates {
-		ranked[i] = p.o
+	for i, one := range scored {
+		ranked[i] = origins[one.Index]
 	}
 	return ranked
 }
 
-const fnvOffset, fnvPrime = 14695981039346656037, 1099511628211
-
-// fnv continues an FNV-1a hash.
-func fnv(h uint64, s string) uint64 {
-	for i := 0; i < len(s); i++ {
-		h = (h ^ uint64(s[i])) * fnvPrime
-	}
-	return h
-}
-
-// score returns the rank of an origin for a key. In FNV the last bytes affect mostly the low bits,
-// so the finaliser of MurmurHash3 spreads them.
-func score(seed uint64, key string) uint64 {
-	h := fnv(seed, key)
-	h = (h ^ h>>33) * 0xff51afd7ed558ccd
-	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
-}
-
-func (o *origin) unhealthy() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.health.healthy() {
+// compare compares false, which is less, and true.
+func compare(a, b bool) int {
+	switch {
+	case a == b:
 		return 0
+	case b:
+		return -1
 	}
 	return 1
+}
+
+func (o *origin) healthy() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.health.healthy()
 }
 
 func (o *origin) admit(now time.Time) (probe, ok bool) {

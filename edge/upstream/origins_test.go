@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 func hosts(origins []*origin) string {
@@ -33,9 +33,9 @@ func TestRendezvous(t *testing.T) {
 		first := map[string]int{}
 		for i := range paths {
 			path := fmt.Sprintf("/mdi/icon-%d.svg", i)
-			ranked := rank(c.origins, path)
+			ranked := rank(c.origins, c.policy, path)
 			first[ranked[0].url.Host]++
-			if all, rest := hosts(ranked), hosts(rank(without(c.origins, ranked[0]), path)); all != ranked[0].url.Host+" "+rest {
+			if all, rest := hosts(ranked), hosts(rank(without(c.origins, ranked[0]), c.policy, path)); all != ranked[0].url.Host+" "+rest {
 				t.Fatalf("%s: the order is %s, without the first origin %s", path, all, rest)
 			}
 		}
@@ -61,7 +61,7 @@ func without(origins []*origin, one *origin) (rest []*origin) {
 func TestRankIsFixed(t *testing.T) {
 	c := network{}.client(Config{}, "a b c d")
 	for path, want := range map[string]string{"/mdi/home.svg": "b a c d", "/": "c d a b", "/api/v1/search": "b a d c"} {
-		if got := hosts(rank(c.origins, path)); got != want {
+		if got := hosts(rank(c.origins, c.policy, path)); got != want {
 			t.Errorf("%s goes to %s, want %s", path, got, want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestRank(t *testing.T) {
 				o.health.failures = failedChecks
 			}
 		}
-		if got := hosts(rank(c.origins, "/b")); got != row.want {
+		if got := hosts(rank(c.origins, c.policy, "/b")); got != row.want {
 			t.Errorf("of %s, with %q unhealthy: %s, want %s", row.origins, row.unhealthy, got, row.want)
 		}
 	}
@@ -177,7 +177,8 @@ func TestBreakerOpens(t *testing.T) {
 		if got := c.Stats().Origins[0]; !got.Healthy || len(n["a"].requests()) != 3 {
 			t.Errorf("Stats = %+v, requests %q", got, n["a"].requests())
 		}
-		if got := log.String(); strings.Count(got, "level=WARN") != 1 || strings.Count(got, "level=INFO") != 1 || !strings.Contains(got, "origin=a") {
+		if got := log.String(); strings.Count(got, "level=WARN") != 1 || strings.Count(got, "level=INFO") != 1 ||
+			!strings.Contains(got, "origin=a") {
 			t.Errorf("log: %s", got)
 		}
 	})
@@ -297,27 +298,27 @@ func TestOriginStats(t *testing.T) {
 // least_conn chooses the origin with the fewest exchanges for its weight.
 func TestPolicies(t *testing.T) {
 	urls := [][]*url.URL{{{Scheme: "http", Host: "a"}, {Scheme: "http", Host: "b"}, {Scheme: "http", Host: "c"}}}
-	for _, policy := range []Policy{Hash, Random} {
+	for _, policy := range []string{"hash", "random"} {
 		c := New(Config{Origins: urls, Policy: policy, Weights: []int{3, 1, 0}})
 		first := map[string]int{}
 		for i := range 4000 {
-			first[c.rank(fmt.Sprint("/", i))[0].url.Host]++
+			first[rank(c.origins, c.policy, fmt.Sprint("/", i))[0].url.Host]++
 		}
 		if first["c"] != 0 || first["a"] < 2700 || first["a"] > 3300 {
 			t.Errorf("%q: %v", policy, first)
 		}
 		c.Close()
 	}
-	c := New(Config{Origins: urls, Policy: LeastConn, Weights: []int{1, 2, 1}})
+	c := New(Config{Origins: urls, Policy: "least_conn", Weights: []int{1, 2, 1}})
 	defer c.Close()
 	c.origins[0].active.Store(3)
 	c.origins[1].active.Store(4)
 	c.origins[2].active.Store(3)
-	if got := c.rank("/")[0].url.Host; got != "b" {
+	if got := rank(c.origins, c.policy, "/")[0].url.Host; got != "b" {
 		t.Errorf("%s has fewest for its weight", got)
 	}
 	c.origins[2].active.Store(0)
-	if got := c.rank("/")[0].url.Host; got != "c" {
+	if got := rank(c.origins, c.policy, "/")[0].url.Host; got != "c" {
 		t.Errorf("%s has fewest", got)
 	}
 }
@@ -329,7 +330,8 @@ func TestHealthNeeds(t *testing.T) {
 	for i, row := range []struct {
 		v       outcome
 		healthy bool
-	}{{failure, true}, {success, true}, {failure, true}, {failure, false}, {success, false}, {failure, false}, {success, false}, {success, true}, {failure, true}} {
+	}{{failure, true}, {success, true}, {failure, true}, {failure, false}, {success, false}, {failure, false},
+		{success, false}, {success, true}, {failure, true}} {
 		if h.update(row.v); h.healthy() != row.healthy {
 			t.Errorf("after check %d: healthy %v", i+1, h.healthy())
 		}
@@ -365,7 +367,8 @@ func TestBounded(t *testing.T) {
 		done <- err
 	}()
 	<-held
-	_, err = c.Do(t.Context(), Request{Method: "GET", Target: "/late", Patience: &Patience{FirstByte: 50 * time.Millisecond, Idle: time.Second}})
+	_, err = c.Do(t.Context(), Request{Method: "GET", Target: "/late",
+		Patience: &Patience{FirstByte: 50 * time.Millisecond, Idle: time.Second}})
 	if p, ok := errors.AsType[*problem.Problem](err); !ok || p.Status != http.StatusServiceUnavailable {
 		t.Errorf("%v, want a 503", err)
 	}

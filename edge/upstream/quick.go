@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/upstream/wire"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // A quick exchange is a lean one on an idle connection, whose response is plain and arrives with
@@ -49,7 +49,8 @@ func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTr
 		o.record(probe, inconclusive, nil, began)
 		return nil
 	}
-	x := &leanTry{client: c, origin: o, conn: conn, takesKnown: r.TakesKnown, passes: r.Interim, attempt: &attempt{head: head{exact: r.StrictLength}}}
+	x := &leanTry{client: c, origin: o, conn: conn, takesKnown: r.TakesKnown, passes: r.Interim,
+		attempt: &attempt{head: head{exact: r.StrictLength}}}
 	x.atLeast = min(c.firstByte/4, checkTimeout/2)
 	due, late := began.Add(c.firstByte), errNoHead
 	if half := (&route{safe: true}).headTimeout(c, o, c.firstByte); half > 0 {
@@ -103,7 +104,8 @@ func (c *Client) quick(ctx context.Context, r Request, began time.Time) *firstTr
 // quickResponse returns the response of a quick exchange.
 func (c *Client) quickResponse(t *firstTry, requestTime time.Time) *Response {
 	if k := t.try.known; k != nil {
-		return &Response{Host: t.origin.name(), Status: t.resp.StatusCode, Header: k.Header, Length: t.resp.ContentLength, Body: t.resp.Body,
+		return &Response{Host: t.origin.name(), Status: t.resp.StatusCode, Header: k.Header,
+			Length: t.resp.ContentLength, Body: t.resp.Body,
 			RequestTime: requestTime, ResponseTime: time.Now(), Known: k, Values: t.try.values, Trailer: noTrailer}
 	}
 	a := c.newResponse(t.resp, requestTime)
@@ -224,8 +226,10 @@ func (x *leanTry) parse(p []byte) (wire.Head, int, wire.Form) {
 		}
 	}
 	h, n, form := wire.Parse(p)
-	if ok && form == wire.Plain && !h.Close && len(h.Header[x.client.ours]) > 0 && len(h.Header["Age"]) == 0 && len(h.Header[tier.FieldWanted]) == 0 {
-		x.unknown = string(lines)
+	if ok && form == wire.Plain && !h.Close && len(h.Header[x.client.ours]) > 0 {
+		if len(h.Header["Age"]) == 0 && len(h.Header[tier.FieldWanted]) == 0 {
+			x.unknown = string(lines)
+		}
 	}
 	return h, n, form
 }

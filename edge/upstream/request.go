@@ -45,7 +45,8 @@ type Request struct {
 // Valid reports whether r can be sent. If not, its sender is at fault, not the origin. CONNECT
 // can't, because it requests no resource and its response has another framing.
 func (r Request) Valid() bool {
-	if !httpguts.ValidHeaderFieldName(r.Method) || r.Method == http.MethodConnect || !safeTarget(r.Target) && !(r.Method == http.MethodOptions && r.Target == "*") {
+	if !httpguts.ValidHeaderFieldName(r.Method) || r.Method == http.MethodConnect ||
+		!safeTarget(r.Target) && !(r.Method == http.MethodOptions && r.Target == "*") {
 		return false
 	}
 	for name, lines := range r.Header {

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/exchange"
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // An Response is an origin's response. Its body is still being received.
 type Response struct {
 	Host         string        // of the origin, with its port if the URL has one
-	Status       int           // 200 to 599
+	Status       int           // 200 to 999
 	Header       http.Header   // without hop-by-hop fields; Content-Length as the origin sent it
 	Length       int64         // of Body, as declared; -1: unknown
 	UntilClose   bool          // Body ends with the connection, and may be truncated
@@ -39,7 +39,7 @@ type Response struct {
 	Trailer func() http.Header
 }
 
-// newResponse makes an Answer of the fields that may be passed on. net/http has dropped any 1xx
+// newResponse makes a Response of the fields that may be passed on. net/http has dropped any 1xx
 // response but 101 already: a response may be shared by many clients or belong to none, and no
 // request of ours expects a 100 (RFC 9110, section 15.2). Trailer fields stay apart
 // and are never merged into the header fields (RFC 9110, section 6.5.1); net/http stores them
@@ -49,7 +49,8 @@ func (c *Client) newResponse(resp *http.Response, requestTime time.Time) *Respon
 		resp.Body.Close()
 		resp.Body = http.NoBody
 	}
-	a := &Response{Host: destinationOf(resp.Request.Context()).origin.name(), Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
+	a := &Response{Host: destinationOf(resp.Request.Context()).origin.name(), Status: resp.StatusCode,
+		Header: resp.Header, Length: resp.ContentLength, Body: resp.Body,
 		RequestTime: requestTime, ResponseTime: time.Now()}
 	a.Announced = a.announced(resp.Trailer)
 	a.Trailer = func() http.Header { return passableTrailer(resp.Trailer) }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 // maxTries is how many origins may lose one request. A request that crashes its origins must not

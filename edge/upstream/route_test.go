@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/iconedge/iconedge/tier"
+	"github.com/iconedge/iconedge/internal/tier"
 )
 
 const (
@@ -32,24 +32,31 @@ func TestRoute(t *testing.T) {
 	}{
 		{"no connection to a whole group", "a b|c", map[string]responder{"c": responds(ok)}, get("/way"), 200, "c", 0},
 		{"lost by a whole group", "a b|c", map[string]responder{"a": drops, "b": drops, "c": responds(ok)}, get("/way"), 200, "a b c", 0},
-		{"no third try in a group that loses requests", "a b d|c", map[string]responder{"a": drops, "b": drops, "d": drops, "c": responds(ok)}, get("/way"), 200, "2 of a b d, c", 0},
+		{"no third try in a group that loses requests", "a b d|c",
+			map[string]responder{"a": drops, "b": drops, "d": drops, "c": responds(ok)}, get("/way"), 200, "2 of a b d, c", 0},
 		{"late", "a|c", map[string]responder{"a": hangs, "c": responds(ok)}, get("/way"), 200, "a c", 5 * time.Second},
 		{"late twice", "a|c", map[string]responder{"a": hangs, "c": hangs}, get("/way"), 0, "a c", 10 * time.Second},
 		{"late, a single origin", "a", map[string]responder{"a": hangs}, get("/way"), 0, "a", 10 * time.Second},
-		{"a late POST has the whole time", "a|c", map[string]responder{"a": hangs, "c": responds(ok)}, Request{Method: "POST", Target: "/way"}, 0, "a", 10 * time.Second},
-		{"failing, onward", "a b|c", map[string]responder{"a": responds(failed502), "b": responds(failed502), "c": responds(ok)}, onward("GET"), 200, "1 of a b, c", 0},
+		{"a late POST has the whole time", "a|c", map[string]responder{"a": hangs, "c": responds(ok)},
+			Request{Method: "POST", Target: "/way"}, 0, "a", 10 * time.Second},
+		{"failing, onward", "a b|c", map[string]responder{"a": responds(failed502), "b": responds(failed502),
+			"c": responds(ok)}, onward("GET"), 200, "1 of a b, c", 0},
 		{"503, onward", "a|c", map[string]responder{"a": statusOf("503 x"), "c": responds(ok)}, onward("GET"), 200, "a c", 0},
 		{"504, onward", "a|c", map[string]responder{"a": statusOf("504 x"), "c": responds(ok)}, onward("HEAD"), 200, "a c", 0},
 		{"failing, not onward", "a|c", map[string]responder{"a": responds(failed502), "c": responds(ok)}, get("/way"), 502, "a", 0},
 		{"a failing POST stops", "a|c", map[string]responder{"a": responds(failed502), "c": responds(ok)}, onward("POST"), 502, "a", 0},
-		{"a 500 is the origin's own failure", "a|c", map[string]responder{"a": statusOf("500 x"), "c": responds(ok)}, onward("GET"), 500, "a", 0},
-		{"onward only once", "a|b|c", map[string]responder{"a": responds(failed502), "b": statusOf("503 x"), "c": responds(ok)}, onward("GET"), 503, "a b", 0},
+		{"a 500 is the origin's own failure", "a|c", map[string]responder{"a": statusOf("500 x"), "c": responds(ok)},
+			onward("GET"), 500, "a", 0},
+		{"onward only once", "a|b|c", map[string]responder{"a": responds(failed502), "b": statusOf("503 x"),
+			"c": responds(ok)}, onward("GET"), 503, "a b", 0},
 		{"failing, no connection to the next", "a|c", map[string]responder{"a": responds(failed502)}, onward("GET"), 502, "a", 0},
 		{"failing, lost by the next", "a|c", map[string]responder{"a": responds(failed502), "c": drops}, onward("GET"), 502, "a c", 0},
-		{"failing, no connection to the next, then the third", "a|b|c", map[string]responder{"a": responds(failed502), "c": responds(ok)}, onward("GET"), 200, "a c", 0},
+		{"failing, no connection to the next, then the third", "a|b|c",
+			map[string]responder{"a": responds(failed502), "c": responds(ok)}, onward("GET"), 200, "a c", 0},
 		{"failing in the last group", "a|c", map[string]responder{"c": responds(failed502)}, onward("GET"), 502, "c", 0},
 		{"tier secret refused", "a|c", map[string]responder{"a": responds(refuses), "c": responds(ok)}, onward("GET"), 200, "a c", 0},
-		{"tier secret refused by all", "a|c", map[string]responder{"a": responds(refuses), "c": responds(refuses)}, onward("GET"), 0, "a c", 0},
+		{"tier secret refused by all", "a|c", map[string]responder{"a": responds(refuses), "c": responds(refuses)},
+			onward("GET"), 0, "a c", 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -130,8 +137,9 @@ func TestSecret(t *testing.T) {
 		defer c.Close()
 		fetch(t.Context(), c, Request{Method: "GET", Target: "/", SendTierSecret: true})
 		secret = "new-secret-0123456789"
-		forged := http.Header{"Iconedge-Tier-Secret": {"forged-1", "forged-2"}, "Iconedge_tier_secret": {"forged-3"}, "iconedge-tier-secret": {"forged-4"},
-			"Connection": {tier.Field}}
+		forged := http.Header{"Iconedge-Tier-Secret": {"forged-1", "forged-2"}, "Iconedge_tier_secret": {"forged-3"},
+			"iconedge-tier-secret": {"forged-4"},
+			"Connection":           {tier.Field}}
 		a, err := fetch(t.Context(), c, Request{Method: "GET", Target: "/", Header: forged, SendTierSecret: true})
 		if err != nil || len(a.Header[tier.Field]) != 0 {
 			t.Fatalf("%+v, %v", a, err)
@@ -150,7 +158,8 @@ func TestSecret(t *testing.T) {
 					}
 					continue
 				}
-				if !strings.Contains(head, want) || strings.Count(strings.ToLower(head), "secret") != 2 || strings.Contains(head, "forged") {
+				if !strings.Contains(head, want) || strings.Count(strings.ToLower(head), "secret") != 2 ||
+					strings.Contains(head, "forged") {
 					t.Errorf("%s was sent %q", host, head)
 				}
 			}
@@ -164,7 +173,8 @@ func TestSecret(t *testing.T) {
 // Without a secret the field is not sent, even if a client sends it.
 func TestNoSecret(t *testing.T) {
 	o := serve(t, responds(ok))
-	fetch(t.Context(), o.client(t, Config{}), Request{Method: "POST", Target: "/", Header: http.Header{tier.Field: {"a-clients-own-secret"}}})
+	fetch(t.Context(), o.client(t, Config{}), Request{Method: "POST", Target: "/",
+		Header: http.Header{tier.Field: {"a-clients-own-secret"}}})
 	if head := o.requests()[0]; strings.Contains(strings.ToLower(head), "secret") {
 		t.Errorf("the origin got %q", head)
 	}

@@ -123,7 +123,8 @@ func TestUpload(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			o, body := serveUploads(t, row.answer), &counted{Reader: row.from}
 			c := o.client(t, Config{})
-			resp, err := c.Do(t.Context(), Request{Method: row.method, Target: "/", Upload: &Upload{From: body, Length: row.length, Expects: row.expects}})
+			resp, err := c.Do(t.Context(), Request{Method: row.method, Target: "/",
+				Upload: &Upload{From: body, Length: row.length, Expects: row.expects}})
 			if !errors.Is(err, row.err) {
 				t.Errorf("%v, want %v", err, row.err)
 			}
@@ -277,7 +278,8 @@ func TestStreamsStarveNothing(t *testing.T) {
 	})
 	c := o.client(t, Config{MaxConns: 2})
 	for range 5 {
-		resp, err := c.Do(t.Context(), Request{Method: http.MethodGet, Target: "/events", Patience: &Patience{FirstByte: time.Minute, Idle: time.Minute}})
+		resp, err := c.Do(t.Context(), Request{Method: http.MethodGet, Target: "/events",
+			Patience: &Patience{FirstByte: time.Minute, Idle: time.Minute}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +313,8 @@ func TestOriginReadsOn(t *testing.T) {
 			io.WriteString(body, b)
 		}
 	}()
-	resp, err := o.client(t, Config{}).Do(t.Context(), Request{Method: http.MethodPost, Target: "/", Upload: &Upload{From: io.LimitReader(client, 4), Length: 4, Expects: true}})
+	resp, err := o.client(t, Config{}).Do(t.Context(),
+		Request{Method: http.MethodPost, Target: "/", Upload: &Upload{From: io.LimitReader(client, 4), Length: 4, Expects: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,3 @@
-// Package upstream sends an edge's requests to its origins. It builds each request anew, checks the
-// response and streams it, or returns an error that is itself a response (502, 504). It follows no
-// redirects, decodes no content codings and stores nothing.
-//
-// It uses a lean client (lean.go), or net/http's Transport where that does not suffice, and adds:
-// the choice among several origins (origins.go), circuit breakers and health checks (health.go);
-// deadlines for the header fields, for every read and for the whole exchange; removal of hop-by-hop
-// fields; retries of a lost request with one or two other origins (route.go); the tier secret,
-// which only origins get; and protection against bytes that arrive before a request (conn.go).
 package upstream
 
 import (
@@ -22,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/upstream/balance"
 	"github.com/iconedge/iconedge/edge/upstream/wire"
 )
 
@@ -43,9 +35,10 @@ type Config struct {
 	Host      string             // Host of requests that name none; empty: the origin's own
 	SNI       string             // name that https origins are verified for; empty: that of Host
 
-	// Policy chooses among the healthy origins of a group; Weights has one number for each of the
-	// first group, nil: all are equal.
-	Policy  Policy
+	// Policy is the name of the policy in the table of balance that chooses among the healthy
+	// origins of a group; empty: the default one. Weights has one number for each of the first
+	// group, nil: all are equal.
+	Policy  string
 	Weights []int
 	// Health is the path of health checks, which only a status below 400 passes, also with one
 	// origin. Empty: any status below 500 at /healthz, if there are several.
@@ -77,16 +70,6 @@ func (c *Client) patience(r Request) Patience {
 	}
 	return Patience{c.firstByte, c.idle, c.whole}
 }
-
-// A Policy chooses among origins.
-type Policy string
-
-// The policies.
-const (
-	Hash      Policy = ""           // each key has an order of its own (rendezvous hashing)
-	LeastConn Policy = "least_conn" // the origin with the fewest exchanges for its weight
-	Random    Policy = "random"
-)
 
 // maxHead limits the header fields of a response, including 1xx responses, in bytes.
 const maxHead = 64 << 10
@@ -123,7 +106,7 @@ type identity struct{ name, id string }
 
 // choosing holds how a Client chooses among its origins; see Config.
 type choosing struct {
-	policy  Policy
+	policy  balance.Policy
 	health  string
 	bounded bool
 }
@@ -131,7 +114,9 @@ type choosing struct {
 // New returns a Client. It connects with the first request.
 func New(cfg Config) *Client {
 	c := &Client{firstByte: or(cfg.FirstByte, 10*time.Second), whole: or(cfg.Whole, 15*time.Minute), check: or(cfg.Check, 2*time.Second),
-		identity: identity{or(cfg.Name, "iconedge"), or(cfg.ID, NewID())}, choosing: choosing{cfg.Policy, cfg.Health, cfg.Bounded}, log: or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret,
+		identity: identity{or(cfg.Name, "iconedge"), or(cfg.ID, NewID())},
+		choosing: choosing{policyOf(cfg.Policy), cfg.Health, cfg.Bounded},
+		log:      or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret,
 		host: cfg.Host, sni: cfg.SNI, lookup: cfg.Lookup,
 		leanExchanges: leanExchanges{dial: (&net.Dialer{Timeout: or(cfg.Connect, 3*time.Second)}).DialContext, ours: cfg.Ours}}
 	if c.secret == nil {
@@ -168,6 +153,15 @@ func New(cfg Config) *Client {
 	c.tunnels = c.newTunnels()
 	c.http2 = c.newHTTP2(or(cfg.Connect, 3*time.Second), cfg.TLS)
 	return c
+}
+
+// policyOf makes the policy of a name. The check of a file has refused unknown ones.
+func policyOf(name string) balance.Policy {
+	row, ok := balance.Find(name)
+	if !ok {
+		row, _ = balance.Find(balance.Default)
+	}
+	return row.New()
 }
 
 // NewID returns an ID for CDN-Loop that is unique to this process and that no client can guess.

@@ -22,7 +22,6 @@ import (
 	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
-	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -66,7 +65,8 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 		}
 	}
 	next := &building{Builder: b, clients: map[string]*running{}, limits: map[string]Limit{}}
-	set := &Set{table: l.Table, by: map[*rules.Site]*Site{}, none: &Site{Site: &sites.Site{}}, Limits: access.Limits{}, hash: l.File.SHA256, text: l.File.Redacted()}
+	set := &Set{table: l.Table, by: map[*rules.Site]*Site{}, none: &Site{}, Limits: access.Limits{},
+		hash: l.File.SHA256, text: l.File.Redacted()}
 	for class, of := range l.ClassLimits() {
 		next.fail(set.Limits.Set(class+"="+of), class)
 	}
@@ -126,12 +126,9 @@ func (b *building) fail(err error, name string) {
 func (b *building) site(r *rules.Site) *Site {
 	settings, policy, passed := merged(r)
 	icons := on(r.Icons, r.Defaults.Icons)
-	s := &Site{Name: r.Name, Rules: r, ProxyAll: !icons || on(r.ProxyAll, r.Defaults.ProxyAll), Origins: map[string]*Upstream{}}
-	settings.Icons = sites.Off
-	if icons {
-		settings.Icons = sites.On
-	}
-	s.Site = settings.Site(s.ProxyAll, policy, passed)
+	settings.Icons = toSwitch(&icons)
+	s := settings.Site(!icons || on(r.ProxyAll, r.Defaults.ProxyAll), policy, passed)
+	s.Name, s.Rules, s.Origins = r.Name, r, map[string]*Upstream{}
 	for name, o := range r.Origins {
 		s.Origins[name] = b.upstream(o)
 	}
@@ -193,10 +190,12 @@ func first(all ...config.Strings) []string {
 }
 
 // merged returns the settings of a site, with those that it inherits.
-func merged(r *rules.Site) (sites.Settings, cachepolicy.Policy, map[string]bool) {
+func merged(r *rules.Site) (Settings, cachepolicy.Policy, map[string]bool) {
 	d := r.Defaults
-	s := sites.Settings{Pages: toSwitch(r.Pages, d.Pages), Iconify: toSwitch(r.Iconify, d.Iconify), IconifyHosts: first(r.IconifyHost, d.IconifyHost),
-		HealthPath: r.HealthPath, ClientEncoding: sites.Encoding(cmp.Or(r.ClientEncoding, d.ClientEncoding)), BypassCookies: first(r.BypassCookie, d.BypassCookie)}
+	s := Settings{Pages: toSwitch(r.Pages, d.Pages), Iconify: toSwitch(r.Iconify, d.Iconify),
+		IconifyHosts: first(r.IconifyHost, d.IconifyHost),
+		HealthPath:   r.HealthPath, ClientEncoding: Encoding(cmp.Or(r.ClientEncoding, d.ClientEncoding)),
+		BypassCookies: first(r.BypassCookie, d.BypassCookie)}
 	if s.HealthPath == "" {
 		s.HealthPath = d.HealthPath
 	}
@@ -207,7 +206,7 @@ func merged(r *rules.Site) (sites.Settings, cachepolicy.Policy, map[string]bool)
 	for status, ttl := range negative {
 		var n int
 		if _, err := fmt.Sscan(status, &n); err == nil {
-			s.NegativeTTL = append(s.NegativeTTL, sites.StatusTTL{Status: n, TTL: time.Duration(ttl)})
+			s.NegativeTTL = append(s.NegativeTTL, StatusTTL{Status: n, TTL: time.Duration(ttl)})
 		}
 	}
 	// The grace of the site is weaker than the fields of a response, that of a rule is stronger.
@@ -222,15 +221,16 @@ func merged(r *rules.Site) (sites.Settings, cachepolicy.Policy, map[string]bool)
 	for _, name := range first(r.PassField, d.PassField) {
 		passed[http.CanonicalHeaderKey(name)] = true
 	}
-	return s, cachepolicy.Policy{SafeCookies: !on(r.StoreCookies, d.StoreCookies), IgnoreRevalidation: !on(r.ClientRevalidation, d.ClientRevalidation)}, passed
+	return s, cachepolicy.Policy{SafeCookies: !on(r.StoreCookies, d.StoreCookies),
+		IgnoreRevalidation: !on(r.ClientRevalidation, d.ClientRevalidation)}, passed
 }
 
-func toSwitch(all ...*bool) sites.Switch {
+func toSwitch(all ...*bool) Switch {
 	for _, one := range all {
 		if one != nil && *one {
-			return sites.On
+			return On
 		} else if one != nil {
-			return sites.Off
+			return Off
 		}
 	}
 	return ""
@@ -265,10 +265,7 @@ func (b *building) upstream(o config.Origin) *Upstream {
 			}
 			cfg.Origins = append(cfg.Origins, urls)
 		}
-		cfg.Weights, cfg.Health, cfg.SNI = o.Weight, o.Health, o.SNI
-		if o.Policy != "hash" {
-			cfg.Policy = upstream.Policy(o.Policy)
-		}
+		cfg.Policy, cfg.Weights, cfg.Health, cfg.SNI = o.Policy, o.Weight, o.Health, o.SNI
 		if o.MaxConnections > 0 {
 			cfg.MaxConns, cfg.Bounded = o.MaxConnections, true
 		}

@@ -16,7 +16,8 @@ type counts struct {
 
 func (c *counts) add(s upstream.Stats) {
 	all := &c.all
-	all.Requests, all.Failures, all.Timeouts, all.Broken = all.Requests+s.Requests, all.Failures+s.Failures, all.Timeouts+s.Timeouts, all.Broken+s.Broken
+	all.Requests, all.Failures, all.Timeouts, all.Broken = all.Requests+s.Requests, all.Failures+s.Failures,
+		all.Timeouts+s.Timeouts, all.Broken+s.Broken
 	all.Retries, all.Open = all.Retries+s.Retries, all.Open+s.Open
 	if c.origins == nil {
 		c.origins = map[string]upstream.OriginStats{}

@@ -13,11 +13,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/iconedge/iconedge/admin"
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/flags"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/admin"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // A Reloader replaces the sites of an edge when their file has changed. Its exported fields are set
@@ -125,7 +125,8 @@ func (r *Reloader) swap() error {
 	}
 	set, err := r.Build(loaded, func(set *Set) error {
 		if before := r.current.Icons; (before != nil) != (set.Icons != nil) || before != nil && set.Primary() != r.primary {
-			return config.Findings{loaded.File.Find("sites", "the site with icons and its origin can't change without a restart; must be as before, or the edge must be restarted")}
+			return config.Findings{loaded.File.Find("sites", "the site with icons and its origin can't change without "+
+				"a restart; must be as before, or the edge must be restarted")}
 		}
 		if r.Certify == nil {
 			return nil
@@ -179,6 +180,7 @@ func (r *Reloader) serveReload(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", problem.ContentType)
 	w.WriteHeader(http.StatusUnprocessableEntity)
-	json.NewEncoder(w).Encode(map[string]any{"type": "about:blank", "title": http.StatusText(http.StatusUnprocessableEntity), "status": http.StatusUnprocessableEntity,
+	json.NewEncoder(w).Encode(map[string]any{"type": "about:blank",
+		"title": http.StatusText(http.StatusUnprocessableEntity), "status": http.StatusUnprocessableEntity,
 		"detail": "the configuration file is wrong; the previous one stays in use", "findings": lines})
 }

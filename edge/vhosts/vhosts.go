@@ -1,7 +1,11 @@
 // Package vhosts holds the sites of an edge, each with its hosts, its rules and its origins, and
-// finds the site of a request. Flags make one site, a configuration file makes several. A Builder
-// makes a Set of a file; when the file has changed it makes another one, which shares the clients
-// of unchanged origins and the state of unchanged limits.
+// finds the site of a request. Flags make one site, a configuration file makes several. Settings
+// are what an operator sets about a site in either way, and Settings.Site makes the Site that the
+// pipeline reads: which paths are the edge's own, how long responses are fresh or may be served
+// stale, what the cache key leaves out, and which requests bypass the cache.
+//
+// A Builder makes a Set of a file; when the file has changed it makes another one, which shares the
+// clients of unchanged origins and the state of unchanged limits.
 package vhosts
 
 import (
@@ -11,44 +15,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/ratelimit"
-	"github.com/iconedge/iconedge/edge/sites"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/hostport"
+	"github.com/iconedge/iconedge/internal/hostport"
 )
-
-// A Site is a virtual host.
-type Site struct {
-	*sites.Site
-	Name     string
-	ProxyAll bool        // paths that are none of the edge's own are forwarded
-	Rules    *rules.Site // nil: none
-	// Client limits all requests of a client to the site, Forwarded those that the edge forwards.
-	// With flags alone Admission limits the latter.
-	Client, Forwarded Limit
-	// Origins are the upstreams by name. Without rules there is one, of the empty name.
-	Origins map[string]*Upstream
-}
-
-// Plain reports whether the settings of the site alone decide about the paths that Spares names.
-func (s *Site) Plain() bool { return s.Client.Own == nil && (s.Rules == nil || s.Rules.Plain()) }
-
-// Spares reports whether no rule of a plain site can match the path of a target.
-func (s *Site) Spares(target string) bool { return s.Rules == nil || s.Rules.Spares(target) }
-
-// ResponseEdits returns the edits of responses by the site itself.
-func (s *Site) ResponseEdits() []*config.Edits {
-	if s.Rules == nil {
-		return nil
-	}
-	return s.Rules.ResponseEdits()
-}
-
-// ClientHost reports whether the origin of a site without rules gets the client's Host.
-func (s *Site) ClientHost() bool { return s.Origins[""] != nil && s.Origins[""].ClientHost }
 
 // A Limit counts requests of a site. If it is off, Own is nil.
 type Limit struct {
@@ -89,7 +61,7 @@ func Single(s *Site, hosts []string) *Set {
 		name, port := hostport.SplitHost(hostport.CanonicalHost(host, ""))
 		set.hosts[name] = append(set.hosts[name], port)
 	}
-	if s.Site.Icons {
+	if s.Icons {
 		set.Icons = s
 	}
 	return set

@@ -44,7 +44,8 @@ var fixed = map[string]Kind{
 }
 
 // Lists are the addresses without a variable part.
-var Lists = []string{"/collections", "/collection", "/list-icons", "/list-icons-categorized", "/search", "/keywords", "/last-modified", "/version"}
+var Lists = []string{"/collections", "/collection", "/list-icons", "/list-icons-categorized", "/search", "/keywords",
+	"/last-modified", "/version"}
 
 // An Address is a path of one of the kinds. Prefix and Name are as in the path, perhaps of nothing.
 type Address struct {

@@ -28,8 +28,10 @@ func TestFind(t *testing.T) {
 		{"/search", false, Address{Kind: Search}},
 		{"/@iconify-json/mdi@1.2.3/icons.json", false, Address{Kind: Package, Prefix: "mdi"}},
 		{"/npm/@iconify-json/mdi/icons.json", true, Address{Kind: Package, Prefix: "mdi"}},
-		{"/iconify", false, Address{}}, {"/iconify/", false, Address{}}, {"/", true, Address{}}, {"/sw.js", false, Address{Kind: Script, Prefix: "sw"}},
-		{"/home.svg", false, Address{}}, {"/A.json", false, Address{}}, {"/mdi/home.png", true, Address{}}, {"/a/b/c.svg", true, Address{}}, {"/.json", false, Address{}},
+		{"/iconify", false, Address{}}, {"/iconify/", false, Address{}}, {"/", true, Address{}},
+		{"/sw.js", false, Address{Kind: Script, Prefix: "sw"}},
+		{"/home.svg", false, Address{}}, {"/A.json", false, Address{}}, {"/mdi/home.png", true, Address{}},
+		{"/a/b/c.svg", true, Address{}}, {"/.json", false, Address{}},
 		{"/@iconify-json/mdi@1/2/icons.json", false, Address{}}, {"/robots.txt", false, Address{}}, {"/update", true, Address{}},
 	} {
 		if got, ok := Find(row.path, row.mounted); got != row.want || ok != (row.want.Kind != None) {
@@ -84,8 +86,9 @@ func keyOf(t *testing.T, target string) string {
 func TestRefused(t *testing.T) {
 	for target, parameter := range map[string]string{
 		"/mdi.json?icons=a&icons=b": "icons", "/mdi.json?icons=%ff": "icons", "/mdi.json?icons=%zz": "icons",
-		"/mdi.js?icons=a&callback=alert(1)": "callback", "/collections?callback=a%0ab": "callback", "/collections?callback=" + strings.Repeat("a", 65): "callback",
-		"/mdi.json?icons=" + many(MaxNames+1): "icons",
+		"/mdi.js?icons=a&callback=alert(1)": "callback", "/collections?callback=a%0ab": "callback",
+		"/collections?callback=" + strings.Repeat("a", 65): "callback",
+		"/mdi.json?icons=" + many(MaxNames+1):              "icons",
 	} {
 		path, query, _ := strings.Cut(target, "?")
 		a, _ := Find(path, false)
@@ -111,9 +114,11 @@ func many(n int) string {
 // A key is its own key, and means the same request.
 func FuzzKey(f *testing.F) {
 	for _, s := range []string{
-		"/mdi.json?icons=a,b%00,%22&info=1", "/mdi.js?icons=&callback=a.b&pretty=1", "/mdi:home.svg?width=2em&height=auto&rotate=-1&flip=vertical&box=1&download=1",
+		"/mdi.json?icons=a,b%00,%22&info=1", "/mdi.js?icons=&callback=a.b&pretty=1",
+		"/mdi:home.svg?width=2em&height=auto&rotate=-1&flip=vertical&box=1&download=1",
 		"/mdi.css?icons=a&selector=.{prefix}-{name}[a=b]:not(.c)&common=.x&override=.y&var=0&color=hsl(1,2%,3%)&mode=bg&format=compact&pseudo=1",
-		"/search?query=%E2%82%AC+x&limit=50&start=3&prefixes=a,b", "/keywords?keyword=&pretty=1", "/collections?prefix=%3Cscript%3E&callback=x", "/@iconify-json/mdi@1/icons.json",
+		"/search?query=%E2%82%AC+x&limit=50&start=3&prefixes=a,b", "/keywords?keyword=&pretty=1",
+		"/collections?prefix=%3Cscript%3E&callback=x", "/@iconify-json/mdi@1/icons.json",
 	} {
 		f.Add(s)
 	}

@@ -76,7 +76,8 @@ func Parse(a Address, query string) (Request, error) {
 		r.Callback = DefaultCallback
 	}
 	if !isCallback(r.Callback) {
-		return r, &icon.ParamError{Parameter: "callback", Detail: "callback must be the name of a function: at most 64 letters, digits, underscores and dots"}
+		return r, &icon.ParamError{Parameter: "callback",
+			Detail: "callback must be the name of a function: at most 64 letters, digits, underscores and dots"}
 	}
 	return r, nil
 }

@@ -22,6 +22,11 @@ type Style struct {
 	NoVariable bool
 }
 
+const currentColor = "currentColor"
+
+// Recolours reports whether the stylesheet asks for a colour that replaces the own one of an icon.
+func (s Style) Recolours() bool { return s.Color != "" && s.Color != currentColor }
+
 var styleParams = []string{
 	"format", "mode", "color", "square", "forceSquare", "force-square", "pseudo", "pseudoSelector", "pseudo-selector",
 	"common", "commonSelector", "selector", "iconSelector", "override", "overrideSelector", "var", "varName",
@@ -44,7 +49,7 @@ func parseStyle(p icon.Params) (s Style) {
 		s.Mode = "background"
 	}
 	if c := p["color"]; icon.IsCurrentColor(c) {
-		s.Color = "currentColor"
+		s.Color = currentColor
 	} else if hex, ok := icon.CSSColor(c); ok {
 		s.Color = string(hex)
 	}
@@ -135,7 +140,8 @@ func (s Style) query() (q []string) {
 	for _, o := range []struct {
 		name, value string
 	}{
-		{"format", s.Format}, {"mode", s.Mode}, {"color", s.Color}, {"common", s.Common}, {"selector", s.Icon}, {"override", s.Override}, {"var", s.Variable},
+		{"format", s.Format}, {"mode", s.Mode}, {"color", s.Color}, {"common", s.Common}, {"selector", s.Icon},
+		{"override", s.Override}, {"var", s.Variable},
 	} {
 		if o.value != "" {
 			q = append(q, o.name+"="+url.QueryEscape(o.value))

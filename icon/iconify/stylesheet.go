@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/viewbox"
 )
 
@@ -19,6 +20,7 @@ type Styled struct {
 	Name string
 	Body string
 	Box  viewbox.Box
+	Own  bool // it is monochrome in a colour of its own, which another one replaces
 }
 
 // A rule is a selector with its declarations, in order.
@@ -52,13 +54,13 @@ func (o Style) Sheet(prefix string, coloured bool, icons []Styled, missing int) 
 		rules = append(rules, rule{Fill(o.Common, prefix, ""), common})
 	}
 	var selectors []string
-	for _, icon := range icons {
-		declarations := icon.declarations(o)
+	for _, i := range icons {
+		declarations := i.declarations(o)
 		selector := o.Icon
 		if apart && o.Override != "" && overlap(common, declarations) {
 			selector = o.Override
 		}
-		selector = Fill(selector, prefix, icon.Name)
+		selector = Fill(selector, prefix, i.Name)
 		rules = append(rules, rule{selector, declarations})
 		if !apart && !slices.Contains(selectors, selector) {
 			selectors = append(selectors, selector)
@@ -118,11 +120,7 @@ func (i Styled) declarations(o Style) []declaration {
 			list = append(list, declaration{"width", viewbox.Follow("1em", box.Width/box.Height)})
 		}
 	}
-	color := o.Color
-	if color == "" {
-		color = "black"
-	}
-	url := i.url(box, color)
+	url := i.url(box, o.Color)
 	switch {
 	case o.Variable != "":
 		list = append(list, declaration{"--" + o.Variable, url})
@@ -136,7 +134,8 @@ func (i Styled) declarations(o Style) []declaration {
 
 // inURL escapes the characters that end a CSS string or an address. The quotation marks of
 // attributes become apostrophes; those in their values become references first.
-var inURL = strings.NewReplacer(`"`, "'", "'", "%26apos;", "%", "%25", "#", "%23", "<", "%3C", ">", "%3E", `\`, "%5C", "\n", " ", "\r", " ", "\t", " ", "\f", " ", "\x00", "")
+var inURL = strings.NewReplacer(`"`, "'", "'", "%26apos;", "%", "%25", "#", "%23", "<", "%3C", ">", "%3E", `\`, "%5C",
+	"\n", " ", "\r", " ", "\t", " ", "\f", " ", "\x00", "")
 
 // url returns the icon as a url() with a data URI.
 func (i Styled) url(box viewbox.Box, color string) string {
@@ -147,9 +146,20 @@ func (i Styled) url(box viewbox.Box, color string) string {
 	}
 	edges := strings.Split(box.String(), " ")
 	fmt.Fprintf(&b, ` viewBox="%s" width="%s" height="%s">`, box, edges[2], edges[3])
-	b.WriteString(strings.ReplaceAll(i.Body, "currentColor", color))
+	b.WriteString(i.painted(color))
 	b.WriteString("</svg>")
 	return `url("data:image/svg+xml,` + inURL.Replace(b.String()) + `")`
+}
+
+// painted returns the body in a colour; empty: none is asked for.
+func (i Styled) painted(color string) string {
+	switch {
+	case i.Own && color != "" && color != currentColor:
+		return string(icon.Replace([]byte(i.Body), color))
+	case color == "":
+		color = "black"
+	}
+	return strings.ReplaceAll(i.Body, currentColor, color)
 }
 
 // overlap reports whether two lists have a property in common.

@@ -63,12 +63,15 @@ func parsed(t *testing.T, css string) (selectors []string) {
 // but in selectors.
 func FuzzStylesheet(f *testing.F) {
 	for _, q := range []string{
-		"", "selector=.a{name}&common=&override=.b", "selector=a}b{c&format=compressed", "selector=%40import+x&common=%2F*", "selector=a%22b&var=x&pseudo=1", "selector=[a=b]:not(.c)&mode=bg&color=red",
-		"selector=a(&common=b]&override=\\", "selector=-->&common=<!--", "selector=url(a)", "var=0&square=1&format=compact", "color=%22%3E%3Cscript%3E", "selector={name}{prefix}&common={name}",
+		"", "selector=.a{name}&common=&override=.b", "selector=a}b{c&format=compressed",
+		"selector=%40import+x&common=%2F*", "selector=a%22b&var=x&pseudo=1", "selector=[a=b]:not(.c)&mode=bg&color=red",
+		"selector=a(&common=b]&override=\\", "selector=-->&common=<!--", "selector=url(a)",
+		"var=0&square=1&format=compact", "color=%22%3E%3Cscript%3E", "selector={name}{prefix}&common={name}",
 	} {
 		f.Add(q)
 	}
-	icons := []Styled{{"home", `<path fill="currentColor" d="M0 0"/>`, viewbox.Box{Width: 24, Height: 24}}, {"wide", `<path style="font-family:'a\b'" fill="currentColor"/>`, viewbox.Box{Width: 30, Height: 24}}}
+	icons := []Styled{{Name: "home", Body: `<path fill="currentColor" d="M0 0"/>`, Box: viewbox.Box{Width: 24, Height: 24}},
+		{Name: "wide", Body: `<path style="font-family:'a\b'" fill="currentColor"/>`, Box: viewbox.Box{Width: 30, Height: 24}}}
 	f.Fuzz(func(t *testing.T, query string) {
 		r, ok := request("/mdi.css?icons=home,wide&" + query)
 		if !ok {
@@ -85,4 +88,25 @@ func FuzzStylesheet(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOwnColor: an icon in one colour of its own keeps it as a background, until another one is
+// asked for; an icon of several keeps them.
+func TestOwnColor(t *testing.T) {
+	visa := Styled{Name: "visa", Body: `<path fill="#1a1f71"/>`, Box: viewbox.Box{Width: 24, Height: 24}, Own: true}
+	card := Styled{Name: "card", Body: `<path fill="#eb001b"/><path fill="#f79e1b"/>`, Box: visa.Box}
+	for _, row := range []struct{ query, visa, card string }{
+		{"", "%231a1f71", "%23eb001b"}, {"&color=red", "%23ff0000", "%23eb001b"}, {"&color=currentColor", "%231a1f71", "%23eb001b"},
+		{"&mode=mask", "%231a1f71", "%23eb001b"},
+	} {
+		r, ok := request("/brand.css?icons=visa,card" + row.query)
+		if !ok {
+			t.Fatalf("%s is refused", row.query)
+		}
+		css := r.Style.Sheet("brand", true, []Styled{visa, card}, 0)
+		background := strings.Contains(css, "background-image")
+		if background == strings.Contains(row.query, "mask") || strings.Count(css, row.visa) != 1 || strings.Count(css, row.card) != 1 {
+			t.Errorf("%q: background %v\n%s", row.query, background, css)
+		}
+	}
 }

@@ -16,12 +16,16 @@ type term struct {
 
 // evaluate returns the obligations of a licence expression. A malformed one is not known.
 func evaluate(s string) (o Obligations, known bool) {
-	e := expression{strings.Fields(strings.NewReplacer("(", " ( ", ")", " ) ").Replace(s))}
+	e := parse(s)
 	t, ok := e.either(0)
 	if !ok || len(e.words) > 0 {
 		return t.obliges, false
 	}
 	return t.obliges, t.known
+}
+
+func parse(s string) expression {
+	return expression{strings.Fields(strings.NewReplacer("(", " ( ", ")", " ) ").Replace(s))}
 }
 
 // either reads terms with OR between them. The user chooses one of them.
@@ -69,15 +73,27 @@ func (e *expression) single(depth int) (t term, ok bool) {
 		t, ok = e.either(depth + 1)
 		return t, ok && e.next(")")
 	}
+	if !isIdentifier(e.words[0]) {
+		return t, false
+	}
 	t = named(e.words[0])
 	e.words = e.words[1:]
 	if e.next("WITH") {
-		if len(e.words) == 0 {
+		if len(e.words) == 0 || !isIdentifier(e.words[0]) {
 			return t, false
 		}
 		e.words = e.words[1:]
 	}
 	return t, true
+}
+
+// isIdentifier reports whether a word can be that of a licence or an exception.
+func isIdentifier(word string) bool {
+	switch strings.ToUpper(word) {
+	case "AND", "OR", "WITH":
+		return false
+	}
+	return identifier.MatchString(word)
 }
 
 // next reads word if it is the next one.

@@ -118,7 +118,8 @@ func TestAdvice(t *testing.T) {
 
 // FuzzOf checks that two copies of an expression, as alternatives or together, oblige to the same.
 func FuzzOf(f *testing.F) {
-	for _, s := range []string{"MIT", "MIT OR GPL-2.0-only", "(MIT AND CC-BY-4.0) OR ISC", "GPL-2.0+ WITH Font-exception-2.0", "((", "CC-BY-NC-SA-2.0-FR", "OR", "LicenseRef-a"} {
+	for _, s := range []string{"MIT", "MIT OR GPL-2.0-only", "(MIT AND CC-BY-4.0) OR ISC",
+		"GPL-2.0+ WITH Font-exception-2.0", "((", "CC-BY-NC-SA-2.0-FR", "OR", "LicenseRef-a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -139,7 +140,7 @@ func FuzzOf(f *testing.F) {
 
 // TestLibrary checks that the table has the licence of every pack of the pinned library.
 func TestLibrary(t *testing.T) {
-	folder := cmp.Or(os.Getenv("ICONEDGE_LIBRARY"), filepath.FromSlash("../../library/node_modules/@iconify/json"))
+	folder := cmp.Or(os.Getenv("ICONEDGE_LIBRARY"), filepath.FromSlash("../../tools/library/node_modules/@iconify/json"))
 	data, err := os.ReadFile(filepath.Join(folder, "collections.json"))
 	if err != nil {
 		t.Skip("the library is not installed: ", err)
@@ -175,9 +176,15 @@ func TestLibrary(t *testing.T) {
 // TestDocs checks the table in the documentation.
 func TestDocs(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Licences\n\n<!-- Made from the table of package icon/license by `go test ./icon/license -update`: do not edit. -->\n\n" +
-		"The obligations of the licences that icon packs have, as search filters, the site and the bag's LICENSES.md group them. This page is a summary and no legal advice:\n" +
-		"the text of a licence decides. A licence expression (`MIT OR GPL-2.0-only`) obliges to what all alternatives require; a licence that is not listed here has unknown obligations.\n\n" +
+	b.WriteString("# Licences\n\n<!-- Made from the table of package icon/license by `go test ./icon/license " +
+		"-update`: do not edit. -->\n\n" +
+		"**In short:** Most packs allow every use as long as the notice of the licence stays; some ask for a credit, " +
+		"few forbid commercial use. The licence of each icon is in its response,\n" +
+		"and the table says what it obliges you to do.\n\n" +
+		"The obligations are those of the licences that icon packs have, as search filters, the site and the bag's " +
+		"LICENSES.md group them. This page is a summary and no legal advice:\n" +
+		"the text of a licence decides. A licence expression (`MIT OR GPL-2.0-only`) obliges to what all alternatives " +
+		"require, and one with `AND` to what any of its licences requires; a licence that is not listed here has unknown obligations.\n\n" +
 		"| obligation | instruction |\n|---|---|\n")
 	for o := range All().Each {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", o, o.Text())

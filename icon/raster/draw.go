@@ -1,236 +1,205 @@
 package raster
 
 import (
-	"image"
+	"math"
 	"strings"
+	"sync"
+
+	"github.com/iconedge/iconedge/icon/geometry"
 )
 
-// inside draws the children of an element, whose style is s.
-func (d *drawer) inside(img *image.RGBA, n *node, m matrix, s *style, depth int) error {
+// inside draws the children of an element, whose style p has.
+func (d *drawer) inside(p place, n *node) error {
+	p.depth++
 	for _, c := range n.children {
-		if err := d.element(img, c, m, s, depth+1); err != nil {
+		if err := d.element(p, c); err != nil {
 			return err
-		}
-		if n.name == "switch" && drawn(c) {
-			return nil // a switch shows the first child
 		}
 	}
 	return nil
 }
 
-func drawn(n *node) bool {
-	switch n.name {
-	case "title", "desc", "style", "defs":
-		return false
+// firstOf draws the child of a switch element that a browser shows: the first that is admitted.
+func (d *drawer) firstOf(p place, n *node) error {
+	p.depth++
+	for _, c := range n.children {
+		if !aside[c.name] && c.admitted() {
+			return d.element(p, c)
+		}
+	}
+	return nil
+}
+
+// admitted reports whether a browser with American English shows an element (SVG 2, section 5.9).
+func (n *node) admitted() bool {
+	for _, a := range n.attrs {
+		switch a.name {
+		case "requiredExtensions":
+			return false
+		case "systemLanguage":
+			return speaks(a.value)
+		}
 	}
 	return true
 }
 
-// element draws an element with its own style.
-func (d *drawer) element(img *image.RGBA, n *node, m matrix, parent *style, depth int) error {
-	switch n.name {
-	case "defs", "clipPath", "mask", "linearGradient", "radialGradient", "pattern", "symbol", "marker", "filter", "style", "title", "desc",
-		"animate", "animateTransform", "animateMotion", "set", "stop":
-		return nil
-	case "text", "image", "foreignObject":
-		return unsupported(n.name)
+// speaks reports whether a list of languages has one that is, or begins with, English.
+func speaks(list string) bool {
+	for tag := range strings.SplitSeq(list, ",") {
+		if strings.HasPrefix(strings.ToLower(strings.TrimSpace(tag)), "en") {
+			return true
+		}
 	}
-	if err := d.pay(100 + 50*len(d.doc.rules)); err != nil || depth > maxDepth {
+	return false
+}
+
+// aside has the names of the elements that draw nothing in their own place.
+var aside = map[string]bool{"defs": true, "clipPath": true, "mask": true, "linearGradient": true, "radialGradient": true, "pattern": true,
+	"marker": true, "filter": true, "style": true, "title": true, "desc": true, "metadata": true, "animate": true,
+	"animateTransform": true, "animateMotion": true, "set": true, "stop": true}
+
+// element draws an element with its own style.
+func (d *drawer) element(p place, n *node) error {
+	if aside[n.name] || n.name == "symbol" {
+		return nil
+	}
+	return d.sized(p, n, n)
+}
+
+// sized draws an element. If it is a symbol or an svg, it has the size that another element says.
+func (d *drawer) sized(p place, n, by *node) error {
+	if err := d.pay(500); err != nil || p.depth > maxDepth {
 		return ErrTooComplex
 	}
-	s := d.styled(n, parent, d.side())
+	if !n.admitted() {
+		return nil
+	}
+	s := d.styled(n, p)
 	if s.none || s.opacity == 0 {
 		return nil
 	}
-	switch {
-	case s.filter != "":
-		return unsupported("filter")
-	case s.blend:
-		return unsupported("blending or animation")
-	case s.markers:
-		return unsupported("marker")
-	case s.ordered:
-		return unsupported("paint-order")
+	if err := d.refuse(n, s); err != nil {
+		return err
 	}
-	own, err := s.matrix()
+	p, err := d.placed(p, n, s)
 	if err != nil {
 		return err
 	}
-	m = m.of(own)
-	if s.opacity == 1 && s.clip == "" && s.mask == "" {
-		return d.content(img, n, m, s, depth)
+	if _, ok := inverse(p.m); !ok {
+		return nil // a flat element shows nothing, not even a stroke
 	}
-	return d.layer(img, n, m, s, depth)
+	s.fadeItself(n)
+	return d.effects(p, n, func(p place) error { return d.content(p, n, by) })
 }
 
-// side is the length of which percentages are that are neither horizontal nor vertical.
-func (d *drawer) side() float64 {
-	view, _ := d.doc.root.viewBox()
-	return point{view.w, view.h}.length() / 1.4142135623730951
+// effects draws an element with the opacity, blending, clip path and mask of its style, which p
+// has.
+func (d *drawer) effects(p place, n *node, draw func(place) error) error {
+	s := p.style
+	g := group{opacity: s.opacity, blend: s.blend, isolated: s.isolated}
+	if s.clip != "" {
+		if err := g.through(d.clipOf(s.clip, p, n)); err != nil {
+			return err
+		}
+	}
+	if s.mask != "" {
+		if err := g.through(d.maskOf(s.mask, p, n)); err != nil {
+			return err
+		}
+	}
+	return d.group(p, g, draw)
 }
 
-// matrix returns the transform of an element.
-func (s *style) matrix() (matrix, error) {
-	if s.transform == "" {
-		return identity, nil
+// through adds a coverage to a group, unless it is nil.
+func (g *group) through(c *coverage, err error) error {
+	if c != nil {
+		g.clips = append(g.clips, c)
 	}
-	m, ok := parseTransform(s.transform)
-	if !ok {
-		return identity, nil // browsers ignore a malformed attribute
+	return err
+}
+
+// refuse returns an error for an element that would look wrong.
+func (d *drawer) refuse(n *node, s *style) error {
+	switch {
+	case n.name == "text" && n.words, n.name == "foreignObject":
+		return unsupported(n.name)
+	case s.filter == "?", s.filter != "" && d.doc.ids[s.filter] != nil:
+		return unsupported("filter")
+	case s.foreign != "":
+		return unsupported(s.foreign)
 	}
-	if s.origin == "" {
-		return m, nil
+	return nil
+}
+
+// fadeItself makes the opacity of a shape with one paint that of the paint, which looks the same
+// and needs no layer.
+func (s *style) fadeItself(n *node) {
+	fill, stroke := s.fill != paintValue{word: "none"}, s.stroke != paintValue{word: "none"}
+	if shapes[n.name] && fill != stroke && s.markers == [3]string{} {
+		s.fillOpacity, s.strokeOpacity, s.opacity = s.fillOpacity*s.opacity, s.strokeOpacity*s.opacity, 1
 	}
-	n, ok := numbers(strings.ReplaceAll(s.origin, "px", ""))
-	if !ok || len(n) != 2 {
-		return identity, unsupported("transform-origin")
-	}
-	return translate(n[0], n[1]).of(m).of(translate(-n[0], -n[1])), nil
 }
 
 // content draws what an element shows, without its opacity, mask and clip path.
-func (d *drawer) content(img *image.RGBA, n *node, m matrix, s *style, depth int) error {
+func (d *drawer) content(p place, n, by *node) error {
 	switch n.name {
-	case "g", "a", "switch":
-		return d.inside(img, n, m, s, depth)
-	case "svg":
-		return d.nested(img, n, n, m, s, depth)
+	case "g", "a":
+		return d.inside(p, n)
+	case "switch":
+		return d.firstOf(p, n)
+	case "svg", "symbol":
+		return d.viewport(p, n, p.port(n, by))
 	case "use":
-		target := d.doc.ids[strings.TrimPrefix(n.attr("href"), "#")]
-		if target == nil {
-			return nil
-		}
-		m = m.of(translate(length(n.attr("x"), 0, 0), length(n.attr("y"), 0, 0)))
-		if target.name == "symbol" || target.name == "svg" {
-			return d.nested(img, target, n, m, d.styled(target, s, d.side()), depth+1)
-		}
-		return d.element(img, target, m, s, depth+1)
+		return d.use(p, n)
+	case "image":
+		return d.image(p, n)
 	}
-	if s.hidden {
+	if p.style.hidden || !shapes[n.name] {
 		return nil
 	}
-	p := d.shape(n)
-	if len(p) == 0 {
+	return d.paint(p, n, d.shape(p, n))
+}
+
+// use draws the element that a use element refers to.
+func (d *drawer) use(p place, n *node) error {
+	target := d.doc.target(n)
+	if target == nil || aside[target.name] {
 		return nil
 	}
-	return d.paint(img, p, m, s, n.name != "line")
+	user := p
+	p.context = &context{p, sync.OnceValues(func() (box, error) { return d.boxOf(user, n) })}
+	p = p.moved(p.offset(n))
+	p.depth++
+	return d.sized(p, target, n)
 }
 
-// nested draws an svg or symbol element, whose place and size size gives.
-func (d *drawer) nested(img *image.RGBA, n, size *node, m matrix, s *style, depth int) error {
-	view, ok := n.viewBox()
-	whole, _ := d.doc.root.viewBox()
-	x, y := 0.0, 0.0
-	if n == size {
-		x, y = length(n.attr("x"), whole.w, 0), length(n.attr("y"), whole.h, 0)
-	}
-	w := length(size.attr("width"), whole.w, length(n.attr("width"), whole.w, whole.w))
-	h := length(size.attr("height"), whole.h, length(n.attr("height"), whole.h, whole.h))
-	if w <= 0 || h <= 0 {
-		return nil
-	}
-	inner := m.of(translate(x, y))
-	if ok && n.attr("viewBox") != "" {
-		inner = m.of(fit(view, x, y, w, h, n.attr("preserveAspectRatio")))
-	}
-	if s.overflowVisible(n) {
-		return d.inside(img, n, inner, s, depth)
-	}
-	var edge path
-	edge.rect(x, y, w, h, 0, 0)
-	c, err := d.fillOf(edge, m, false)
-	if err != nil {
-		return err
-	}
-	return d.through(img, func(l *image.RGBA) error { return d.inside(l, n, inner, s, depth) }, 1, &c, nil)
-}
-
-// overflowVisible reports whether an element is drawn beyond its edges too.
-func (s *style) overflowVisible(n *node) bool {
-	return n.attr("overflow") == "visible" || n.attr("overflow") == "auto" || strings.Contains(n.attr("style"), "overflow:visible")
-}
-
-// shape returns the outline of a shape element in user units; nil for other elements.
-func (d *drawer) shape(n *node) (p path) {
-	whole, _ := d.doc.root.viewBox()
-	x := func(name string) float64 { return length(n.attr(name), whole.w, 0) }
-	y := func(name string) float64 { return length(n.attr(name), whole.h, 0) }
-	switch n.name {
-	case "path":
-		data := strings.TrimSpace(n.attr("d"))
-		if inner, ok := strings.CutPrefix(data, "path("); ok { // as CSS and animations have it
-			data = strings.Trim(inner, `"') `)
-		}
-		return parsePath(data)
-	case "rect":
-		w, h := x("width"), y("height")
-		if w <= 0 || h <= 0 {
-			return nil
-		}
-		rx, ry := length(n.attr("rx"), whole.w, -1), length(n.attr("ry"), whole.h, -1)
-		if rx < 0 {
-			rx = ry
-		}
-		if ry < 0 {
-			ry = rx
-		}
-		p.rect(x("x"), y("y"), w, h, min(rx, w/2), min(ry, h/2))
-	case "circle":
-		if r := length(n.attr("r"), d.side(), 0); r > 0 {
-			p.ellipse(x("cx"), y("cy"), r, r)
-		}
-	case "ellipse":
-		rx, ry := length(n.attr("rx"), whole.w, -1), length(n.attr("ry"), whole.h, -1)
-		if rx < 0 {
-			rx = ry
-		}
-		if ry < 0 {
-			ry = rx
-		}
-		if rx > 0 && ry > 0 {
-			p.ellipse(x("cx"), y("cy"), rx, ry)
-		}
-	case "line":
-		p.move(point{x("x1"), y("y1")})
-		p.line(point{x("x2"), y("y2")})
-	case "polyline", "polygon":
-		in := scanner{s: n.attr("points")}
-		for {
-			px, ok := in.number()
-			py, ok2 := in.number()
-			if !ok || !ok2 {
-				break
-			}
-			if len(p) == 0 {
-				p.move(point{px, py})
-			} else {
-				p.line(point{px, py})
-			}
-		}
-		if n.name == "polygon" && len(p) > 0 {
-			p.close()
-		}
-	}
-	return p
+// offset returns the transform of x and y of a use element.
+func (p place) offset(n *node) matrix {
+	s := p.style
+	return geometry.Translate(s.length(s.value(n, "x"), p.view.w, 0), s.length(s.value(n, "y"), p.view.h, 0))
 }
 
 // tolerance is the largest distance in pixels between a curve and the lines that are drawn for it.
-const tolerance = 0.08
+const tolerance = 0.03
 
 // flat returns a path as lines in user units, which m maps to pixels.
-func (d *drawer) flat(p path, m matrix) ([]polyline, error) {
-	if err := d.pay(len(p)); err != nil {
+func (d *drawer) flat(shape path, m matrix) ([]polyline, error) {
+	if err := d.pay(len(shape)); err != nil {
 		return nil, err
 	}
-	lines, err := p.flatten(tolerance / max(m.scale(), 1e-6))
+	lines, err := shape.flatten(tolerance / max(scaleOf(m), 1e-6))
 	if err != nil {
 		return nil, err
 	}
+	return lines, d.payPoints(lines, 4)
+}
+
+func (d *drawer) payPoints(lines []polyline, each int) error {
 	points := 0
 	for i := range lines {
 		points += len(lines[i].points)
 	}
-	return lines, d.pay(4 * points)
+	return d.pay(each * points)
 }
 
 // mapped returns the lines in pixels.
@@ -239,73 +208,90 @@ func mapped(lines []polyline, m matrix) []polyline {
 	for i, l := range lines {
 		out[i] = polyline{points: make([]point, len(l.points)), corner: l.corner, closed: l.closed}
 		for k, p := range l.points {
-			out[i].points[k] = m.apply(p)
+			out[i].points[k] = apply(m, p)
 		}
 	}
 	return out
 }
 
 // fillOf returns the coverage of the inside of a path.
-func (d *drawer) fillOf(p path, m matrix, evenOdd bool) (coverage, error) {
-	lines, err := d.flat(p, m)
+func (d *drawer) fillOf(p place, shape path, evenOdd bool) (*coverage, error) {
+	lines, err := d.flat(shape, p.m)
 	if err != nil {
-		return coverage{}, err
+		return nil, err
 	}
-	return d.cover(mapped(lines, m), evenOdd)
+	return d.cover(mapped(lines, p.m), evenOdd, p.img.Rect)
 }
 
-// paint fills and strokes a path.
-func (d *drawer) paint(img *image.RGBA, p path, m matrix, s *style, fill bool) error {
-	lines, err := d.flat(p, m)
-	if err != nil {
+// paint fills and strokes a shape and draws its markers.
+func (d *drawer) paint(p place, n *node, shape path) error {
+	lines, err := d.flat(shape, p.m)
+	if err != nil || len(lines) == 0 {
 		return err
 	}
 	area := bounds(lines)
-	if fill {
-		colour, err := d.paintOf(s.fill, s, s.fillOpacity, area, m)
+	for _, part := range p.style.order {
+		switch part {
+		case 'f':
+			err = d.fillLines(p, lines, area)
+		case 's':
+			err = d.stroke(p, lines, area)
+		case 'm':
+			err = d.markers(p, n, shape, area)
+		}
 		if err != nil {
 			return err
 		}
-		if colour != nil {
-			c, err := d.cover(mapped(lines, m), s.evenOdd)
-			if err != nil {
-				return err
-			}
-			if err := d.over(img, colour, c); err != nil {
-				return err
-			}
-		}
 	}
-	if s.pen.width <= 0 || s.stroke == "none" {
-		return nil
-	}
-	colour, err := d.paintOf(s.stroke, s, s.strokeOpacity, area, m)
-	if err != nil || colour == nil {
-		return err
-	}
-	if s.fixed { // the width is in pixels
-		lines, m = mapped(lines, m), identity
-	}
-	c, err := d.strokeOf(lines, m, s.pen)
-	if err != nil {
-		return err
-	}
-	return d.over(img, colour, c)
+	return nil
 }
 
-// strokeOf returns the coverage of a stroke along the lines.
-func (d *drawer) strokeOf(lines []polyline, m matrix, p pen) (coverage, error) {
-	p.tolerance = tolerance / max(m.scale(), 1e-6)
-	outline, err := p.outline(lines)
-	if err != nil {
-		return coverage{}, err
+func (d *drawer) fillLines(p place, lines []polyline, area box) error {
+	with, err := d.paintOf(p.style.fill, p.style.fillOpacity, area, p)
+	if err != nil || with == nil {
+		return err
 	}
-	points := 0
-	for _, l := range outline {
-		points += len(l.points)
+	return d.over(p.img, with, mapped(lines, p.m), p.style.evenOdd)
+}
+
+// hair is the width in pixels up to which a stroke is a hairline.
+const hair = 1.0001
+
+// stroke strokes lines.
+func (d *drawer) stroke(p place, lines []polyline, area box) error {
+	s := p.style
+	if s.pen.width <= 0 {
+		return nil
 	}
-	if err := d.pay(4 * points); err != nil {
-		return coverage{}, err
+	m := p.m
+	if s.fixed { // the width is in pixels
+		lines, m = mapped(lines, m), geometry.Identity
 	}
-	return d.cover(mapped(outline, m), false)
+	opacity := s.strokeOpacity
+	across, along := s.pen.width*math.Hypot(m[0], m[1]), s.pen.width*math.Hypot(m[2], m[3])
+	thin := across <= hair && along <= hair
+	if thin {
+		opacity *= min(1, (across+along)/2)
+	}
+	with, err := d.paintOf(s.stroke, opacity, area, p)
+	if err != nil || with == nil {
+		return err
+	}
+	if lines, err = s.pen.dashed(lines); err != nil {
+		return err
+	}
+	if err := d.payPoints(lines, 40); err != nil {
+		return err
+	}
+	var outline []polyline
+	if thin {
+		outline = s.pen.hairlines(mapped(lines, m))
+	} else {
+		s.pen.tolerance = tolerance / max(scaleOf(m), 1e-6)
+		outline = mapped(s.pen.outline(lines), m)
+	}
+	if err := d.payPoints(outline, 40); err != nil {
+		return err
+	}
+	return d.over(p.img, with, outline, false)
 }

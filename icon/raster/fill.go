@@ -1,8 +1,11 @@
 package raster
 
 import (
+	"bytes"
+	"cmp"
 	"image"
 	"math"
+	"slices"
 )
 
 // A coverage says how much of each pixel of an area a shape covers, from 0 to 255.
@@ -11,36 +14,87 @@ type coverage struct {
 	alpha []uint8
 }
 
+func newCoverage(area image.Rectangle) *coverage {
+	return &coverage{area, make([]uint8, area.Dx()*area.Dy())}
+}
+
 func (c *coverage) row(y int) []uint8 {
 	w := c.Dx()
 	return c.alpha[(y-c.Min.Y)*w : (y-c.Min.Y+1)*w]
 }
 
-// cover returns the coverage of the polygons, in pixels. Every polyline counts as closed. It adds
-// up the signed area to the right of each line, pixel by pixel, and then sums each row, as
-// golang.org/x/image/vector does; that package knows no even-odd rule.
-func (d *drawer) cover(lines []polyline, evenOdd bool) (coverage, error) {
+// full reports whether the shape covers the whole area.
+func (c *coverage) full() bool { return bytes.Count(c.alpha, []byte{255}) == len(c.alpha) }
+
+// cover returns the coverage of the polygons within an area.
+func (d *drawer) cover(lines []polyline, evenOdd bool, within image.Rectangle) (*coverage, error) {
+	area := areaOf(lines, within)
+	if err := d.pay(area.Dx() * area.Dy()); err != nil {
+		return nil, err
+	}
+	c := newCoverage(area)
+	return c, d.scan(lines, evenOdd, area, func(x, y int, alpha []uint8) { copy(c.row(y)[x-area.Min.X:], alpha) })
+}
+
+// areaOf returns the pixels that the polygons touch.
+func areaOf(lines []polyline, within image.Rectangle) image.Rectangle {
 	b := bounds(lines)
-	area := image.Rect(0, 0, d.width, d.height).Intersect(image.Rect(
+	return within.Intersect(image.Rect(
 		int(math.Floor(clamp(b.x, -1, MaxSide+1))), int(math.Floor(clamp(b.y, -1, MaxSide+1))),
 		int(math.Ceil(clamp(b.x+b.w, -1, MaxSide+1))), int(math.Ceil(clamp(b.y+b.h, -1, MaxSide+1)))))
-	c := coverage{Rectangle: area}
+}
+
+// An edge is a line of a polygon, of which x is the place at its top.
+type edge struct {
+	top, bottom float64
+	x, slope    float64
+	at          float64 // on the current sample
+	winding     int
+}
+
+// scan passes the coverage of the polygons within an area, which areaOf has found, row by row, from
+// the first pixel of the row that they touch to the last. Every polyline counts as closed. It takes
+// samples of each row, a line each, on which it knows exactly where the inside begins and ends. (To
+// add up the areas beside the edges is faster, but counts twice where the pieces of a stroke
+// overlap.)
+func (d *drawer) scan(lines []polyline, evenOdd bool, area image.Rectangle, each func(x, y int, alpha []uint8)) error {
 	if area.Empty() {
-		return c, nil
+		return nil
 	}
-	w, h := area.Dx(), area.Dy()
-	if err := d.pay(2 * w * h); err != nil {
-		return c, err
+	edges := d.sortedEdges(lines, area)
+	if err := d.pay(20 * len(edges)); err != nil {
+		return err
 	}
-	a := accumulator{stride: w + 2, w: float64(w), h: float64(h)}
-	if size := a.stride * h; cap(d.acc) >= size {
-		a.cells = d.acc[:size]
-		clear(a.cells)
-	} else {
-		a.cells = make([]float32, size)
-		d.acc = a.cells
+	samples := min(16, max(6, 4096/area.Dy()))
+	r := row{cells: make([]float32, area.Dx()+2), share: 1 / float32(samples), evenOdd: evenOdd}
+	alpha := make([]uint8, area.Dx())
+	for y := range area.Dy() {
+		r.low, r.high = area.Dx(), -1
+		for k := range samples {
+			edges = r.sample(float64(y)+(float64(k)+0.5)/float64(samples), edges)
+			if err := d.pay(8 * len(r.active)); err != nil {
+				return err
+			}
+		}
+		from, to := r.low, min(r.high+1, area.Dx())
+		if from >= to {
+			clear(r.cells[min(from, area.Dx()):])
+			continue
+		}
+		if err := d.pay(2 * (to - from)); err != nil {
+			return err
+		}
+		sum(alpha[:to-from], r.cells[from:])
+		clear(r.cells[from : r.high+1])
+		each(area.Min.X+from, area.Min.Y+y, alpha[:to-from])
 	}
-	origin := point{float64(area.Min.X), float64(area.Min.Y)}
+	return nil
+}
+
+// sortedEdges returns the edges of the polygons that a sample can meet, the uppermost first.
+func (d *drawer) sortedEdges(lines []polyline, area image.Rectangle) []edge {
+	edges := d.edges[:0]
+	origin, height := point{float64(area.Min.X), float64(area.Min.Y)}, float64(area.Dy())
 	for _, l := range lines {
 		if len(l.points) < 2 {
 			continue
@@ -48,117 +102,98 @@ func (d *drawer) cover(lines []polyline, evenOdd bool) (coverage, error) {
 		before := l.points[len(l.points)-1].sub(origin)
 		for _, p := range l.points {
 			p = p.sub(origin)
-			a.line(before, p)
-			before = p
-			if a.work > d.budget {
-				return c, ErrTooComplex
+			a, b, winding := before, p, 1
+			if before = p; a.y > b.y {
+				a, b, winding = b, a, -1
+			}
+			if a.y < b.y && b.y > 0 && a.y < height {
+				edges = append(edges, edge{top: a.y, bottom: b.y, x: a.x, slope: (b.x - a.x) / (b.y - a.y), winding: winding})
 			}
 		}
 	}
-	if err := d.pay(a.work); err != nil {
-		return c, err
-	}
-	c.alpha = make([]uint8, w*h)
-	for y := range h {
-		sum, out := float32(0), c.alpha[y*w:(y+1)*w]
-		for x, cell := range a.cells[y*a.stride : y*a.stride+w] {
-			sum += cell
-			v := sum
-			if v < 0 {
-				v = -v
-			}
-			if evenOdd {
-				v -= 2 * float32(math.Floor(float64(v)/2))
-				if v > 1 {
-					v = 2 - v
-				}
-			} else if v > 1 {
-				v = 1
-			}
-			out[x] = uint8(v*255 + 0.5)
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Compare(a.top, b.top) })
+	d.edges = edges
+	return edges
+}
+
+// A row adds up the samples of a row of pixels.
+type row struct {
+	cells     []float32 // the change of coverage from the pixel on the left
+	low, high int       // the cells that are not zero
+	active    []edge    // which the last sample met, from left to right
+	share     float32   // of a sample in the coverage
+	evenOdd   bool
+}
+
+// sample adds the line at y. It returns the edges that are further down.
+func (r *row) sample(y float64, edges []edge) []edge {
+	kept := r.active[:0]
+	for _, e := range r.active {
+		if e.bottom > y {
+			kept = append(kept, e)
 		}
 	}
-	return c, nil
-}
-
-// An accumulator collects, for each pixel, the change of the covered area from the pixel on its
-// left.
-type accumulator struct {
-	cells  []float32
-	stride int
-	w, h   float64
-	work   int
-}
-
-// line adds the line from p to q. A part on the left of the area counts as on its left edge, and a
-// part on the right counts nothing.
-func (a *accumulator) line(p, q point) {
-	if p.y == q.y {
-		return
-	}
-	sign := float32(1)
-	if p.y > q.y {
-		p, q, sign = q, p, -1
-	}
-	if q.y <= 0 || p.y >= a.h {
-		return
-	}
-	slope := (q.x - p.x) / (q.y - p.y)
-	if p.y < 0 {
-		p = point{p.x - p.y*slope, 0}
-	}
-	if q.y > a.h {
-		q = point{q.x - (q.y-a.h)*slope, a.h}
-	}
-	x, last := p.x, int(math.Ceil(q.y))
-	a.work += last - int(p.y)
-	for row := int(p.y); row < last; row++ {
-		top, bottom := max(p.y, float64(row)), min(q.y, float64(row+1))
-		next := x + (bottom-top)*slope
-		a.span(row, min(x, next), max(x, next), float32(bottom-top)*sign)
-		x = next
-	}
-}
-
-// span adds a part of a line within one row, of which dy is the height.
-func (a *accumulator) span(row int, x0, x1 float64, dy float32) {
-	cells := a.cells[row*a.stride : (row+1)*a.stride]
-	if x1 <= 0 {
-		cells[0] += dy
-		return
-	}
-	if x0 >= a.w {
-		return
-	}
-	if x0 < 0 || x1 > a.w { // cut at the edges
-		full := x1 - x0
-		if x0 < 0 {
-			part := float32(-x0 / full)
-			cells[0] += dy * part
+	for len(edges) > 0 && edges[0].top <= y {
+		if edges[0].bottom > y {
+			kept = append(kept, edges[0])
 		}
-		inside0, inside1 := max(x0, 0), min(x1, a.w)
-		dy *= float32((inside1 - inside0) / full)
-		x0, x1 = inside0, inside1
+		edges = edges[1:]
 	}
-	first, last := int(x0), int(math.Ceil(x1))
-	if last <= first+1 { // within one pixel
-		part := dy * float32(1-((x0+x1)/2-float64(first)))
-		cells[first] += part
-		cells[first+1] += dy - part
-		return
+	r.active = kept
+	for i := range kept {
+		kept[i].at = kept[i].x + (y-kept[i].top)*kept[i].slope
 	}
-	a.work += last - first
-	perX := dy / float32(x1-x0) // height for each pixel of width
-	done := float32(0)          // of the covered area so far, as a sum of the cells
-	for col := first; col < last; col++ {
-		left, right := max(x0, float64(col)), min(x1, float64(col+1))
-		// The part of the line on the left of this pixel covers the pixel fully. Of the part
-		// within, the area on the right of the line counts.
-		before := perX * float32(left-x0)
-		here := perX * float32(right-left)
-		covered := before + here*float32(float64(col+1)-(left+right)/2)
-		cells[col] += covered - done
-		done = covered
+	arrange(kept)
+	winding := 0
+	for i := range kept {
+		outside := winding == 0
+		if r.evenOdd {
+			winding ^= 1
+		} else {
+			winding += kept[i].winding
+		}
+		if outside {
+			r.change(kept[i].at, r.share)
+		} else if winding == 0 {
+			r.change(kept[i].at, -r.share)
+		}
 	}
-	cells[last] += dy - done
+	return edges
+}
+
+// arrange sorts edges from left to right. They mostly are in that order already.
+func arrange(edges []edge) {
+	moves := 0
+	for i := 1; i < len(edges); i++ {
+		e := edges[i]
+		k := i
+		for ; k > 0 && edges[k-1].at > e.at; k-- {
+			edges[k] = edges[k-1]
+			moves++
+		}
+		edges[k] = e
+		if moves > 20*len(edges) {
+			slices.SortFunc(edges, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
+			return
+		}
+	}
+}
+
+// change changes the coverage by a share on the right of x.
+func (r *row) change(x float64, share float32) {
+	x = clamp(x, 0, float64(len(r.cells)-2))
+	i := int(x)
+	part := share * float32(x-float64(i))
+	r.cells[i] += share - part
+	r.cells[i+1] += part
+	r.low, r.high = min(r.low, i), max(r.high, i+1)
+}
+
+// sum adds up the cells of a row.
+func sum(alpha []uint8, cells []float32) {
+	covered := float32(0.5 / 255)
+	for x := range alpha {
+		covered += cells[x]
+		alpha[x] = uint8(min(max(covered, 0), 1) * 255)
+	}
 }

@@ -15,6 +15,7 @@ type node struct {
 	children []*node
 	parent   *node
 	text     string // of style elements only
+	words    bool   // it has text
 }
 
 // attr returns an attribute, or "".
@@ -38,22 +39,20 @@ func (n *node) set(name, value string) {
 	n.attrs = append(n.attrs, declaration{name: name, value: value})
 }
 
-// viewBox returns the part of the plane that an svg or symbol element shows.
-func (n *node) viewBox() (b box, ok bool) {
-	v, valid := numbers(n.attr("viewBox"))
-	if valid && len(v) == 4 {
-		b = box{v[0], v[1], v[2], v[3]}
-	} else {
-		b = box{0, 0, length(n.attr("width"), 0, 0), length(n.attr("height"), 0, 0)}
-	}
-	return b, b.w > 0 && b.h > 0 && point{b.x, b.y}.sane() && point{b.w, b.h}.sane()
-}
-
 // A document is a parsed SVG.
 type document struct {
 	root  *node
 	ids   map[string]*node
-	rules []rule
+	rules []styleRule
+}
+
+// target returns the element that the href of an element refers to, or nil.
+func (doc *document) target(n *node) *node {
+	id, local := strings.CutPrefix(n.attr("href"), "#")
+	if !local {
+		return nil
+	}
+	return doc.ids[id]
 }
 
 // unsupported returns the error for a feature.
@@ -61,11 +60,9 @@ func unsupported(feature string) error { return fmt.Errorf("%w: %s", ErrUnsuppor
 
 // parse reads an SVG.
 func parse(svg []byte) (*document, error) {
-	doc := &document{ids: map[string]*node{}}
+	r := reader{doc: &document{ids: map[string]*node{}}}
 	in := xml.NewDecoder(bytes.NewReader(svg))
 	in.Entity = nil
-	var at *node
-	count, depth := 0, 0
 	for {
 		token, err := in.RawToken()
 		if err == io.EOF {
@@ -74,54 +71,79 @@ func parse(svg []byte) (*document, error) {
 		if err != nil {
 			return nil, ErrMalformed
 		}
-		switch t := token.(type) {
-		case xml.StartElement:
-			if count, depth = count+1, depth+1; count > maxNodes || depth > maxDepth {
-				return nil, ErrTooComplex
-			}
-			n := newNode(t, at)
-			switch {
-			case at != nil:
-				at.children = append(at.children, n)
-			case doc.root != nil || n.name != "svg":
-				return nil, ErrMalformed
-			default:
-				doc.root = n
-			}
-			if id := n.attr("id"); id != "" && doc.ids[id] == nil {
-				doc.ids[id] = n
-			}
-			at = n
-		case xml.EndElement:
-			if at == nil || t.Name.Local != at.name {
-				return nil, ErrMalformed
-			}
-			if at.name == "style" {
-				if doc.rules, err = readSheet(doc.rules, at.text); err != nil {
-					return nil, err
-				}
-			}
-			at, depth = at.parent, depth-1
-		case xml.CharData:
-			if at != nil && at.name == "style" {
-				at.text += string(t)
-			}
-		case xml.Directive:
-			return nil, ErrMalformed
+		if err := r.read(token); err != nil {
+			return nil, err
 		}
 	}
-	if doc.root == nil || at != nil {
+	if r.doc.root == nil || r.at != nil {
 		return nil, ErrMalformed
 	}
-	sortRules(doc.rules)
-	doc.freeze(doc.root)
-	return doc, nil
+	sortRules(r.doc.rules)
+	r.doc.freeze(r.doc.root)
+	return r.doc, nil
+}
+
+// A reader makes a document of tokens.
+type reader struct {
+	doc          *document
+	at           *node
+	count, depth int
+}
+
+func (r *reader) read(token xml.Token) (err error) {
+	switch t := token.(type) {
+	case xml.StartElement:
+		return r.open(newNode(t, r.at))
+	case xml.EndElement:
+		if r.at == nil || t.Name.Local != r.at.name {
+			return ErrMalformed
+		}
+		if r.at.name == "style" {
+			r.doc.rules, err = readSheet(r.doc.rules, r.at.text)
+		}
+		r.at, r.depth = r.at.parent, r.depth-1
+	case xml.CharData:
+		if r.at != nil && r.at.name == "style" {
+			r.at.text += string(t)
+		}
+		if len(bytes.TrimSpace(t)) > 0 {
+			for n := r.at; n != nil && !n.words; n = n.parent {
+				n.words = true
+			}
+		}
+	case xml.Directive:
+		return ErrMalformed
+	}
+	return err
+}
+
+// open begins an element.
+func (r *reader) open(n *node) error {
+	if r.count, r.depth = r.count+1, r.depth+1; r.count > maxNodes || r.depth > maxDepth {
+		return ErrTooComplex
+	}
+	switch {
+	case r.at != nil:
+		r.at.children = append(r.at.children, n)
+	case r.doc.root != nil || n.name != "svg":
+		return ErrMalformed
+	default:
+		r.doc.root = n
+	}
+	if id := n.attr("id"); id != "" && r.doc.ids[id] == nil {
+		r.doc.ids[id] = n
+	}
+	r.at = n
+	return nil
 }
 
 func newNode(t xml.StartElement, parent *node) *node {
 	n := &node{name: t.Name.Local, parent: parent}
 	for _, a := range t.Attr {
-		if a.Name.Space == "" || a.Name.Local == "href" {
+		switch {
+		case a.Name.Local == "href" && (a.Name.Space == "" || n.attr("href") == ""):
+			n.set("href", a.Value) // href counts more than xlink:href
+		case a.Name.Space == "":
 			n.attrs = append(n.attrs, declaration{name: a.Name.Local, value: a.Value})
 		}
 	}
@@ -135,8 +157,8 @@ func (doc *document) freeze(n *node) {
 		switch c.name {
 		case "animate", "set", "animateTransform":
 			target := n
-			if href := c.attr("href"); href != "" {
-				target = doc.ids[strings.TrimPrefix(href, "#")]
+			if c.attr("href") != "" {
+				target = doc.target(c)
 			}
 			if target != nil && c.attr("fill") == "freeze" {
 				c.apply(target)

@@ -1,12 +1,17 @@
 package raster
 
-import "math"
+import (
+	"math"
+
+	"github.com/iconedge/iconedge/icon/geometry"
+)
 
 // A command is one step of a path, with absolute coordinates. Lines use p only, curves the control
 // points c1 and c2 too.
 type command struct {
 	kind      byte // M, L, C or Z
 	c1, c2, p point
+	inner     bool // the arc that it is a part of goes on
 }
 
 // A path is a list of commands.
@@ -16,163 +21,32 @@ func (p *path) move(to point)          { *p = append(*p, command{kind: 'M', p: t
 func (p *path) line(to point)          { *p = append(*p, command{kind: 'L', p: to}) }
 func (p *path) cubic(c1, c2, to point) { *p = append(*p, command{kind: 'C', c1: c1, c2: c2, p: to}) }
 func (p *path) close()                 { *p = append(*p, command{kind: 'Z'}) }
-func (p *path) quad(from, c, to point) { p.cubic(mix(from, c, 2.0/3), mix(to, c, 2.0/3), to) }
 
-// parsePath reads path data. As browsers do, it keeps everything before the first error.
-func parsePath(data string) path {
-	r := pathReader{in: scanner{s: data}}
-	for r.step() {
-	}
-	return r.path
-}
-
-type pathReader struct {
-	in             scanner
-	path           path
-	last           byte  // the previous command
-	at, start, ctl point // current point, start of the subpath, last control point
-	open           bool  // a subpath is under way
-}
-
-// step reads one command with one set of arguments.
-func (r *pathReader) step() bool {
-	r.in.space()
-	if r.in.pos >= len(r.in.s) {
-		return false
-	}
-	cmd := r.in.s[r.in.pos]
-	if 'a' <= cmd|0x20 && cmd|0x20 <= 'z' {
-		r.in.pos++
-	} else {
-		switch cmd = r.last; cmd { // an omitted command repeats the last one
+// parsePath reads path data.
+func parsePath(data string) (p path) {
+	var at point
+	geometry.Path(data, func(s geometry.Segment) bool {
+		a := s.Args
+		switch s.Kind {
 		case 'M':
-			cmd = 'L'
-		case 'm':
-			cmd = 'l'
-		case 0, 'Z', 'z':
-			return false
+			at = point{a[0], a[1]}
+			p.move(at)
+		case 'L':
+			at = point{a[0], a[1]}
+			p.line(at)
+		case 'C':
+			at = point{a[4], a[5]}
+			p.cubic(point{a[0], a[1]}, point{a[2], a[3]}, at)
+		case 'A':
+			to := point{a[5], a[6]}
+			p.arc(at, to, math.Abs(a[0]), math.Abs(a[1]), a[2], a[3] == 1, a[4] == 1)
+			at = to
+		case 'Z':
+			p.close()
 		}
-	}
-	if len(r.path) == 0 && cmd|0x20 != 'm' {
-		return false
-	}
-	relative := cmd >= 'a'
-	ok := r.perform(cmd&^0x20, relative)
-	r.last = cmd
-	return ok
-}
-
-// point reads a pair of coordinates.
-func (r *pathReader) point(relative bool) (p point, ok bool) {
-	x, ok1 := r.in.number()
-	y, ok2 := r.in.number()
-	p = point{x, y}
-	if relative {
-		p = p.add(r.at)
-	}
-	return p, ok1 && ok2
-}
-
-// begin starts a subpath where the last one was closed.
-func (r *pathReader) begin() {
-	if !r.open {
-		r.path.move(r.at)
-		r.start, r.open = r.at, true
-	}
-}
-
-func (r *pathReader) perform(cmd byte, relative bool) bool {
-	before := r.last &^ 0x20
-	switch cmd {
-	case 'M':
-		p, ok := r.point(relative)
-		if !ok {
-			return false
-		}
-		r.path.move(p)
-		r.at, r.start, r.open = p, p, true
 		return true
-	case 'Z':
-		r.path.close()
-		r.at, r.open = r.start, false
-		return true
-	}
-	r.begin()
-	switch cmd {
-	case 'L', 'T':
-		p, ok := r.point(relative)
-		if !ok {
-			return false
-		}
-		if cmd == 'L' {
-			r.path.line(p)
-		} else {
-			c := r.at
-			if before == 'Q' || before == 'T' {
-				c = r.at.times(2).sub(r.ctl)
-			}
-			r.path.quad(r.at, c, p)
-			r.ctl = c
-		}
-		r.at = p
-	case 'H', 'V':
-		f, ok := r.in.number()
-		if !ok {
-			return false
-		}
-		p := r.at
-		switch {
-		case cmd == 'H' && relative:
-			p.x += f
-		case cmd == 'H':
-			p.x = f
-		case relative:
-			p.y += f
-		default:
-			p.y = f
-		}
-		r.path.line(p)
-		r.at = p
-	case 'C', 'S':
-		c1 := r.at
-		if before == 'C' || before == 'S' {
-			c1 = r.at.times(2).sub(r.ctl)
-		}
-		ok := true
-		if cmd == 'C' {
-			c1, ok = r.point(relative)
-		}
-		c2, ok2 := r.point(relative)
-		p, ok3 := r.point(relative)
-		if !ok || !ok2 || !ok3 {
-			return false
-		}
-		r.path.cubic(c1, c2, p)
-		r.ctl, r.at = c2, p
-	case 'Q':
-		c, ok := r.point(relative)
-		p, ok2 := r.point(relative)
-		if !ok || !ok2 {
-			return false
-		}
-		r.path.quad(r.at, c, p)
-		r.ctl, r.at = c, p
-	case 'A':
-		rx, ok1 := r.in.number()
-		ry, ok2 := r.in.number()
-		turn, ok3 := r.in.number()
-		large, ok4 := r.in.flag()
-		sweep, ok5 := r.in.flag()
-		p, ok6 := r.point(relative)
-		if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6) {
-			return false
-		}
-		r.path.arc(r.at, p, math.Abs(rx), math.Abs(ry), turn, large, sweep)
-		r.at = p
-	default:
-		return false
-	}
-	return true
+	})
+	return p
 }
 
 // arc appends an elliptical arc as curves (SVG 2, section B.2.4).
@@ -218,11 +92,12 @@ func (p *path) arc(from, to point, rx, ry, turn float64, large, sweep bool) {
 	for i := range steps {
 		s0, c0 := math.Sincos(start + float64(i)*step)
 		s1, c1 := math.Sincos(start + float64(i+1)*step)
-		end := m.apply(point{c1, s1})
+		end := apply(m, point{c1, s1})
 		if i == steps-1 {
 			end = to
 		}
-		p.cubic(m.apply(point{c0 - k*s0, s0 + k*c0}), m.apply(point{c1 + k*s1, s1 - k*c1}), end)
+		p.cubic(apply(m, point{c0 - k*s0, s0 + k*c0}), apply(m, point{c1 + k*s1, s1 - k*c1}), end)
+		(*p)[len(*p)-1].inner = i < steps-1
 	}
 }
 
@@ -230,7 +105,7 @@ func (p *path) arc(from, to point, rx, ry, turn float64, large, sweep bool) {
 func (p *path) ellipse(cx, cy, rx, ry float64) {
 	const k = 0.5522847498307936
 	m := matrix{rx, 0, 0, ry, cx, cy}
-	at := func(x, y float64) point { return m.apply(point{x, y}) }
+	at := func(x, y float64) point { return apply(m, point{x, y}) }
 	p.move(at(1, 0))
 	p.cubic(at(1, k), at(k, 1), at(0, 1))
 	p.cubic(at(-k, 1), at(-1, k), at(-1, 0))
@@ -240,7 +115,8 @@ func (p *path) ellipse(cx, cy, rx, ry float64) {
 }
 
 // rect appends a rectangle with rounded corners.
-func (p *path) rect(x, y, w, h, rx, ry float64) {
+func (p *path) rect(b box, rx, ry float64) {
+	x, y, w, h := b.x, b.y, b.w, b.h
 	if rx <= 0 || ry <= 0 {
 		p.move(point{x, y})
 		p.line(point{x + w, y})

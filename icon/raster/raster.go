@@ -1,7 +1,8 @@
 // Package raster draws SVG icons as pixels, without a browser. It reads the SVGs that the cleaner
-// of package svg writes: paths, shapes, strokes with dashes, gradients, masks, clip paths, symbols,
-// style sheets with simple selectors. Draw returns ErrUnsupported for an icon that needs more, so
-// that the caller can show something else instead of a wrong image.
+// of package svg writes: shapes, strokes with dashes, markers, gradients, patterns, embedded
+// images, masks, clip paths, blending, symbols, style sheets. Where browsers and the standards
+// differ, it does as Chromium does. Draw returns ErrUnsupported for an icon that needs more, such
+// as text or a filter, so that the caller can show something else instead of a wrong image.
 //
 // Draw is pure and needs no network, no file and no font. Its time and memory are bounded by the
 // size of the image, for any input: every element, line and layer is paid from a budget, and
@@ -13,6 +14,8 @@ import (
 	"image"
 	"image/color"
 	"math"
+
+	"github.com/iconedge/iconedge/icon"
 )
 
 // Errors of Draw.
@@ -22,49 +25,61 @@ var (
 	ErrTooComplex  = errors.New("the SVG is too complex to draw")
 )
 
-// MaxSide is the largest width and height of an image, in pixels.
-const MaxSide = 2048
+// Limits of an image, in pixels.
+const (
+	MaxSide   = icon.MaxRowSide
+	MaxPixels = icon.MaxRowPixels
+)
 
 // Limits of the input.
 const (
 	maxNodes = 20_000
-	maxDepth = 64 // nested elements, with those that a use element refers to
-	maxLayer = 12 // nested groups with an opacity, a mask or a clip path
+	maxDepth = 64   // nested elements, with those that a use element refers to
+	maxTile  = 2048 // pixels at a side of a pattern's tile
+	maxLayer = 12   // nested groups with an opacity, a mask or a clip path
 )
 
-// Draw draws an SVG into an image of width by height pixels. The SVG keeps its ratio and lies in
-// the middle; what it does not cover is transparent. current is the colour of currentColor. The
-// error wraps one of the errors of this package.
+// Draw draws an SVG into an image of width by height pixels. preserveAspectRatio decides the place
+// of the SVG: by default it keeps its ratio and lies in the middle, and the rest is transparent.
+// current is the colour of currentColor. The error wraps one of the errors of this package.
 func Draw(svg []byte, width, height int, current color.Color) (*image.RGBA, error) {
-	if width < 1 || height < 1 || width > MaxSide || height > MaxSide {
+	if width < 1 || height < 1 || width > MaxSide || height > MaxSide || width*height > MaxPixels {
 		return nil, ErrTooComplex
 	}
-	d := &drawer{width: width, height: height, budget: 10_000_000 + 60*width*height}
 	doc, err := parse(svg)
 	if err != nil {
 		return nil, err
 	}
-	d.doc = doc
-	box, ok := doc.root.viewBox()
+	view, ok := doc.root.viewBox()
 	if !ok {
 		return nil, ErrMalformed
 	}
-	img := image.NewRGBA(image.Rect(0, 0, width, height))
-	s := initial(color.NRGBAModel.Convert(current).(color.NRGBA))
-	m := fit(box, 0, 0, float64(width), float64(height), "")
-	if err := d.inside(img, doc.root, m, d.styled(doc.root, &s, 0), 0); err != nil {
+	d := &drawer{
+		budget: 10_000_000 + 100*width*height, doc: doc,
+		start: initial(color.NRGBAModel.Convert(current).(color.NRGBA)),
+	}
+	p := place{img: image.NewRGBA(image.Rect(0, 0, width, height)), view: size{view.w, view.h}, style: &d.start,
+		m: fit(view, box{0, 0, float64(width), float64(height)}, doc.root.attr("preserveAspectRatio"))}
+	p.style = d.styled(doc.root, p)
+	d.start.rootSize = p.style.fontSize
+	if err := d.inside(p, doc.root); err != nil {
 		return nil, err
 	}
-	return img, nil
+	return p.img, nil
 }
 
 // A drawer draws one SVG.
 type drawer struct {
-	width, height int
-	budget        int // of work, about one for each touched pixel
-	doc           *document
-	layers        int
-	acc           []float32
+	budget  int // of work, about one for each touched pixel
+	doc     *document
+	start   style   // of the root's parent
+	layers  int     // that are under way, one within the other
+	marking []*node // the markers that are under way
+
+	// memory for the next use
+	edges   []edge
+	spare   [][]uint8
+	cascade []declaration
 }
 
 // pay takes n from the budget.
@@ -74,6 +89,28 @@ func (d *drawer) pay(n int) error {
 	}
 	return nil
 }
+
+// A place is where an element is drawn.
+type place struct {
+	img     *image.RGBA
+	m       matrix   // from user units to pixels
+	view    size     // of the viewport, of which percentages are
+	style   *style   // of the parent; of the element itself, once that is known
+	context *context // of context-fill and context-stroke
+	depth   int
+}
+
+// moved returns the place with another transform before that of p.
+func (p place) moved(m matrix) place {
+	p.m = p.m.Of(m)
+	return p
+}
+
+// A size is a width and a height in user units.
+type size struct{ w, h float64 }
+
+// side returns the length of which percentages are that are neither horizontal nor vertical.
+func (s size) side() float64 { return math.Sqrt((s.w*s.w + s.h*s.h) / 2) }
 
 // A point is a place in the plane.
 type point struct{ x, y float64 }

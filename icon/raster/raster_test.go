@@ -42,9 +42,10 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// drawn wraps the inside of an SVG of 16 by 16 and draws it at its own size.
+// drawInside wraps the inside of an SVG of 16 by 16 and draws it at its own size.
 func drawInside(inside string) (color.RGBA, error) {
-	img, err := Draw([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">`+inside+`</svg>`), 16, 16, color.RGBA{1, 2, 3, 255})
+	img, err := Draw([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">`+inside+`</svg>`), 16, 16,
+		color.RGBA{1, 2, 3, 255})
 	if err != nil {
 		return color.RGBA{}, err
 	}
@@ -55,8 +56,12 @@ func TestColours(t *testing.T) {
 	for fill, want := range map[string]color.RGBA{
 		"currentColor": {1, 2, 3, 255}, "CurrentColor": {1, 2, 3, 255}, "#f80": {255, 136, 0, 255}, "#FF8800": {255, 136, 0, 255},
 		"#ff000080": {128, 0, 0, 128}, "#f008": {136, 0, 0, 136}, "rebeccapurple": {0x66, 0x33, 0x99, 255}, "navy": {0, 0, 128, 255},
-		"rgb(1,2,3)": {1, 2, 3, 255}, "rgb(100% 0% 0% / 50%)": {128, 0, 0, 128}, "hsl(120, 100%, 50%)": {0, 255, 0, 255}, "hsl(-120deg 100% 50%)": {0, 0, 255, 255},
-		"none": {}, "transparent": {}, "url(#none) red": {255, 0, 0, 255}, "url(#none)": {}, "nonsense": {},
+		"rgb(1,2,3)": {1, 2, 3, 255}, "rgb(100% 0% 0% / 50%)": {128, 0, 0, 128},
+		"hsl(120, 100%, 50%)": {0, 255, 0, 255}, "hsl(-120deg 100% 50%)": {0, 0, 255, 255},
+		"none": {}, "transparent": {}, "url(#none) red": {255, 0, 0, 255}, "url(#none)": {},
+		// An invalid value changes nothing.
+		"nonsense":       {0, 0, 0, 255},
+		"rgb(1, 50%, 3)": {0, 0, 0, 255},
 	} {
 		got, err := drawInside(`<path fill="` + fill + `" d="M0 0h16v16H0z"/>`)
 		if err != nil || got != want {
@@ -82,24 +87,32 @@ func TestRefused(t *testing.T) {
 		inside string
 		want   error
 	}{
-		"text":                 {`<text>a</text>`, ErrUnsupported},
-		"image":                {`<image href="data:image/png;base64,"/>`, ErrUnsupported},
-		"filter":               {`<g filter="url(#f)">` + square + `</g>`, ErrUnsupported},
-		"pattern":              {`<pattern id="p"/><path fill="url(#p)" d="M0 0h9v9z"/>`, ErrUnsupported},
-		"blending":             {`<g style="mix-blend-mode:multiply">` + square + `</g>`, ErrUnsupported},
-		"a media query":        {`<style>@media print{path{fill:red}}</style>` + square, ErrUnsupported},
-		"a selector":           {`<style>g path{fill:red}</style>` + square, ErrUnsupported},
-		"an outer clip path":   {`<g clip-path="circle(3px)">` + square + `</g>`, ErrUnsupported},
-		"not closed":           {`<g>`, ErrMalformed},
-		"not matched":          {`<g></a>`, ErrMalformed},
-		"a doctype":            {`<!DOCTYPE svg>`, ErrMalformed},
-		"an entity":            {`<g fill="&a;"/>`, ErrMalformed},
-		"deep":                 {nested(1000, "<g>", "</g>"), ErrTooComplex},
-		"layers":               {nested(30, `<g opacity=".5">`, "</g>"), ErrTooComplex},
-		"a billion laughs":     {laughs.String(), ErrTooComplex},
-		"use of itself":        {`<g id="a"><use href="#a"/></g>`, ErrTooComplex},
-		"a mask of itself":     {`<mask id="m"><g mask="url(#m)">` + square + `</g></mask><g mask="url(#m)">` + square + `</g>`, ErrTooComplex},
-		"a clip of itself":     {`<clipPath id="c" clip-path="url(#c)">` + square + `</clipPath><g clip-path="url(#c)">` + square + `</g>`, ErrTooComplex},
+		"text":               {`<text>a</text>`, ErrUnsupported},
+		"an empty text":      {`<text> </text>`, nil},
+		"an image":           {`<image href="data:image/png;base64,"/>`, ErrUnsupported},
+		"an SVG as image":    {`<image href="data:image/svg+xml;base64,PHN2Zy8+"/>`, ErrUnsupported},
+		"an image elsewhere": {`<image href="a.png"/>`, ErrUnsupported},
+		"no image":           {`<image/>`, nil},
+		"filter":             {`<filter id="f"/><g filter="url(#f)">` + square + `</g>`, ErrUnsupported},
+		"a filter function":  {`<g filter="blur(1px)">` + square + `</g>`, ErrUnsupported},
+		"no filter":          {`<g filter="url(#f)">` + square + `</g>`, nil},
+		"animation in CSS":   {`<g style="animation:a 1s">` + square + `</g>`, ErrUnsupported},
+		"a unit in CSS":      {`<g style="transform:translate(10%)">` + square + `</g>`, ErrUnsupported},
+		"a media query":      {`<style>@media print{path{fill:red}}</style>` + square, ErrUnsupported},
+		"a selector":         {`<style>path:hover{fill:red}</style>` + square, ErrUnsupported},
+		"an outer clip path": {`<g clip-path="circle(3px)">` + square + `</g>`, ErrUnsupported},
+		"not closed":         {`<g>`, ErrMalformed},
+		"not matched":        {`<g></a>`, ErrMalformed},
+		"a doctype":          {`<!DOCTYPE svg>`, ErrMalformed},
+		"an entity":          {`<g fill="&a;"/>`, ErrMalformed},
+		"deep":               {nested(1000, "<g>", "</g>"), ErrTooComplex},
+		"layers":             {nested(30, `<g opacity=".5">`, "</g>"), ErrTooComplex},
+		"a billion laughs":   {laughs.String(), ErrTooComplex},
+		"use of itself":      {`<g id="a"><use href="#a"/></g>`, ErrTooComplex},
+		"a mask of itself": {`<mask id="m"><g mask="url(#m)">` + square + `</g></mask><g mask="url(#m)">` +
+			square + `</g>`, ErrTooComplex},
+		"a clip of itself": {`<clipPath id="c" clip-path="url(#c)">` + square +
+			`</clipPath><g clip-path="url(#c)">` + square + `</g>`, ErrTooComplex},
 		"tiny dashes":          {`<path stroke="red" stroke-dasharray="0.0001" d="M0 0h1000000"/>`, ErrTooComplex},
 		"huge":                 {`<path d="M0 0L1e30 5"/>`, ErrTooComplex},
 		"not a number":         {`<g transform="scale(1e308)"><g transform="scale(1e308)">` + square + `</g></g>`, nil},
@@ -116,12 +129,13 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
-	for _, svg := range []string{"", "<g/>", `<svg/>`, `<svg viewBox="0 0 0 1"/>`, `<svg viewBox="0 0 1e300 1"/>`, `<svg viewBox="0 0 1 1"/><svg/>`, "\x00"} {
+	for _, svg := range []string{"", "<g/>", `<svg/>`, `<svg viewBox="0 0 0 1"/>`, `<svg viewBox="0 0 1e300 1"/>`,
+		`<svg viewBox="0 0 1 1"/><svg/>`, "\x00"} {
 		if _, err := Draw([]byte(svg), 16, 16, color.Black); !errors.Is(err, ErrMalformed) {
 			t.Errorf("Draw(%q): %v, want ErrMalformed", svg, err)
 		}
 	}
-	for _, size := range [][2]int{{0, 1}, {1, -1}, {MaxSide + 1, 1}} {
+	for _, size := range [][2]int{{0, 1}, {1, -1}, {MaxSide + 1, 1}, {MaxSide, MaxPixels/MaxSide + 1}} {
 		if _, err := Draw([]byte(`<svg viewBox="0 0 1 1"/>`), size[0], size[1], color.Black); err == nil {
 			t.Errorf("Draw at %v: no error", size)
 		}

@@ -21,34 +21,39 @@ type stroker struct {
 }
 
 // maxDashes is the largest number of dashes of one stroke.
-const maxDashes = 20_000
+const maxDashes = 5_000
 
 // outline returns polygons that together cover the stroke.
-func (p pen) outline(lines []polyline) ([]polyline, error) {
+func (p pen) outline(lines []polyline) []polyline {
 	s := stroker{pen: p, r: p.width / 2}
 	for _, l := range lines {
-		l = l.distinct()
-		if len(l.points) == 1 {
+		if l = l.distinct(); len(l.points) == 1 {
 			s.dot(l.points[0])
-			continue
-		}
-		if len(p.dash) == 0 {
+		} else {
 			s.line(l)
+		}
+	}
+	return s.pieces
+}
+
+// dashed returns the dashes of the pen along the lines; without dashes, the lines.
+func (p pen) dashed(lines []polyline) ([]polyline, error) {
+	if len(p.dash) == 0 {
+		return lines, nil
+	}
+	var all []polyline
+	for _, l := range lines {
+		if l = l.distinct(); len(l.points) == 1 {
+			all = append(all, l)
 			continue
 		}
 		parts, err := l.dashes(p.dash, p.dashOffset)
 		if err != nil {
 			return nil, err
 		}
-		for _, part := range parts {
-			if part = part.distinct(); len(part.points) == 1 {
-				s.dot(part.points[0])
-			} else {
-				s.line(part)
-			}
-		}
+		all = append(all, parts...)
 	}
-	return s.pieces, nil
+	return all, nil
 }
 
 // distinct returns the polyline without points that repeat the one before.

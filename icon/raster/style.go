@@ -2,256 +2,173 @@ package raster
 
 import (
 	"image/color"
-	"slices"
 	"strings"
 )
-
-// A declaration is an attribute or a CSS declaration.
-type declaration struct {
-	name, value string
-	important   bool
-}
-
-// A rule is a style rule with one simple selector.
-type rule struct {
-	kind         byte // '.', '#', '*', or 'e' for the name of an element
-	name         string
-	specificity  int
-	declarations []declaration
-}
-
-// readSheet reads the rules of a style element. It draws no sheet with other selectors or at-rules,
-// because it could not say what they change.
-func readSheet(rules []rule, css string) ([]rule, error) {
-	for {
-		start := strings.Index(css, "/*")
-		if start < 0 {
-			break
-		}
-		end := strings.Index(css[start:], "*/")
-		if end < 0 {
-			end = len(css) - start - 2
-		}
-		css = css[:start] + css[start+end+2:]
-	}
-	for css = strings.TrimSpace(css); css != ""; css = strings.TrimSpace(css) {
-		prelude, rest, ok := strings.Cut(css, "{")
-		body, after, closed := strings.Cut(rest, "}")
-		if !ok || !closed || strings.Contains(body, "{") || strings.HasPrefix(prelude, "@") {
-			return nil, unsupported("style sheet")
-		}
-		css = after
-		for s := range strings.SplitSeq(prelude, ",") {
-			r, ok := simple(strings.TrimSpace(s))
-			if !ok {
-				return nil, unsupported("style sheet")
-			}
-			r.declarations = declarations(body)
-			if rules = append(rules, r); len(rules) > 1000 {
-				return nil, ErrTooComplex
-			}
-		}
-	}
-	return rules, nil
-}
-
-// simple reads a selector of one class, id or element.
-func simple(s string) (r rule, ok bool) {
-	switch {
-	case s == "*":
-		return rule{kind: '*'}, true
-	case s == "":
-		return r, false
-	case s[0] == '.':
-		r = rule{kind: '.', name: s[1:], specificity: 10}
-	case s[0] == '#':
-		r = rule{kind: '#', name: s[1:], specificity: 100}
-	default:
-		r = rule{kind: 'e', name: s, specificity: 1}
-	}
-	return r, r.name != "" && !strings.ContainsAny(r.name, " .#:[]>+~*\\\"'()")
-}
-
-func sortRules(rules []rule) {
-	slices.SortStableFunc(rules, func(a, b rule) int { return a.specificity - b.specificity })
-}
-
-func (r *rule) matches(n *node) bool {
-	switch r.kind {
-	case '*':
-		return true
-	case '.':
-		return slices.Contains(strings.Fields(n.attr("class")), r.name)
-	case '#':
-		return n.attr("id") == r.name
-	}
-	return n.name == r.name
-}
-
-// declarations reads the declarations of a rule or a style attribute.
-func declarations(s string) (list []declaration) {
-	for part := range strings.SplitSeq(s, ";") {
-		name, value, ok := strings.Cut(part, ":")
-		if !ok {
-			continue
-		}
-		value, important := strings.CutSuffix(strings.TrimSpace(value), "!important")
-		list = append(list, declaration{strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value), important})
-	}
-	return list
-}
 
 // A style has the properties of one element.
 type style struct {
 	// inherited
-	fill, stroke               string // as written
+	fill, stroke               paintValue
 	fillOpacity, strokeOpacity float64
 	evenOdd, clipEvenOdd       bool
 	pen                        pen
 	color                      color.NRGBA
 	hidden                     bool
-	markers, ordered           bool // features that are not drawn
-	fixed                      bool // vector-effect: the width of the stroke is in pixels
+	markers                    [3]string // ids: at the start, within, at the end
+	order                      [3]byte   // of painting: f, s and m for fill, stroke and markers
+	fontSize, rootSize         float64
+	pixelated                  bool // image-rendering
+	linear                     bool // color-interpolation
 
-	// of the element alone
-	opacity     float64
-	clip, mask  string
-	filter      string
-	none        bool // display
-	blend       bool
-	alphaMask   bool
-	stopColor   string
-	stopOpacity float64
-	transform   string
-	origin      string
+	own // of the element alone
+}
+
+// own has the properties that a child does not inherit.
+type own struct {
+	opacity           float64
+	clip, mask        string
+	filter            string
+	none              bool // display
+	blend             string
+	isolated          bool
+	foreign           string // a property with an effect that is not drawn
+	alphaMask         bool
+	stopColor         paintValue
+	stopOpacity       float64
+	transform, origin string
+	originBox         string // transform-box
+	overflows         bool   // it is drawn beyond its edges too
+	fixed             bool   // vector-effect: the width of the stroke is in pixels
+	side              float64
+	geometry          []declaration // properties that also are attributes
 }
 
 // initial returns the initial values of all properties.
 func initial(current color.NRGBA) style {
-	return style{fill: "black", stroke: "none", fillOpacity: 1, strokeOpacity: 1, pen: pen{width: 1, cap: "butt", join: "miter", miter: 4},
-		color: current, opacity: 1, stopColor: "black", stopOpacity: 1}
+	return style{
+		fill: paintValue{color: black}, stroke: paintValue{word: "none"}, fillOpacity: 1, strokeOpacity: 1, order: [3]byte{'f', 's', 'm'},
+		pen: pen{width: 1, cap: "butt", join: "miter", miter: 4}, color: current, fontSize: 16, rootSize: 16,
+		own: own{opacity: 1, overflows: true, stopColor: paintValue{color: black}, stopOpacity: 1},
+	}
 }
 
-// styled returns the style of an element whose parent has that style. base is the length of which
-// percentages are.
-func (d *drawer) styled(n *node, parent *style, base float64) *style {
-	s := *parent
-	def := initial(s.color)
-	s.opacity, s.clip, s.mask, s.filter, s.none, s.blend, s.alphaMask = 1, "", "", "", false, false, false
-	s.stopColor, s.stopOpacity, s.transform, s.origin = def.stopColor, 1, n.attr("transform"), ""
-	var important []declaration
-	apply := func(list []declaration) {
-		for _, c := range list {
-			if c.important {
-				important = append(important, c)
-			} else {
-				s.set(c.name, c.value, parent, base)
-			}
+var black = color.NRGBA{A: 255}
+
+// styled returns the style of an element, whose parent has the style of p.
+func (d *drawer) styled(n *node, p place) *style {
+	s := *p.style
+	s.own = d.start.own
+	s.side = p.view.side()
+	switch n.name {
+	case "svg", "symbol", "marker", "pattern":
+		s.overflows = false
+	}
+	list := d.declared(n)
+	d.budget -= 250 + 20*(len(n.attrs)+len(list)) // the next pay refuses if too little is left
+	for _, c := range list {                      // first, because of em
+		if c.name == "font-size" {
+			s.set(c, p.style, &d.start)
 		}
 	}
-	apply(n.attrs)
-	for i := range d.doc.rules {
-		if d.doc.rules[i].matches(n) {
-			apply(d.doc.rules[i].declarations)
+	for _, c := range list {
+		if c.name != "font-size" {
+			s.set(c, p.style, &d.start)
 		}
-	}
-	if css := n.attr("style"); css != "" {
-		apply(declarations(css))
-	}
-	for _, c := range important {
-		s.set(c.name, c.value, parent, base)
 	}
 	return &s
 }
 
-// set sets one property.
-func (s *style) set(name, v string, parent *style, base float64) {
-	v = strings.TrimSpace(v)
-	if v == "inherit" {
-		s.inherit(name, parent)
-		return
-	}
-	switch name {
-	case "fill":
-		s.fill = v
-	case "stroke":
-		s.stroke = v
-	case "fill-opacity":
-		s.fillOpacity = clamp(fraction(v, s.fillOpacity), 0, 1)
-	case "stroke-opacity":
-		s.strokeOpacity = clamp(fraction(v, s.strokeOpacity), 0, 1)
-	case "fill-rule":
-		s.evenOdd = v == "evenodd"
-	case "clip-rule":
-		s.clipEvenOdd = v == "evenodd"
-	case "stroke-width":
-		s.pen.width = length(v, base, s.pen.width)
-	case "stroke-linecap":
-		s.pen.cap = v
-	case "stroke-linejoin":
-		s.pen.join = v
-	case "stroke-miterlimit":
-		s.pen.miter = max(1, length(v, 0, s.pen.miter))
-	case "stroke-dasharray":
-		s.pen.dash = dashArray(v, base)
-	case "stroke-dashoffset":
-		s.pen.dashOffset = length(v, base, 0)
-	case "color":
-		if c, ok := parseColor(v, s.color); ok {
-			s.color = c
+// declared returns the declarations for an element, the stronger ones last. The next call
+// overwrites them.
+func (d *drawer) declared(n *node) []declaration {
+	list := d.cascade[:0]
+	for _, a := range n.attrs {
+		if !geometric[a.name] && !styleOnly[a.name] {
+			list = append(list, a)
 		}
-	case "visibility":
-		s.hidden = v != "visible"
-	case "marker", "marker-start", "marker-mid", "marker-end":
-		s.markers = v != "none"
-	case "paint-order":
-		s.ordered = v != "normal" && v != "fill" && !strings.HasPrefix(v, "fill stroke")
-	case "vector-effect":
-		s.fixed = v == "non-scaling-stroke"
-	case "opacity":
-		s.opacity = clamp(fraction(v, 1), 0, 1)
-	case "clip-path":
-		s.clip = reference(v)
-	case "mask":
-		s.mask = reference(v)
-	case "filter":
-		s.filter = reference(v)
-	case "display":
-		s.none = v == "none"
-	case "mix-blend-mode":
-		s.blend = v != "normal"
-	case "animation", "animation-name", "offset-path", "translate", "rotate", "scale":
-		// rotate is also an attribute of text and animations, which are not drawn.
-		s.blend = s.blend || v != "none" && v != ""
-	case "mask-type":
-		s.alphaMask = v == "alpha"
-	case "stop-color":
-		s.stopColor = v
-	case "stop-opacity":
-		s.stopOpacity = clamp(fraction(v, 1), 0, 1)
-	case "transform":
-		s.transform = v
-	case "transform-origin":
-		s.origin = v
 	}
+	css := len(list)
+	for i := range d.doc.rules {
+		if d.doc.rules[i].matches(n, &d.budget) {
+			list = append(list, d.doc.rules[i].declarations...)
+		}
+	}
+	if value := n.attr("style"); value != "" {
+		list = append(list, declarations(value)...)
+	}
+	for _, c := range list[css:] {
+		if c.important {
+			list = append(list, c)
+		}
+	}
+	d.cascade = list
+	return list
 }
 
-// inherit takes a property that is not inherited by itself from the parent, or undoes an earlier
-// declaration.
-func (s *style) inherit(name string, parent *style) {
-	switch name {
-	case "fill":
-		s.fill = parent.fill
-	case "stroke":
-		s.stroke = parent.stroke
-	case "color":
-		s.color = parent.color
-	case "stroke-width":
-		s.pen.width = parent.pen.width
-	case "opacity":
-		s.opacity = parent.opacity
-	case "stop-color":
-		s.stopColor = parent.stopColor
+// ancestry returns the style that an element has by its own ancestors, because a reference to it
+// inherits nothing from its user. shown is false with display: none, also of an ancestor.
+func (d *drawer) ancestry(n *node, p place) (s *style, shown bool) {
+	p.style, shown = &d.start, true
+	if n.parent != nil {
+		p.style, shown = d.ancestry(n.parent, p)
+		shown = shown && n.parent.admitted()
+	}
+	s = d.styled(n, p)
+	return s, shown && !s.none
+}
+
+// resource returns the element with an id, and its style. It returns nil if there is none, or one
+// that is not shown.
+func (d *drawer) resource(id string, p place) (*node, *style) {
+	if n := d.doc.ids[id]; n != nil {
+		if s, shown := d.ancestry(n, p); shown {
+			return n, s
+		}
+	}
+	return nil, nil
+}
+
+// geometric are the attributes that are CSS properties too, and not presentation attributes.
+var geometric = map[string]bool{"x": true, "y": true, "width": true, "height": true, "cx": true, "cy": true, "r": true, "rx": true,
+	"ry": true, "d": true}
+
+// styleOnly are the CSS properties that are no presentation attributes.
+var styleOnly = map[string]bool{"marker": true, "mix-blend-mode": true, "isolation": true, "transform-box": true, "animation": true,
+	"animation-name": true, "offset-path": true, "translate": true, "rotate": true, "scale": true, "backdrop-filter": true}
+
+// value returns an attribute that a declaration can override.
+func (s *style) value(n *node, name string) string {
+	for i := len(s.geometry) - 1; i >= 0; i-- {
+		if s.geometry[i].name == name {
+			return s.geometry[i].value
+		}
+	}
+	return n.attr(name)
+}
+
+// set sets one property. An invalid value changes nothing.
+func (s *style) set(c declaration, parent, start *style) {
+	if geometric[c.name] {
+		s.geometry = append(s.geometry, c)
+		return
+	}
+	property, known := properties[c.name]
+	if !known {
+		return
+	}
+	switch c.value {
+	case "inherit":
+		property.from(s, parent)
+	case "initial":
+		property.from(s, start)
+	case "unset", "revert":
+		if property.inherited {
+			property.from(s, parent)
+		} else {
+			property.from(s, start)
+		}
+	default:
+		property.set(s, c.value)
 	}
 }
 
@@ -260,31 +177,16 @@ func reference(v string) string {
 	if v == "none" || v == "" {
 		return ""
 	}
-	inside, ok := strings.CutPrefix(v, "url(")
-	inside, _, closed := strings.Cut(inside, ")")
-	id, local := strings.CutPrefix(strings.Trim(inside, ` "'`), "#")
-	if !ok || !closed || !local || strings.TrimSpace(v[strings.IndexByte(v, ')')+1:]) != "" {
-		return "?"
+	if id, rest, ok := cutReference(v); ok && rest == "" {
+		return id
 	}
-	return id
+	return "?"
 }
 
-// dashArray reads a pattern of dashes. It returns nil for none, and for a pattern without length.
-func dashArray(v string, base float64) []float64 {
-	var dash []float64
-	sum := 0.0
-	for _, f := range strings.FieldsFunc(v, func(r rune) bool { return r == ' ' || r == ',' }) {
-		n := length(f, base, -1)
-		if n < 0 || len(dash) > 1000 {
-			return nil
-		}
-		dash, sum = append(dash, n), sum+n
-	}
-	if !(sum > 1e-6 && sum < 1e7) {
-		return nil
-	}
-	if len(dash)%2 == 1 {
-		dash = append(dash, dash...)
-	}
-	return dash
+// cutReference cuts the id of a url(#id) off, with which a value begins.
+func cutReference(v string) (id, rest string, ok bool) {
+	inside, ok := strings.CutPrefix(v, "url(")
+	inside, rest, closed := strings.Cut(inside, ")")
+	id, local := strings.CutPrefix(strings.Trim(inside, ` "'`), "#")
+	return id, strings.TrimSpace(rest), ok && closed && local
 }

@@ -74,7 +74,8 @@ func TestRun(t *testing.T) {
 		{"echo --nonsense", 2, "", "prog: no flag --nonsense; see prog echo --help\n"},
 		{"bare a", 2, "", "prog: prog bare takes no arguments but flags; see --help\n"},
 		{"echo --help", 0, "usage: prog echo [flags] WORD…\n\nPrints words.\n\n  prog echo a\n\n" +
-			"flags (each has an environment variable: --admin-listen is PROG_ADMIN_LISTEN):\n  --last word\n        only the last word\n", ""},
+			"flags (each has an environment variable: --admin-listen is PROG_ADMIN_LISTEN):\n  --last word\n        only the last word\n",
+			""},
 		{"bare --help", 0, "usage: prog bare [flags]\n\nTakes none.\n\n" +
 			"flags (each has an environment variable: --admin-listen is PROG_ADMIN_LISTEN):\n" +
 			"  --admin-listen address\n        address\n        of the listener (default :1)\n  --wait time\n        time to wait\n", ""},
@@ -87,7 +88,8 @@ func TestRun(t *testing.T) {
 		var out, errs bytes.Buffer
 		status := program().Run(t.Context(), commands(program()), Streams{&out, &errs}, strings.Fields(row.args))
 		if status != row.status || out.String() != row.out || errs.String() != row.err {
-			t.Errorf("prog %s: status %d, stdout %q, stderr %q; want %d, %q, %q", row.args, status, out.String(), errs.String(), row.status, row.out, row.err)
+			t.Errorf("prog %s: status %d, stdout %q, stderr %q; want %d, %q, %q", row.args, status, out.String(),
+				errs.String(), row.status, row.out, row.err)
 		}
 	}
 }
@@ -166,7 +168,8 @@ func TestGroups(t *testing.T) {
 	f.Bool("level", false, "of the log")
 	var out strings.Builder
 	f.help(&out)
-	want := "flags:\n  --first \n        before any group\n\nCache:\n  --dir \n        of the cache\n  --size \n        of the cache\n\nLog:\n  --level \n        of the log\n"
+	want := "flags:\n  --first \n        before any group\n\nCache:\n  --dir \n        of the cache\n  --size \n" +
+		"        of the cache\n\nLog:\n  --level \n        of the log\n"
 	if !strings.HasSuffix(out.String(), want) {
 		t.Errorf("%s, want at the end %s", out.String(), want)
 	}

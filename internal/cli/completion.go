@@ -44,13 +44,16 @@ func (p *Program) Documented(commands []Command) []Command {
 		return p.manual(std.Out, all)
 	}
 	script := func(_ context.Context, std Streams, args []string) error {
-		fs := p.Flags("completion", strings.Join(shells, "|"), "Prints a script that makes a shell complete commands and flags.\n\n  "+p.Name+" completion bash >~/.local/share/bash-completion/completions/"+p.Name)
+		fs := p.Flags("completion", strings.Join(shells, "|"),
+			"Prints a script that makes a shell complete commands and flags.\n\n  "+p.Name+
+				" completion bash >~/.local/share/bash-completion/completions/"+p.Name)
 		if err := fs.Parse(std, args); err != nil {
 			return err
 		}
 		return p.completion(std.Out, all, fs.Arg(0))
 	}
-	all = append(slices.Clone(commands), Command{"completion", "print a script that makes a shell complete commands and flags", script}, Command{"man", "print the manual page", page})
+	all = append(slices.Clone(commands), Command{"completion",
+		"print a script that makes a shell complete commands and flags", script}, Command{"man", "print the manual page", page})
 	return all
 }
 
@@ -132,7 +135,8 @@ func fish(w io.Writer, p *Program, commands []Command) {
 	for _, c := range commands {
 		fmt.Fprintf(w, "complete -c %s -n __fish_use_subcommand -f -a %s -d '%s'\n", p.Name, c.Name, escape.Replace(c.Does))
 		for _, f := range flagsOf(c) {
-			fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from %s' -r -l %s -d '%s'\n", p.Name, c.Name, strings.TrimPrefix(f.Name, "--"), escape.Replace(f.Does))
+			fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from %s' -r -l %s -d '%s'\n", p.Name, c.Name,
+				strings.TrimPrefix(f.Name, "--"), escape.Replace(f.Does))
 		}
 	}
 }

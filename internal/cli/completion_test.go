@@ -41,7 +41,8 @@ func TestCompletion(t *testing.T) {
 	}
 	var errs bytes.Buffer
 	p := program()
-	if status := p.Run(t.Context(), p.Documented(nil), Streams{&errs, &errs}, []string{"completion", "csh"}); status != 2 || !strings.Contains(errs.String(), "must be bash, zsh, fish") {
+	if status := p.Run(t.Context(), p.Documented(nil), Streams{&errs, &errs},
+		[]string{"completion", "csh"}); status != 2 || !strings.Contains(errs.String(), "must be bash, zsh, fish") {
 		t.Errorf("csh: status %d, %s", status, &errs)
 	}
 }

@@ -1,5 +1,5 @@
-// Package glob matches texts by globs in time that is linear in the text. A match allocates
-// nothing, captures do.
+// Package glob matches texts by globs in time that is linear in the text. Neither a
+// match nor its captures allocate.
 //
 // A * stands for any text without a slash, and two or more for any text. A glob matches the whole
 // of a text. Each asterisk takes as little as it can, from left to right, as a matcher finds that
@@ -87,17 +87,21 @@ type Budget int
 // Match reports whether the glob matches the whole of s.
 func (g *Glob) Match(s string, left *Budget) bool { return g.find(s, nil, left) }
 
-// Captures returns the text of each asterisk if the glob matches the whole of s.
-func (g *Glob) Captures(s string, left *Budget) (captures []string, ok bool) {
-	starts := make([]int, len(g.literals))
+// AppendCaptures appends the text of each asterisk if the glob matches the whole of s. It allocates
+// nothing for a glob of few asterisks, if dst has room.
+func (g *Glob) AppendCaptures(dst []string, s string, left *Budget) (captures []string, ok bool) {
+	var room [20]int
+	starts := room[:]
+	if len(g.literals) > len(room) {
+		starts = make([]int, len(g.literals))
+	}
 	if !g.find(s, starts, left) {
-		return nil, false
+		return dst, false
 	}
-	captures = make([]string, len(g.across))
-	for i := range captures {
-		captures[i] = s[starts[i]+len(g.literals[i].text) : starts[i+1]]
+	for i := range g.across {
+		dst = append(dst, s[starts[i]+len(g.literals[i].text):starts[i+1]])
 	}
-	return captures, true
+	return dst, true
 }
 
 // Contains is strings.Contains within a budget.

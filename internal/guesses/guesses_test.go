@@ -98,7 +98,8 @@ func TestFairness(t *testing.T) {
 		{"1,000 clients with one guess", 1000, 1, false, Guess{Client: network(9999)}, 1, MaxWaiting},
 		{"1,000 clients that have guessed before", 1000, 1, true, Guess{Client: network(9999)}, 1, MaxWaiting},
 		{"10 clients with 100 guesses", 10, 100, false, Guess{Client: network(9999)}, 1, MaxWaiting},
-		{"a secret that was right before, from an address that guesses", 1000, 1, true, Guess{Client: network(999), First: true}, 1, MaxWaiting},
+		{"a secret that was right before, from an address that guesses", 1000, 1, true,
+			Guess{Client: network(999), First: true}, 1, MaxWaiting},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -284,8 +285,10 @@ func TestRace(t *testing.T) {
 			if i%3 == 0 {
 				time.AfterFunc(time.Duration(i)*time.Microsecond, func() { gone.Store(true) })
 			}
-			got, err := b.Do(Guess{Key: key(fmt.Sprint(i % 500)), Client: network(i % 7), Gone: gone.Load, Patience: time.Minute}, func() int { return i % 500 })
-			if err == nil && got != i%500 || err != nil && !errors.Is(err, ErrClient) && !errors.Is(err, ErrFull) && !errors.Is(err, ErrGone) {
+			got, err := b.Do(Guess{Key: key(fmt.Sprint(i % 500)), Client: network(i % 7), Gone: gone.Load,
+				Patience: time.Minute}, func() int { return i % 500 })
+			if err == nil && got != i%500 || err != nil && !errors.Is(err, ErrClient) && !errors.Is(err, ErrFull) &&
+				!errors.Is(err, ErrGone) {
 				t.Errorf("%d: %d, %v", i%500, got, err)
 			}
 		})

@@ -34,7 +34,8 @@ func TestMember(t *testing.T) {
 			}
 			changed := bytes.Clone(z)
 			changed[len(z)-8] ^= 1
-			for what, bad := range map[string][]byte{"a byte more": append(bytes.Clone(z), 0), "a byte less": z[:len(z)-1], "two members": append(bytes.Clone(z), z...), "another checksum": changed} {
+			for what, bad := range map[string][]byte{"a byte more": append(bytes.Clone(z), 0),
+				"a byte less": z[:len(z)-1], "two members": append(bytes.Clone(z), z...), "another checksum": changed} {
 				if err := Member(got, bad); !errors.Is(err, ErrCorrupt) {
 					t.Errorf("%d bytes at level %d, %s: %v", len(text), level, what, err)
 				}

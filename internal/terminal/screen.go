@@ -27,8 +27,8 @@ const (
 // OpenScreen returns w as a screen, or nil if w is not a terminal that can be overwritten. The
 // caller must close it.
 func OpenScreen(w io.Writer) *Screen {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+	f, ok := File(w)
+	if !ok || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
 	return NewScreen(f, func() (width, height int) {

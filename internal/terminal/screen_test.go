@@ -14,7 +14,8 @@ func TestScreen(t *testing.T) {
 	width, height = 80, 24
 	s.Show([]string{"more than five columns"})
 	s.Close()
-	want := "\x1b[?1049h\x1b[?25l" + "\x1b[Hfirst\x1b[K\r\nsecon\x1b[K\r\n3\x1b[K\x1b[J" + "\x1b[Hmore than five columns\x1b[K\x1b[J" + "\x1b[?25h\x1b[?1049l"
+	want := "\x1b[?1049h\x1b[?25l" + "\x1b[Hfirst\x1b[K\r\nsecon\x1b[K\r\n3\x1b[K\x1b[J" +
+		"\x1b[Hmore than five columns\x1b[K\x1b[J" + "\x1b[?25h\x1b[?1049l"
 	if out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

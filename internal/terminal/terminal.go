@@ -21,8 +21,8 @@ type Line struct {
 
 // Open returns the last line of w, or nil if w is not a terminal that can erase a line.
 func Open(w io.Writer) *Line {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+	f, ok := File(w)
+	if !ok || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
 	return New(f, func() int {
@@ -32,6 +32,12 @@ func Open(w io.Writer) *Line {
 		}
 		return width
 	})
+}
+
+// File returns w as a file, if it is a terminal.
+func File(w io.Writer) (f *os.File, ok bool) {
+	f, ok = w.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
 // New returns the last line of a terminal; width returns the terminal's columns, which change when

@@ -7,7 +7,8 @@ import (
 
 func TestParseSize(t *testing.T) {
 	for s, want := range map[string]Size{
-		"0": 0, "1": 1, "268435456": 256 << 20, "256MB": 256e6, "256mb": 256e6, "256MiB": 256 << 20, "256m": 256 << 20, "1g": 1 << 30, "1G": 1 << 30, "1.5GiB": 3 << 29, " 2 kB ": 2000, "7B": 7, "1TB": 1e12,
+		"0": 0, "1": 1, "268435456": 256 << 20, "256MB": 256e6, "256mb": 256e6, "256MiB": 256 << 20,
+		"256m": 256 << 20, "1g": 1 << 30, "1G": 1 << 30, "1.5GiB": 3 << 29, " 2 kB ": 2000, "7B": 7, "1TB": 1e12,
 	} {
 		if got, err := ParseSize(s); got != want || err != nil {
 			t.Errorf("%q: %d, %v, want %d", s, got, err, want)
@@ -21,7 +22,8 @@ func TestParseSize(t *testing.T) {
 }
 
 func TestString(t *testing.T) {
-	for size, want := range map[Size]string{0: "0", 1: "1", 1024: "1KiB", 256 << 20: "256MiB", 10 << 30: "10GiB", 256e6: "250000KiB", 1 << 40: "1TiB", math.MaxInt64: "9223372036854775807"} {
+	for size, want := range map[Size]string{0: "0", 1: "1", 1024: "1KiB", 256 << 20: "256MiB", 10 << 30: "10GiB",
+		256e6: "250000KiB", 1 << 40: "1TiB", math.MaxInt64: "9223372036854775807"} {
 		if got := size.String(); got != want {
 			t.Errorf("%d: %s, want %s", int64(size), got, want)
 		}

@@ -29,7 +29,8 @@ func pair(t *testing.T, keep bool, handlers ...http.HandlerFunc) (*client, []*ed
 		e.up.Store(true)
 		r.edges = append(r.edges, e)
 	}
-	c := &client{region: r, from: netip.MustParseAddr("127.0.0.9"), keep: keep, blind: &atomic.Bool{}, first: time.Minute, wires: map[*edge]*wire{}}
+	c := &client{region: r, from: netip.MustParseAddr("127.0.0.9"), keep: keep, blind: &atomic.Bool{},
+		first: time.Minute, wires: map[*edge]*wire{}}
 	t.Cleanup(c.close)
 	return c, r.edges
 }
@@ -136,7 +137,8 @@ func TestRequest(t *testing.T) {
 	}{
 		{question{target: "/x"}, 0, true, "GET /x HTTP/1.1\r\nHost: icons.example\r\nAccept-Encoding: gzip, br\r\n\r\n"},
 		{question{target: "/x"}, 2, false, "GET /x HTTP/1.1\r\nHost: icons.example\r\nConnection: close\r\n\r\n"},
-		{question{kind: ofConditional, target: "/x", etag: `"a"`}, 0, true, "GET /x HTTP/1.1\r\nHost: icons.example\r\nIf-None-Match: \"a\"\r\n\r\n"},
+		{question{kind: ofConditional, target: "/x", etag: `"a"`}, 0, true,
+			"GET /x HTTP/1.1\r\nHost: icons.example\r\nIf-None-Match: \"a\"\r\n\r\n"},
 	} {
 		if got := string(row.q.request(row.n, row.keep)); got != row.want {
 			t.Errorf("%+v: %q, want %q", row.q, got, row.want)

@@ -11,17 +11,23 @@ import (
 	"github.com/iconedge/iconedge/loadtest/load"
 )
 
-// at sends one request on many connections of a region at once, to both edges, and calls each for
-// every answer.
-func (r *run) at(i, group, n int, sameClient bool, q question, each func(question, answer)) {
+// A burst is one request on many connections of a region at once, to both edges.
+type burst struct {
+	region, group int // of the clients
+	connections   int
+	sameClient    bool // all connections have one address
+}
+
+// send sends a burst of q, and calls each for every answer.
+func (r *run) send(b burst, q question, each func(question, answer)) {
 	var all sync.WaitGroup
 	ready := make(chan struct{})
-	for k := range n {
-		from := clientAddr(i, group, k)
-		if sameClient {
-			from = clientAddr(i, group, 0)
+	for k := range b.connections {
+		from := clientAddr(b.region, b.group, k)
+		if b.sameClient {
+			from = clientAddr(b.region, b.group, 0)
 		}
-		c := r.crowd.newClient(r.regions[i], from, false)
+		c := r.crowd.newClient(r.regions[b.region], from, false)
 		c.turn = k
 		all.Go(func() {
 			<-ready
@@ -65,7 +71,7 @@ func (r *run) coldIcon(ctx context.Context, p *Phase) error {
 	}
 	q := question{kind: ofCold, target: r.judge.reserved[0]}
 	err = r.inRegions(func(i int) error {
-		r.at(i, groupCold, coldClients, false, q, func(q question, a answer) { r.judge.count(p.tally, q, a) })
+		r.send(burst{region: i, group: groupCold, connections: coldClients}, q, func(q question, a answer) { r.judge.count(p.tally, q, a) })
 		return nil
 	})
 	if err != nil {
@@ -77,7 +83,8 @@ func (r *run) coldIcon(ctx context.Context, p *Phase) error {
 	}
 	// The shield is chosen by its address. The relays of each region have different addresses; in a
 	// real fleet they are the same.
-	p.hold(1 <= after-before && after-before <= float64(len(r.shields)), "%d concurrent clients; the origin got %.0f requests", coldClients*len(r.regions), after-before)
+	p.hold(1 <= after-before && after-before <= float64(len(r.shields)),
+		"%d concurrent clients; the origin got %.0f requests", coldClients*len(r.regions), after-before)
 	return nil
 }
 

@@ -79,8 +79,10 @@ func (r *run) report(p *Phase, now string) error {
 	}
 	p.hold(slowest <= shownIn, "served, after the store's pointer was replaced, by %s", strings.Join(words, ", "))
 	m := r.judge.mixed(now)
-	p.hold(m.back == 0, "of %d responses for changed icons, %d had the old SVG although their edge had served the new one before", m.of, m.back)
-	p.hold(m.spans <= shownIn, "an edge served new SVGs of some icons and old SVGs of others for at most %s", m.spans.Round(time.Millisecond))
+	p.hold(m.back == 0, "of %d responses for changed icons, %d had the old SVG although their edge had served the new one before", m.of,
+		m.back)
+	p.hold(m.spans <= shownIn, "an edge served new SVGs of some icons and old SVGs of others for at most %s",
+		m.spans.Round(time.Millisecond))
 	r.judge.finish(now)
 	return nil
 }

@@ -105,7 +105,8 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.publishFirst(ctx); err != nil {
 		return err
 	}
-	r.say.line("starting Redis, the origin, shields: %d, regions: %d with %d edges each, Prometheus", len(r.shields), len(r.regions), edgesEach)
+	r.say.line("starting Redis, the origin, shields: %d, regions: %d with %d edges each, Prometheus", len(r.shields),
+		len(r.regions), edgesEach)
 	for p := range r.site.inOrder() {
 		if err := p.start(ctx); err != nil {
 			return err

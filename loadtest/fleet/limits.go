@@ -62,7 +62,8 @@ func (r *run) sharedLimits(ctx context.Context, p *Phase, group int) error {
 				return err
 			}
 			if c.alone == 0 || attempt == attempts-1 {
-				p.hold(c.alone == 0 && c.accepted == limit, "%s: of %d concurrent calls of one client, over both edges, %d were accepted; %.0f decided without Redis; attempt %d",
+				p.hold(c.alone == 0 && c.accepted == limit, "%s: of %d concurrent calls of one client, over both "+
+					"edges, %d were accepted; %.0f decided without Redis; attempt %d",
 					region.name, overLimit, c.accepted, c.alone, attempt+1)
 				return nil
 			}
@@ -85,7 +86,7 @@ func (r *run) callAtOnce(ctx context.Context, i, group int, p *Phase) (c calls, 
 	}
 	var mu sync.Mutex
 	q := question{kind: ofSearch, target: r.judge.searches[0]}
-	r.at(i, group, overLimit, true, q, func(q question, a answer) {
+	r.send(burst{region: i, group: group, connections: overLimit, sameClient: true}, q, func(q question, a answer) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {

@@ -84,7 +84,8 @@ func TestCopyRules(t *testing.T) {
 
 func TestSample(t *testing.T) {
 	var s series
-	if err := json.Unmarshal([]byte(`{"metric":{"a":"b"},"values":[[1.5,"2"],[3,"NaN"]]}`), &s); err != nil || s.Values[0] != (sample{1.5, 2}) || !math.IsNaN(s.Values[1].value) {
+	if err := json.Unmarshal([]byte(`{"metric":{"a":"b"},"values":[[1.5,"2"],[3,"NaN"]]}`), &s); err != nil ||
+		s.Values[0] != (sample{1.5, 2}) || !math.IsNaN(s.Values[1].value) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if got := points(s.Values, time.UnixMilli(500)); !slices.Equal(got, []report.XY{{X: 1, Y: 2}}) {

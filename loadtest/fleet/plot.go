@@ -45,7 +45,8 @@ func points(values []sample, began time.Time) (all []report.XY) {
 }
 
 var unitNames = map[string]string{
-	"s": "seconds", "reqps": "a second", "cps": "a second", "ops": "a second", "percentunit": "share", "bytes": "bytes", "Bps": "bytes a second",
+	"s": "seconds", "reqps": "a second", "cps": "a second", "ops": "a second", "percentunit": "share",
+	"bytes": "bytes", "Bps": "bytes a second",
 }
 
 // unitName returns the name of a Grafana unit.

@@ -23,13 +23,14 @@ func script(t *testing.T, words string) (p *process, made string) {
 	t.Helper()
 	dir := t.TempDir()
 	made = filepath.Join(dir, "made")
-	p = &process{name: "script", program: "/bin/sh", args: []string{"-c", words, "sh", made}, logs: dir, ready: func(context.Context) error {
-		info, err := os.Stat(made)
-		if err == nil && info.Size() == 0 {
-			err = errors.New("the file is empty")
-		}
-		return err
-	}}
+	p = &process{name: "script", program: "/bin/sh", args: []string{"-c", words, "sh", made}, logs: dir,
+		ready: func(context.Context) error {
+			info, err := os.Stat(made)
+			if err == nil && info.Size() == 0 {
+				err = errors.New("the file is empty")
+			}
+			return err
+		}}
 	t.Cleanup(p.kill)
 	return p, made
 }

@@ -61,7 +61,8 @@ func (s *site) addPrometheus(cfg Config) error {
 		return err
 	}
 	config, err := json.MarshalIndent(map[string]any{
-		"global": map[string]string{"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "2s"}, "rule_files": rules, "scrape_configs": s.jobs(),
+		"global":     map[string]string{"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "2s"},
+		"rule_files": rules, "scrape_configs": s.jobs(),
 	}, "", " ")
 	if err != nil {
 		return err
@@ -79,7 +80,8 @@ func (s *site) addPrometheus(cfg Config) error {
 		return err
 	}
 	s.watchAddr = ports[0]
-	s.prometheus = s.process("prometheus", program, "--config.file", file, "--storage.tsdb.path", data, "--web.listen-address", s.watchAddr, "--log.level", "warn")
+	s.prometheus = s.process("prometheus", program, "--config.file", file, "--storage.tsdb.path", data,
+		"--web.listen-address", s.watchAddr, "--log.level", "warn")
 	s.prometheus.ready = wellAt("http://" + s.watchAddr + "/-/ready")
 	return nil
 }

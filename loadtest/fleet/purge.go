@@ -35,12 +35,12 @@ func (r *run) purges(ctx context.Context, p *Phase) error {
 		return err
 	}
 	frozen.freeze()
-	err := r.purgeAway(ctx, p, first, frozen, targets[1], "was frozen", frozen.thaw)
+	err := r.purgeAway(ctx, p, first, absence{frozen, "was frozen", frozen.thaw}, targets[1])
 	if err != nil {
 		return err
 	}
 	apart.log.Cut()
-	return r.purgeAway(ctx, p, first, apart, targets[2], "was cut off from Redis", apart.log.Mend)
+	return r.purgeAway(ctx, p, first, absence{apart, "was cut off from Redis", apart.log.Mend}, targets[2])
 }
 
 // purgeOnce purges at one edge, and waits for the others.
@@ -54,8 +54,15 @@ func (r *run) purgeOnce(ctx context.Context, p *Phase, at *edge, edges []*edge, 
 	return err
 }
 
+// An absence is why an edge is away, until back is called.
+type absence struct {
+	*edge
+	how  string
+	back func()
+}
+
 // purgeAway purges while one edge is away, and waits for that edge after its return.
-func (r *run) purgeAway(ctx context.Context, p *Phase, at, away *edge, target, how string, back func()) error {
+func (r *run) purgeAway(ctx context.Context, p *Phase, at *edge, away absence, target string) error {
 	err := load.Pause(ctx, awayFor/2)
 	if err == nil {
 		err = at.purge(ctx, target)
@@ -63,12 +70,13 @@ func (r *run) purgeAway(ctx context.Context, p *Phase, at, away *edge, target, h
 	if err == nil {
 		err = load.Pause(ctx, awayFor/2)
 	}
-	back()
+	away.back()
 	if err != nil {
 		return err
 	}
-	slowest, err := r.gone(ctx, []*edge{away}, target, time.Now())
-	p.hold(slowest <= promised, "%s, which %s for %s, had done it %s after its return", away.name, how, awayFor, slowest.Round(time.Millisecond))
+	slowest, err := r.gone(ctx, []*edge{away.edge}, target, time.Now())
+	p.hold(slowest <= promised, "%s, which %s for %s, had done it %s after its return", away.name, away.how, awayFor,
+		slowest.Round(time.Millisecond))
 	return err
 }
 

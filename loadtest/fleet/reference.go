@@ -42,7 +42,8 @@ func (r *run) newJudge(ctx context.Context) (*judge, error) {
 	}
 	j.changing, all = ours(all)
 	if len(all) < r.Icons+coldIcons {
-		return nil, fmt.Errorf("%d icons are needed, and the first %d packs of the library have only %d", r.Icons+coldIcons, firstPacks, len(all))
+		return nil, fmt.Errorf("%d icons are needed, and the first %d packs of the library have only %d",
+			r.Icons+coldIcons, firstPacks, len(all))
 	}
 	random := rand.New(rand.NewPCG(r.Seed, 2))
 	random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
@@ -151,7 +152,8 @@ func (r *run) iconPaths(ctx context.Context) (paths []string, err error) {
 	if err := r.askOriginJSON(ctx, "/api/v1/packs", &list); err != nil {
 		return nil, err
 	}
-	rand.New(rand.NewPCG(r.Seed, 1)).Shuffle(len(list.Packs), func(i, k int) { list.Packs[i], list.Packs[k] = list.Packs[k], list.Packs[i] })
+	rand.New(rand.NewPCG(r.Seed, 1)).Shuffle(len(list.Packs),
+		func(i, k int) { list.Packs[i], list.Packs[k] = list.Packs[k], list.Packs[i] })
 	for i, p := range list.Packs {
 		if i >= firstPacks && p.Pack != ownPack {
 			continue

@@ -57,7 +57,8 @@ func (s *site) addEngines(cfg Config) error {
 		return fmt.Errorf("looking for Redis: %w", err)
 	}
 	host, port, _ := strings.Cut(s.redisAddr, ":")
-	s.redis = s.process("redis", program, "--bind", host, "--port", port, "--save", "", "--appendonly", "yes", "--dir", filepath.Join(s.folder, "redis"))
+	s.redis = s.process("redis", program, "--bind", host, "--port", port, "--save", "", "--appendonly", "yes",
+		"--dir", filepath.Join(s.folder, "redis"))
 	s.redis.ready = takesConnections(s.redisAddr)
 	return nil
 }
@@ -67,8 +68,9 @@ func (s *site) addOrigin(cfg Config) error {
 	if err != nil {
 		return err
 	}
-	s.origin = &node{addr: ports[0], admin: ports[1], process: s.process("origin", cfg.Iconedge, "origin", "--listen", ports[0], "--admin-listen", ports[1],
-		"--store", s.storeURL(), "--mirror", filepath.Join(s.folder, "mirror"), "--tier-secret-file", s.secretFile())}
+	s.origin = &node{addr: ports[0], admin: ports[1],
+		process: s.process("origin", cfg.Iconedge, "origin", "--listen", ports[0], "--admin-listen", ports[1],
+			"--store", s.storeURL(), "--mirror", filepath.Join(s.folder, "mirror"), "--tier-secret-file", s.secretFile())}
 	s.origin.env = credentials
 	s.origin.ready = wellAt("http://" + s.origin.admin + "/readyz")
 	return nil
@@ -80,7 +82,8 @@ func (s *site) addShield(cfg Config, i int) error {
 	if err != nil {
 		return err
 	}
-	n := &node{addr: ports[0], admin: ports[1], process: s.process("shield-"+strconv.Itoa(i+1), cfg.Iconedge, "edge", "--listen", ports[0], "--admin-listen", ports[1],
+	n := &node{addr: ports[0], admin: ports[1], process: s.process("shield-"+strconv.Itoa(i+1), cfg.Iconedge, "edge",
+		"--listen", ports[0], "--admin-listen", ports[1],
 		"--origin", "http://"+s.origin.addr, "--region", "core", "--redis", "redis://"+s.redisAddr, "--tier-secret-file", s.secretFile())}
 	n.ready = wellAt("http://" + n.admin + "/readyz")
 	s.shields = append(s.shields, n)

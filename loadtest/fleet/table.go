@@ -24,6 +24,18 @@ func (r *Result) Text(w io.Writer) {
 	}
 }
 
+// Summary says how many responses of all phases were wrong, and how many requests failed.
+func (r *Result) Summary() string {
+	var all Count
+	for _, p := range r.Phases {
+		cached, rest, _ := p.tally.counts()
+		all.Answers += cached.Answers + rest.Answers
+		all.Wrong += cached.Wrong + rest.Wrong
+		all.Failed += cached.Failed + rest.Failed
+	}
+	return fmt.Sprintf("Of %d responses %d were wrong, and %d requests failed", all.Answers, all.Wrong, all.Failed)
+}
+
 // PhaseTable returns the clients' results by phase.
 func (r *Result) PhaseTable() report.Table {
 	t := report.Table{Head: []string{"phase", "s", "cached icons", "wrong", "failed", "the rest", "wrong", "failed", "second try"}}
@@ -43,7 +55,8 @@ func (r *Result) PhaseTable() report.Table {
 
 // RegionTable returns latencies over the whole run.
 func (r *Result) RegionTable() report.Table {
-	t := report.Table{Head: []string{"region", "way, ms", "loss", "answers", "icons p50 ms", "p99 ms", "max ms", "the rest p50 ms", "p99 ms", "max ms"}}
+	t := report.Table{Head: []string{"region", "way, ms", "loss", "answers", "icons p50 ms", "p99 ms", "max ms",
+		"the rest p50 ms", "p99 ms", "max ms"}}
 	for _, g := range r.Regions {
 		row := []string{g.Name, millis(g.Delay), fmt.Sprintf("%.2f %%", g.Loss*100), fmt.Sprint(g.Answers)}
 		for _, times := range []Times{g.Cached, g.Rest} {

@@ -25,15 +25,17 @@ func played() *Result {
 	a.status, a.err = 0, errors.New("reset")
 	p.tally.add(search, a, failed, "reset")
 	p.hold(false, "took 7 s")
-	return &Result{Phases: []*Phase{p}, Tiers: []Tier{{"edge", 10, 0.5}, {"origin", 1, -1}}, Panels: []Asked{{Board: "Fleet", Panel: "full", Answered: 1}, {Board: "Fleet", Panel: "empty"}},
-		Plots: []Plot{{"Requests", "requests.svg", []byte("<svg/>")}}}
+	return &Result{Phases: []*Phase{p}, Tiers: []Tier{{"edge", 10, 0.5}, {"origin", 1, -1}},
+		Panels: []Asked{{Board: "Fleet", Panel: "full", Answered: 1}, {Board: "Fleet", Panel: "empty"}},
+		Plots:  []Plot{{"Requests", "requests.svg", []byte("<svg/>")}}}
 }
 
 func TestTables(t *testing.T) {
 	r := played()
 	var b bytes.Buffer
 	r.Text(&b)
-	for _, want := range []string{"1 quiet", "2 (1 × no response, 1 × 502)", "50.00 %", "empty", "quiet, cached icon wrong: /mdi/home.svg from eu-1 after 2ms: other bytes"} {
+	for _, want := range []string{"1 quiet", "2 (1 × no response, 1 × 502)", "50.00 %", "empty",
+		"quiet, cached icon wrong: /mdi/home.svg from eu-1 after 2ms: other bytes"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the tables do not contain %q:\n%s", want, &b)
 		}
@@ -67,7 +69,9 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| 1 quiet | 4 |", "- quiet: noted", "**Broken promise:** took 7 s", "![Requests](fleet/requests.svg)", "| Fleet | 2 | 1 | empty |"} {
+	for _, want := range []string{"**In short:** Of 4 responses 1 were wrong, and 2 requests failed",
+		"| 1 quiet | 4 |", "- quiet: noted", "**Broken promise:** took 7 s", "![Requests](fleet/requests.svg)",
+		"| Fleet | 2 | 1 | empty |"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page does not contain %q:\n%s", want, page)
 		}

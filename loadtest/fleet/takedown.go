@@ -27,18 +27,15 @@ func (r *run) takedown(ctx context.Context, p *Phase) error {
 			return err
 		}
 	}
-	for i, step := range []struct {
-		how         string
-		leave, back func() error
-		early       bool // the withdrawal is stored before the node leaves
-	}{
+	for i, step := range []takedown{
 		{how: "with all nodes up"},
-		{how: "without the shields", leave: func() error { r.stopShields(); return nil }, back: func() error { return r.startShields(ctx) }},
+		{how: "without the shields", leave: func() error { r.stopShields(); return nil },
+			back: func() error { return r.startShields(ctx) }},
 		{how: "without Redis", leave: func() error { r.redis.kill(); return nil }, back: func() error { return r.redis.start(ctx) }},
 		{how: "after the return of the store, which was gone from the moment of the withdrawal", early: true,
 			leave: func() error { r.store.kill(); return nil }, back: func() error { return r.store.start(ctx) }},
 	} {
-		if err := r.takedownOnce(ctx, p, targets[i], step.how, step.leave, step.back, step.early); err != nil {
+		if err := r.takedownOnce(ctx, p, targets[i], step); err != nil {
 			return err
 		}
 	}
@@ -57,10 +54,17 @@ func (r *run) takedown(ctx context.Context, p *Phase) error {
 	return nil
 }
 
+// A takedown is a withdrawal while a node is away.
+type takedown struct {
+	how         string
+	leave, back func() error
+	early       bool // the withdrawal is stored before the node leaves
+}
+
 // takedownOnce withdraws one icon while a node is away, or just before it leaves.
-func (r *run) takedownOnce(ctx context.Context, p *Phase, target, how string, leave, back func() error, early bool) error {
-	if leave != nil && !early {
-		if err := leave(); err != nil {
+func (r *run) takedownOnce(ctx context.Context, p *Phase, target string, step takedown) error {
+	if step.leave != nil && !step.early {
+		if err := step.leave(); err != nil {
 			return err
 		}
 	}
@@ -68,14 +72,14 @@ func (r *run) takedownOnce(ctx context.Context, p *Phase, target, how string, le
 		return err
 	}
 	began := time.Now()
-	if early {
-		if err := leave(); err != nil {
+	if step.early {
+		if err := step.leave(); err != nil {
 			return err
 		}
 		if err := load.Pause(ctx, awayFor); err != nil {
 			return err
 		}
-		if err := back(); err != nil {
+		if err := step.back(); err != nil {
 			return err
 		}
 		began = time.Now()
@@ -88,9 +92,10 @@ func (r *run) takedownOnce(ctx context.Context, p *Phase, target, how string, le
 		}
 	}
 	took := time.Since(began)
-	p.hold(took <= withdrawnWithin, "%s, all edges refused every address of an icon %s after its withdrawal", how, took.Round(time.Millisecond))
-	if back != nil && !early {
-		return back()
+	p.hold(took <= withdrawnWithin, "%s, all edges refused every address of an icon %s after its withdrawal", step.how,
+		took.Round(time.Millisecond))
+	if step.back != nil && !step.early {
+		return step.back()
 	}
 	return nil
 }

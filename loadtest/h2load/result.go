@@ -107,7 +107,8 @@ func (r *Result) Wrong(c *Config, data int64) string {
 	protocol, n := cmp.Or(c.Protocol, HTTP2), int64(c.Requests)
 	switch {
 	case r.Done != n || r.Succeeded != n || r.OK != n || r.Failed+r.Errored+r.TimedOut != 0:
-		return fmt.Sprintf("of %d requests %d were answered, %d with 2xx; %d failed, %d errors, %d timeouts", n, r.Done, r.OK, r.Failed, r.Errored, r.TimedOut)
+		return fmt.Sprintf("of %d requests %d were answered, %d with 2xx; %d failed, %d errors, %d timeouts", n,
+			r.Done, r.OK, r.Failed, r.Errored, r.TimedOut)
 	case r.Protocol != protocol || r.TLS != "TLSv1.3":
 		return fmt.Sprintf("the protocol was %s over %s, want %s over TLSv1.3", r.Protocol, r.TLS, protocol)
 	case r.Data != data:

@@ -12,6 +12,9 @@ import (
 	"testing"
 )
 
+// How the next response is read, for answer.begin.
+const summing, ofHead = true, true
+
 func TestAnswer(t *testing.T) {
 	for _, row := range []struct {
 		name, bytes string
@@ -25,8 +28,10 @@ func TestAnswer(t *testing.T) {
 		{"bytes of the next response are left", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP", 200, "hello", "HTTP", nil},
 		{"a 304 has no body, whatever its length", "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n", 304, "", "", nil},
 		{"neither has a 204", "HTTP/1.1 204 No Content\r\n\r\n", 204, "", "", nil},
-		{"an interim answer is passed over", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", "", nil},
-		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nTrailer: z\r\n\r\n", 200, "hello", "", nil},
+		{"an interim answer is passed over", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+			200, "ok", "", nil},
+		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nTrailer: z\r\n\r\n", 200, "hello",
+			"", nil},
 		{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", 200, "ok", "", nil},
 
 		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", 0, "", "", errLength},
@@ -42,12 +47,13 @@ func TestAnswer(t *testing.T) {
 		{"HTTP/2", "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", 0, "", "", errHead},
 	} {
 		var a answer
-		a.begin(true, false)
+		a.begin(summing, !ofHead)
 		rest, err := a.read([]byte(row.bytes))
 		switch {
 		case !errors.Is(err, row.err):
 			t.Errorf("%s: error %v, want %v", row.name, err, row.err)
-		case err == nil && (a.state != complete || a.status != row.status || a.length != int64(len(row.body)) || a.sum != Checksum([]byte(row.body)) || string(rest) != row.rest):
+		case err == nil && (a.state != complete || a.status != row.status || a.length != int64(len(row.body)) ||
+			a.sum != Checksum([]byte(row.body)) || string(rest) != row.rest):
 			t.Errorf("%s: %+v and rest %q, want %d with %q and %q", row.name, a, rest, row.status, row.body, row.rest)
 		}
 	}
@@ -110,7 +116,7 @@ func FuzzAnswer(f *testing.F) {
 }
 
 func readIn(parts ...[]byte) (a answer, rest []byte, err error) {
-	a.begin(true, false)
+	a.begin(summing, !ofHead)
 	for _, part := range parts {
 		var left []byte
 		if left, err = a.read(bytes.Clone(part)); err != nil {
@@ -124,7 +130,7 @@ func readIn(parts ...[]byte) (a answer, rest []byte, err error) {
 func TestReadingDoesNotAllocate(t *testing.T) {
 	b := []byte("HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 16:31:29 GMT\r\nContent-Type: image/svg+xml\r\nContent-Length: 5\r\n\r\nhello")
 	var a answer
-	if n := testing.AllocsPerRun(100, func() { a.begin(true, false); a.read(b) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { a.begin(summing, !ofHead); a.read(b) }); n > 0 {
 		t.Errorf("%v allocations an answer", n)
 	}
 }
@@ -135,7 +141,7 @@ func BenchmarkAnswer(b *testing.B) {
 	b.ReportAllocs()
 	var a answer
 	for b.Loop() {
-		a.begin(false, false)
+		a.begin(!summing, !ofHead)
 		if _, err := a.read(in); err != nil || a.length != 5 {
 			b.Fatal(err, a.length)
 		}

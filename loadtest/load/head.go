@@ -52,7 +52,8 @@ func cutLine(b []byte) (line, rest []byte) {
 // statusLine parses "HTTP/1.1 200 OK". A response in HTTP/1.0 closes its connection unless it has a
 // field to the contrary, which no server under measurement sends.
 func statusLine(line []byte) (status int, closing bool, err error) {
-	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[7] != '0' && line[7] != '1' || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
+	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[7] != '0' && line[7] != '1' || line[8] != ' ' ||
+		len(line) > 12 && line[12] != ' ' {
 		return 0, false, errHead
 	}
 	for _, c := range line[9:12] {

@@ -162,7 +162,8 @@ func TestFixedRate(t *testing.T) {
 	plan.Once = false
 	spent := time.Duration(0)
 	meter := func() (time.Duration, error) { spent += 100 * time.Microsecond; return spent, nil }
-	r, err := Run(t.Context(), Config{Target: target, Plan: plan, Connections: 4, Threads: 2, Rate: 500, WarmUp: 20 * time.Millisecond, Duration: 200 * time.Millisecond, Meter: meter})
+	r, err := Run(t.Context(), Config{Target: target, Plan: plan, Connections: 4, Threads: 2, Rate: 500,
+		WarmUp: 20 * time.Millisecond, Duration: 200 * time.Millisecond, Meter: meter})
 	if err != nil || r.Wrong != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -181,7 +182,8 @@ func TestSpent(t *testing.T) {
 		micros, second float64
 	}{{50, 20, 25}, {0, 0, 0}} {
 		from := reading{at: time.Second, answers: 10, cpu: time.Millisecond}
-		r := gather(&Config{}, nil, watched{from: from, to: reading{at: 3 * time.Second, answers: 10 + row.answers, cpu: 2 * time.Millisecond}})
+		r := gather(&Config{}, nil, watched{from: from,
+			to: reading{at: 3 * time.Second, answers: 10 + row.answers, cpu: 2 * time.Millisecond}})
 		if r.CPUMicros != row.micros || r.PerSecond != row.second || r.Seconds != 2 {
 			t.Errorf("%d answers in 2 s for 1 ms: %+v", row.answers, r)
 		}
@@ -209,7 +211,8 @@ func TestRefused(t *testing.T) {
 	dead := httptest.NewServer(http.HandlerFunc(echo))
 	target := netip.MustParseAddrPort(dead.Listener.Addr().String())
 	dead.Close()
-	if r, err := Run(t.Context(), Config{Target: target, Plan: each(1), Connections: 1, Threads: 1}); err == nil || !strings.Contains(err.Error(), "connecting to") {
+	if r, err := Run(t.Context(), Config{Target: target, Plan: each(1), Connections: 1, Threads: 1}); err == nil ||
+		!strings.Contains(err.Error(), "connecting to") {
 		t.Fatalf("%+v, %v; want an error", r, err)
 	}
 }

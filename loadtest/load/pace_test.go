@@ -72,11 +72,11 @@ func TestWhatCounts(t *testing.T) {
 		due, now     int64
 		open, closed bool
 	}{
-		{"in the warm-up", 5, 6, false, false},
-		{"due in the warm-up, answered later", 9, 11, false, true},
-		{"within", 12, 13, true, true},
-		{"due within, answered too late", 19, 50, true, false},
-		{"after the end", 20, 21, false, false},
+		{name: "in the warm-up", due: 5, now: 6},
+		{name: "due in the warm-up, answered later", due: 9, now: 11, closed: true},
+		{name: "within", due: 12, now: 13, open: true, closed: true},
+		{name: "due within, answered too late", due: 19, now: 50, open: true},
+		{name: "after the end", due: 20, now: 21},
 	} {
 		if got := open.counts(row.due, row.now); got != row.open {
 			t.Errorf("open loop, %s: %v", row.name, got)

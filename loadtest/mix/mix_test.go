@@ -115,11 +115,13 @@ func TestRequests(t *testing.T) {
 	} {
 		r, err := m.request(row.kind, 0, row.path)
 		if err != nil || r.Want.Status != row.status || r.Target() != row.want {
-			t.Errorf("%s of %s: %s, want status %d (%v); want %s, %d", row.kind, row.path, r.Target(), r.Want.Status, err, row.want, row.status)
+			t.Errorf("%s of %s: %s, want status %d (%v); want %s, %d", row.kind, row.path, r.Target(), r.Want.Status,
+				err, row.want, row.status)
 			continue
 		}
 		read, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(r.Head)))
-		if err != nil || read.Host != "h:1" || read.Header.Get("Accept-Encoding") != "br" || (read.Header.Get("If-None-Match") == `"tag"`) != (row.kind == Conditional) {
+		if err != nil || read.Host != "h:1" || read.Header.Get("Accept-Encoding") != "br" ||
+			(read.Header.Get("If-None-Match") == `"tag"`) != (row.kind == Conditional) {
 			t.Errorf("%s: %q is read as %+v, %v", row.kind, r.Head, read, err)
 		}
 	}

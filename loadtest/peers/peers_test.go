@@ -85,7 +85,8 @@ func TestStart(t *testing.T) {
 	}
 	s := sh(t, "echo cannot go on >&2; exit 3")
 	s.Listen = listen
-	if _, err := Start(t.Context(), s); err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "cannot go on") {
+	if _, err := Start(t.Context(), s); err == nil || !strings.Contains(err.Error(), "exit status 3") ||
+		!strings.Contains(err.Error(), "cannot go on") {
 		t.Errorf("error %v, want an error with the status and the last output", err)
 	}
 	s.Program = "no-such-program"
@@ -119,11 +120,14 @@ func TestTemplates(t *testing.T) {
 		spec Spec
 		want []string
 	}{
-		{nginx, []string{"sendfile off;", "proxy_cache icons;", "server 127.0.0.1:8081;", "listen " + nginx.Listen.String(), "worker_processes 1;"}},
+		{nginx, []string{"sendfile off;", "proxy_cache icons;", "server 127.0.0.1:8081;",
+			"listen " + nginx.Listen.String(), "worker_processes 1;"}},
 		{forwarding, []string{"proxy_cache off;"}},
-		{secureNginx, []string{"listen " + secureNginx.Listen.String() + " ssl http2 backlog", "ssl_certificate_key /tmp/x.pem;", "ssl_protocols TLSv1.3;"}},
+		{secureNginx, []string{"listen " + secureNginx.Listen.String() + " ssl http2 backlog",
+			"ssl_certificate_key /tmp/x.pem;", "ssl_protocols TLSv1.3;"}},
 		{secureHAProxy, []string{"bind " + secureHAProxy.Listen.String() + " backlog 4096 ssl crt /tmp/x.pem alpn h2,http/1.1 "}},
-		{sites, []string{"http: \"" + sites.Listen.String() + "\"", "name: site49\n    hosts: [site49.test]\n    icons: false", "hosts: [\"127.0.0.1\"]\n    icons: true"}},
+		{sites, []string{"http: \"" + sites.Listen.String() + "\"",
+			"name: site49\n    hosts: [site49.test]\n    icons: false", "hosts: [\"127.0.0.1\"]\n    icons: true"}},
 		{forwardingSites, []string{"icons: false", "{path: \"/bench/*.svg\"}, response_headers"}},
 		{varnish, []string{`.host = "127.0.0.1";`, `.port = "8081";`}},
 		{haproxy, []string{"process-vary on", "nbthread 1", "bind " + haproxy.Listen.String(), "server origin 127.0.0.1:8081"}},

@@ -19,12 +19,18 @@ type Place struct {
 	CPUs   string
 	Cores  int
 	PEM    string // file of a certificate and its key, for TLS
+	// Host is the address of the listener; zero: loopback.
+	Host netip.Addr
 }
 
 // spec returns the parts that all servers have in common, with a free port.
 func (p Place) spec(name, program string, args ...string) (Spec, error) {
 	listen, err := FreePort()
-	s := Spec{Name: name, Program: program, Dir: p.Dir, CPUs: p.CPUs, Cores: p.Cores, Listen: listen, Origin: p.Origin, PEM: p.PEM, Store: true}
+	if p.Host.IsValid() {
+		listen = netip.AddrPortFrom(p.Host, listen.Port())
+	}
+	s := Spec{Name: name, Program: program, Dir: p.Dir, CPUs: p.CPUs, Cores: p.Cores, Listen: listen,
+		Origin: p.Origin, PEM: p.PEM, Store: true}
 	s.Args = args
 	return s, err
 }
@@ -83,7 +89,8 @@ func Edge(name, program string, p Place, args ...string) (Spec, error) {
 		err = adminErr
 	}
 	s.Admin = admin
-	s.Args = []string{"edge", "--admin-listen", admin.String(), "--origin", "http://" + p.Origin.String(), "--log-level", "warn", "--listen"}
+	s.Args = []string{"edge", "--admin-listen", admin.String(), "--origin", "http://" + p.Origin.String(),
+		"--log-level", "warn", "--listen"}
 	if p.PEM == "" {
 		s.Args = append(s.Args, s.Listen.String())
 	} else {
@@ -111,7 +118,8 @@ func EdgeWithSites(name, program string, p Place, icons bool) (Spec, error) {
 // Origin describes an origin of iconedge over a published store.
 func Origin(program, store string, p Place) (Spec, error) {
 	s, err := p.spec("origin", program)
-	s.Args = []string{"origin", "--listen", s.Listen.String(), "--admin-listen", "none", "--store", store, "--mirror", filepath.Join(p.Dir, "mirror"), "--log-level", "warn"}
+	s.Args = []string{"origin", "--listen", s.Listen.String(), "--admin-listen", "none", "--store", store, "--mirror",
+		filepath.Join(p.Dir, "mirror"), "--log-level", "warn"}
 	return s, err
 }
 

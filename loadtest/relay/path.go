@@ -13,7 +13,7 @@ import (
 // their connections.
 type Path struct {
 	delay time.Duration // one way
-	loss  float64       // share of lost segments
+	loss  float64       // share of lost segments or packets
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -24,8 +24,8 @@ type Path struct {
 	lost    int64
 }
 
-// NewPath returns a path with a delay in each direction and a share of lost segments. The seed
-// determines which ones.
+// NewPath returns a path with a delay in each direction and a share of lost segments, or of lost
+// packets on a Wire. The seed determines which ones.
 func NewPath(delay time.Duration, loss float64, seed uint64) *Path {
 	p := &Path{delay: delay, loss: loss, random: rand.New(rand.NewPCG(seed, 0)), flowing: make(chan struct{})}
 	close(p.flowing)
@@ -68,11 +68,27 @@ func (p *Path) Mend() {
 	}
 }
 
-// Lost returns the number of lost segments.
+// Lost returns the number of lost segments and packets.
 func (p *Path) Lost() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lost
+}
+
+// loses reports whether a packet is lost: by itself, or because the path is silent or cut.
+func (p *Path) loses() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lost := p.cut || p.random.Float64() < p.loss
+	select {
+	case <-p.flowing:
+	default:
+		lost = true
+	}
+	if lost {
+		p.lost++
+	}
+	return lost
 }
 
 // enter returns a context for a new connection. It ends with parent, and when the path is cut. If

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package relay simulates a distance between two ends of TCP connections on one machine. It
+// Package relay simulates a distance between two ends of TCP connections on one machine. A Relay
 // forwards data after a delay, pauses as a connection does after a lost segment, and can reset or
 // hold back everything. It knows nothing of HTTP.
 //
@@ -9,7 +9,8 @@
 // for a retransmission timeout, and later data waits behind it (RFC 6298, with Linux's minimum
 // timeout). It does not simulate lost acknowledgements, congestion windows or duplicate
 // acknowledgements. The latter have no effect on responses that fit into a few segments, as icons
-// do.
+// do. Where that is not enough, or for other protocols, a Wire carries the packets themselves, and
+// needs root.
 package relay
 
 import (

@@ -54,8 +54,8 @@ const (
 	lineHeight    = 16.0
 )
 
-// Colours that people with colour blindness can distinguish (Okabe and Ito, "Color universal
-// design", 2008).
+// colours are those that people with colour blindness can distinguish (Okabe and Ito, "Color
+// universal design", 2008).
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
 
 // drawn is a chart in pixels, for the template.

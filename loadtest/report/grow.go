@@ -60,7 +60,8 @@ func (g *Grow) Table(series string) Table {
 	for _, p := range g.Points {
 		if p.Series == series {
 			t.Rows = append(t.Rows, []string{
-				grouped(float64(p.varied())), p.tier(), micros(p.CPUMicros), grouped(p.PerSecond), fixed(p.P50, 0), fixed(p.P99, 0), fixed(p.P999, 0),
+				grouped(float64(p.varied())), p.tier(), micros(p.CPUMicros), grouped(p.PerSecond), fixed(p.P50, 0),
+				fixed(p.P99, 0), fixed(p.P999, 0),
 				fixed(float64(p.Memory)/1e6, 0), grouped(float64(p.Memory) / float64(p.Entries)),
 			})
 		}
@@ -70,7 +71,8 @@ func (g *Grow) Table(series string) Table {
 
 // Plot shows CPU time over the parameter of a series, with a line for each kind of cache.
 func (g *Grow) Plot(series string) []byte {
-	c := Chart{Title: fmt.Sprintf("CPU time of a hit by %s", series), X: Axis{Label: series, Log: true}, Y: Axis{Label: "CPU µs an answer", Marks: []Mark{}}}
+	c := Chart{Title: fmt.Sprintf("CPU time of a hit by %s", series), X: Axis{Label: series, Log: true},
+		Y: Axis{Label: "CPU µs an answer", Marks: []Mark{}}}
 	for _, disk := range []bool{false, true} {
 		var line Line
 		for _, p := range g.Points {

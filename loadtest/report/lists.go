@@ -87,7 +87,8 @@ func (l *Lists) RatioTable() Table {
 		if !reached {
 			word = "missed"
 		}
-		t.Rows = append(t.Rows, []string{r.of + ", " + r.what + " : " + r.against + ", " + r.than, target, fmt.Sprintf("%.2f", ratio), word})
+		t.Rows = append(t.Rows, []string{r.of + ", " + r.what + " : " + r.against + ", " + r.than, target,
+			fmt.Sprintf("%.2f", ratio), word})
 	}
 	return t
 }

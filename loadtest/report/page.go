@@ -4,31 +4,42 @@ package report
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"fmt"
 	"strings"
 	"text/template"
 )
 
-// A Page is docs/reference/performance.md: the figures, and the texts that people wrote.
+// A Page has all figures, and the texts that people wrote: for docs/reference/performance.md, with
+// the results, and for docs/reference/performance/lab-book.md behind it.
 type Page struct {
 	Hits         *Bench // nil: not measured yet
 	Bench        *Bench
 	Secure       *Secure
 	Lists        *Lists
 	Grow         *Grow
+	Handshakes   *Handshakes
+	Pages        *Pages
 	Tried, Knees string // Markdown
 }
 
-//go:embed performance.md.tmpl
-var pageText string
+//go:embed results.md.tmpl performance.md.tmpl
+var texts embed.FS
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"grouped": grouped, "float": func(n int) float64 { return float64(n) }, "plotName": PlotName}).Parse(pageText))
+var templates = template.Must(template.New("pages").Funcs(template.FuncMap{
+	"grouped": grouped, "float": func(n int) float64 { return float64(n) }, "plotName": PlotName,
+	"millis": func(seconds float64) string { return fixed(1000*seconds, 0) },
+}).ParseFS(texts, "*.tmpl"))
 
-// Markdown renders the page.
-func (p Page) Markdown() ([]byte, error) {
+// Results renders the page of results, which people read in three minutes.
+func (p Page) Results() ([]byte, error) { return p.render("results.md.tmpl") }
+
+// LabBook renders the page with all figures, conditions and attempts.
+func (p Page) LabBook() ([]byte, error) { return p.render("performance.md.tmpl") }
+
+func (p Page) render(name string) ([]byte, error) {
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
+	if err := templates.ExecuteTemplate(&b, name, p); err != nil {
 		return nil, fmt.Errorf("writing the page: %w", err)
 	}
 	return b.Bytes(), nil

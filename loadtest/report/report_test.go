@@ -22,7 +22,8 @@ func sample() *Bench {
 	b.Servers = []Peer{{Name: Ours, Ours: true, Memory: 40e6}, {Name: Limited, Ours: true}, {Name: Nginx, Memory: 30e6}}
 	add := func(server, column string, rate float64, us ...float64) {
 		for _, u := range us {
-			l := load.Latency{P50: 500, P99: 900, P999: 1200, Percentiles: []load.Point{{Percent: 50, Micros: 500}, {Percent: 99, Micros: 900}, {Percent: 100, Micros: 3000}}}
+			l := load.Latency{P50: 500, P99: 900, P999: 1200,
+				Percentiles: []load.Point{{Percent: 50, Micros: 500}, {Percent: 99, Micros: 900}, {Percent: 100, Micros: 3000}}}
 			b.Add(server, column, rate, load.Result{CPUMicros: u, PerSecond: 1e6 / u, Latency: l})
 		}
 	}
@@ -67,6 +68,7 @@ func hitSample() *Bench {
 	secure.Add(Forwarding, Quic50, 0, load.Result{CPUMicros: 90})
 	secure.Add(Smallest, Quic50, 0, load.Result{CPUMicros: 30})
 	b.Add(Forwarding, Zipf, 0, load.Result{CPUMicros: 5.5})
+	b.Columns = append(b.Columns, Quic50)
 	b.Merge(secure)
 	b.Allocations = []Allocation{{Ours, Zipf, 0.01}, {Forwarding, Zipf, 12}, {Ours, Quic50, 200}}
 	return b
@@ -79,7 +81,8 @@ func TestHitTable(t *testing.T) {
 		"| iconedge, forwarding, Zipf : nginx | 0.500 | 0.70 | 0.60 | reached |",
 		"| iconedge, forwarding, HTTP/3, 4 × 50 : the smallest http3 server | 3.000 | 1.20 | 0.90 | missed by 150.0 % |",
 		"| iconedge, Zipf : iconedge, baseline | – | 1.03 | 1.00 | not measured |",
-		"| objects allocated: iconedge, Zipf | 0.0 | 0 | – | reached |", "| objects allocated: iconedge, forwarding, Zipf | 12.0 | 0 | – | missed |",
+		"| objects allocated: iconedge, Zipf | 0.0 | 0 | – | reached |",
+		"| objects allocated: iconedge, forwarding, Zipf | 12.0 | 0 | – | missed |",
 		"| objects allocated: iconedge, HTTP/3, 4 × 50 | 200.0 | – | – |  |",
 	} {
 		if !strings.Contains(got, want+"\n") {
@@ -117,9 +120,11 @@ func TestTables(t *testing.T) {
 		table Table
 		want  []string
 	}{
-		{"CPU", b.CPUTable(0), []string{"| iconedge | 8.00 (8.50) | 10.50 (11.00) | 10.00 (10.00) | 10.00 (10.00) |", "| nginx | 10.00 (11.00) | 11.00 (11.00) | – | – |"}},
+		{"CPU", b.CPUTable(0), []string{"| iconedge | 8.00 (8.50) | 10.50 (11.00) | 10.00 (10.00) | 10.00 (10.00) |",
+			"| nginx | 10.00 (11.00) | 11.00 (11.00) | – | – |"}},
 		{"CPU at the rate", b.CPUTable(15_000), []string{"| CPU µs an answer | one hot path |", "| nginx | 16.00 (16.00) |"}},
-		{"targets", b.TargetTable(), []string{"| one hot path : nginx | ≤ 0.88 | 0.800 | reached | – | – |", "| one hot path, 15,000/s : nginx | ≤ 1.15 | 1.250 | missed by 8.7 % | – | – |"}},
+		{"targets", b.TargetTable(), []string{"| one hot path : nginx | ≤ 0.88 | 0.800 | reached | – | – |",
+			"| one hot path, 15,000/s : nginx | ≤ 1.15 | 1.250 | missed by 8.7 % | – | – |"}},
 		{"column", b.ColumnTable(Hot, 15_000), []string{"| iconedge | 20.00 | 100 | 50,000 | 500 | 900 | 1200 | 40 |"}},
 	} {
 		got := row.table.Markdown()
@@ -188,7 +193,8 @@ func TestSecureTables(t *testing.T) {
 
 func TestRunTable(t *testing.T) {
 	var b bytes.Buffer
-	Text(&b, RunTable([]Run{{Name: "edge", Result: load.Result{Answers: 1234567, PerSecond: 98765.4, Statuses: map[string]int64{"304": 3, "200": 4}}}}))
+	Text(&b, RunTable([]Run{{Name: "edge",
+		Result: load.Result{Answers: 1234567, PerSecond: 98765.4, Statuses: map[string]int64{"304": 3, "200": 4}}}}))
 	for _, want := range []string{"98,765", "1,234,567", "4×200 3×304"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
@@ -237,9 +243,11 @@ func TestCharts(t *testing.T) {
 		runs[0].Latency.Percentiles = append(runs[0].Latency.Percentiles, load.Point{Percent: p, Micros: 100 + p})
 	}
 	grow := &Grow{Points: []GrowPoint{
-		{Series: ByEntries, Entries: 1000, CPUMicros: 9}, {Series: ByEntries, Entries: 1_000_000, CPUMicros: 14}, {Series: ByEntries, Entries: 1000, Disk: true, CPUMicros: 11},
+		{Series: ByEntries, Entries: 1000, CPUMicros: 9}, {Series: ByEntries, Entries: 1_000_000, CPUMicros: 14},
+		{Series: ByEntries, Entries: 1000, Disk: true, CPUMicros: 11},
 	}}
-	for name, svg := range map[string][]byte{"latency": LatencyPlot("Latency & more", runs), "grow": grow.Plot(ByEntries), "nothing": Chart{}.SVG()} {
+	for name, svg := range map[string][]byte{"latency": LatencyPlot("Latency & more", runs),
+		"grow": grow.Plot(ByEntries), "nothing": Chart{}.SVG()} {
 		lines, err := polylines(svg)
 		if err != nil {
 			t.Fatalf("%s: %v in\n%s", name, err, svg)
@@ -279,30 +287,66 @@ func TestPage(t *testing.T) {
 	p := Page{
 		Hits: hitSample(), Bench: sample(), Secure: secured(), Tried: "SO_REUSEPORT by core.", Knees: "The processor's cache ends there.",
 		Lists: &Lists{
-			Requests: 6000, Left: []string{"@iconify/api: it is not installed"}, Mixes: []ListsMix{{What: RandomLists, Requests: 100, Pieces: 0.25}},
-			Rows: []ListRow{{Server: Ours, What: JoinedList, CPU: 15, Bytes: 12_000}, {Server: Ours, What: StoredList, CPU: 12}, {Server: IconifyService, What: JoinedList, CPU: 150}},
+			Requests: 6000, Left: []string{"@iconify/api: it is not installed"},
+			Mixes: []ListsMix{{What: RandomLists, Requests: 100, Pieces: 0.25}},
+			Rows: []ListRow{{Server: Ours, What: JoinedList, CPU: 15, Bytes: 12_000},
+				{Server: Ours, What: StoredList, CPU: 12}, {Server: IconifyService, What: JoinedList, CPU: 150}},
 		},
+		Handshakes: &Handshakes{Number: 3000, Clients: 8}, Pages: &Pages{Icons: 40, Delay: 0.05},
 		Grow: &Grow{Points: []GrowPoint{{Series: ByBody, Entries: 10_000, Body: 200, CPUMicros: 9, PerSecond: 100_000, Memory: 2e7}}},
 	}
-	b, err := p.Markdown()
+	for _, micros := range []float64{600, 500, 550} {
+		p.Handshakes.Add(OverQUIC, Resumed, micros)
+		p.Pages.Add("h3", 1, micros)
+	}
+	b, err := p.LabBook()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"## Hits of every site and protocol", "| iconedge, forwarding, Zipf : nginx | 0.500 |", "Omitted: h2o", "## Targets", "| one hot path : nginx | ≤ 0.88 | 0.800 | reached |", "![Latency at saturation](performance/saturation.svg)",
-		"## Attempts\n\nSO_REUSEPORT by core.", "### body bytes", "(performance/grow-body-bytes.svg)", "## Iconify's icon data", "6,000 requests", "| iconedge, 30 icons of one pack, Zipf: joined | 15.00 | – | 12,000 |", "stored whole | ≤ 1.50 | 1.25 | reached |", "joined | ≥ 20 | 10.00 | missed |", "| 5 icons of random packs | 100 | 25.0 | – |",
-		"Omitted: @iconify/api", "## TLS and HTTP/2", "100 icons of 1001 bytes", "Memory of 2000 idle connections", "| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
+		"## Hits of every site and protocol", "| iconedge, forwarding, Zipf : nginx | 0.500 |", "Omitted: h2o",
+		"## Targets", "| one hot path : nginx | ≤ 0.88 | 0.800 | reached |", "![Latency at saturation](saturation.svg)",
+		"## Attempts\n\nSO_REUSEPORT by core.", "### body bytes", "(grow-body-bytes.svg)", "## Iconify's icon data",
+		"6,000 requests", "| iconedge, 30 icons of one pack, Zipf: joined | 15.00 | – | 12,000 |",
+		"stored whole | ≤ 1.50 | 1.25 | reached |", "joined | ≥ 20 | 10.00 | missed |", "| 5 icons of random packs | 100 | 25.0 | – |",
+		"Omitted: @iconify/api", "## TLS, HTTP/2 and HTTP/3", "100 icons of 1001 bytes",
+		"Memory of 2000 idle connections", "3,000 connections", "| QUIC | – | 500 (2,000) | – |",
+		"a page of 40 icons", "50 ms in each direction", "| HTTP/3 | 1 % | 550 | 600 | 600 |",
+		"| 200 | memory | 9.00 | 100,000 |", "### The knees\n\nThe processor",
 	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %q in\n%s", want, b)
 		}
 	}
 	for name := range p.Plots() {
-		if !strings.Contains(string(b), "(performance/"+name+")") {
+		if !strings.Contains(string(b), "("+name+")") {
 			t.Errorf("%s is not shown", name)
 		}
 	}
-	if _, err := (Page{}).Markdown(); err != nil {
-		t.Errorf("without results: %v", err)
+	results, err := p.Results()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"**In short:** A hit over HTTP/1.1 costs 10.5 µs of a core for an icon, and 5.5 for a file of another " +
+			"application (nginx 11.0), over HTTP/3 90.0.\n",
+		"| iconedge, forwarding | 5.5 |", "| nginx | 11.0 |", "| the smallest http3 server | 30.0 |",
+		"| Iconify's icon data, 30 icons of a pack, CPU µs | 15 | @iconify/api: 150 |",
+		"| an idle connection of HTTP/2 over TLS, kB | 33.0 | nginx: 15.0 |", "6 of 14 targets are reached.",
+		"|---|---:|---:|\n| iconedge, forwarding, HTTP/3, 4 × 50 : the smallest http3 server | 3.000 | ≤ 1.20 |\n| " +
+			"@iconify/api, 30 icons of one pack, Zipf: joined",
+		"| iconedge, HTTP/2, 16 × 10 : nginx | 0.300 | ≤ 0.26 |", "(performance/saturation.svg)", "(performance/lab-book.md)",
+	} {
+		if !strings.Contains(string(results), want) {
+			t.Errorf("no %q in\n%s", want, results)
+		}
+	}
+	if got := (Page{Hits: &Bench{}}).Summary(); !strings.HasPrefix(got, "The cost of a cache hit") {
+		t.Errorf("hits without figures: %s", got)
+	}
+	for _, page := range []func() ([]byte, error){(Page{}).Results, (Page{}).LabBook} {
+		if _, err := page(); err != nil {
+			t.Errorf("without figures: %v", err)
+		}
 	}
 }

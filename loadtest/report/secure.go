@@ -10,6 +10,7 @@ const (
 	Streams1  = "HTTP/2, 64 × 1"
 	Streams10 = "HTTP/2, 16 × 10"
 	Streams50 = "HTTP/2, 4 × 50"
+	Quic1     = "HTTP/3, 64 × 1"
 	Quic10    = "HTTP/3, 16 × 10"
 	Quic50    = "HTTP/3, 4 × 50"
 )
@@ -63,7 +64,8 @@ func (s *Secure) RestTable() Table {
 			if alone == 0 {
 				break
 			}
-			beyond, verdict = fmt.Sprintf("%.1f", (r.Each()-alone)/1e3), fmt.Sprintf("≤ %d: %s", mostAtRest/1000, Target{Most: mostAtRest}.verdict(r.Each()-alone))
+			beyond, verdict = fmt.Sprintf("%.1f", (r.Each()-alone)/1e3),
+				fmt.Sprintf("≤ %d: %s", mostAtRest/1000, Target{Most: mostAtRest}.verdict(r.Each()-alone))
 		}
 		t.Rows = append(t.Rows, []string{r.Server, fmt.Sprintf("%.1f", r.Each()/1e3), beyond, verdict})
 	}

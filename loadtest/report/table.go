@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package report makes tables, plots and docs/reference/performance.md from the results, and
-// compares them with the targets. It measures nothing, and reads no files except its embedded
-// templates.
+// Package report makes tables, plots, and docs/reference/performance.md with its lab book from the
+// results, and compares them with the targets. It measures nothing, and reads no files except its
+// embedded templates.
 package report
 
 import (
@@ -51,11 +51,13 @@ func (t Table) Markdown() string {
 
 // RunTable returns the table that `loadtest run` prints.
 func RunTable(runs []Run) Table {
-	t := Table{Head: []string{"server", "answers/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "CPU µs", "MB/s", "answers", "wrong", "unsent", "unheard", "statuses"}}
+	t := Table{Head: []string{"server", "answers/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "CPU µs", "MB/s",
+		"answers", "wrong", "unsent", "unheard", "statuses"}}
 	for _, r := range runs {
 		t.Rows = append(t.Rows, []string{
 			r.Name, grouped(r.PerSecond), millis(r.Latency.P50), millis(r.Latency.P99), millis(r.Latency.P999), millis(r.Latency.Max),
-			micros(r.CPUMicros), fixed(float64(r.Bytes)/1e6/max(r.Seconds, 1e-9), 1), grouped(float64(r.Answers)), grouped(float64(r.Wrong + r.Broken)),
+			micros(r.CPUMicros), fixed(float64(r.Bytes)/1e6/max(r.Seconds, 1e-9), 1), grouped(float64(r.Answers)),
+			grouped(float64(r.Wrong + r.Broken)),
 			grouped(float64(r.Unsent)), grouped(float64(r.Unheard)), statuses(r.Statuses),
 		})
 	}

@@ -11,13 +11,19 @@ import (
 // CPUTable returns the CPU time of a response by server and column: that of the cheapest round,
 // with the median in brackets.
 func (b *Bench) CPUTable(rate float64) Table {
-	return b.table("CPU µs an answer", rate, func(c Cell) string { return fmt.Sprintf("%s (%s)", micros(c.cheapest()), micros(c.median(cpu))) })
+	return b.table("CPU µs an answer", rate, func(c Cell) string {
+		return fmt.Sprintf("%s (%s)", micros(c.cheapest()),
+			micros(c.median(cpu)))
+	})
 }
 
 // PaceTable returns the responses a second of a server, with its use of the core in per cent in
 // brackets: medians.
 func (b *Bench) PaceTable(rate float64) Table {
-	return b.table("answers/s (core %)", rate, func(c Cell) string { return fmt.Sprintf("%s (%.0f)", grouped(c.median(perSecond)), c.median(busy)) })
+	return b.table("answers/s (core %)", rate, func(c Cell) string {
+		return fmt.Sprintf("%s (%.0f)",
+			grouped(c.median(perSecond)), c.median(busy))
+	})
 }
 
 // table returns a table with a row for each server and a column for each measured column.

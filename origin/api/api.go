@@ -17,6 +17,7 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/catalog"
+	"github.com/iconedge/iconedge/origin/picture"
 	"github.com/iconedge/iconedge/origin/site"
 )
 
@@ -35,13 +36,19 @@ type Options struct {
 type API struct {
 	Options
 	Site    *site.Site
+	Painter *picture.Painter
 	openapi *entity
 }
 
 // New makes the handler. It ignores a trailing slash of CDNURL.
 func New(o Options) *API {
 	o.CDNURL = strings.TrimRight(o.CDNURL, "/")
-	return &API{Options: o, Site: site.New(site.Options{CDNURL: o.CDNURL, SiteURL: o.SiteURL}), openapi: newEntity(Document(o.CDNURL))}
+	return &API{
+		Options: o,
+		Site:    site.New(site.Options{CDNURL: o.CDNURL, SiteURL: o.SiteURL}),
+		Painter: picture.NewPainter(),
+		openapi: newEntity(Document(o.CDNURL)),
+	}
 }
 
 // A call is one request and the data that its handler needs.

@@ -35,7 +35,8 @@ func TestBag(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", name, got, err, want)
 		}
 	}
-	if resp := w.do("GET", "/-/bag/icons.zip?icons=mdi/home,fa-brands/github", "", "If-None-Match", one.Header.Get("ETag")); resp.StatusCode != 304 {
+	if resp := w.do("GET", "/-/bag/icons.zip?icons=mdi/home,fa-brands/github", "", "If-None-Match",
+		one.Header.Get("ETag")); resp.StatusCode != 304 {
 		t.Errorf("with its entity tag: %d", resp.StatusCode)
 	}
 	var names []string
@@ -62,7 +63,8 @@ func TestWithdrawnFiles(t *testing.T) {
 		if err := w.Catalog.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{"/-/bag/icons.zip?icons=fa-brands/github,mdi/home", "/-/bag/sprite.svg?icons=mdi/home", "/-/card/mdi/home.png"} {
+		for _, path := range []string{"/-/bag/icons.zip?icons=fa-brands/github,mdi/home",
+			"/-/bag/sprite.svg?icons=mdi/home", "/-/card/mdi/home.png"} {
 			resp := w.do("GET", path, "")
 			if resp.StatusCode != 410 || resp.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s withdrawn: GET %s = %d, %v", target, path, resp.StatusCode, resp.Header)
@@ -70,7 +72,8 @@ func TestWithdrawnFiles(t *testing.T) {
 		}
 		resp := w.do("GET", "/-/card/mdi.png", "")
 		card := body(t, resp)
-		if want := map[string]int{"mdi/home": 200, "mdi": 410}[target]; resp.StatusCode != want || bytes.Equal([]byte(card), []byte(before)) {
+		if want := map[string]int{"mdi/home": 200, "mdi": 410}[target]; resp.StatusCode != want ||
+			bytes.Equal([]byte(card), []byte(before)) {
 			t.Errorf("%s withdrawn: the card of the pack: %d", target, resp.StatusCode)
 		}
 	}

@@ -36,7 +36,8 @@ func BenchmarkIcon(b *testing.B) {
 	if err := c.Start(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	a := New(Options{Catalog: c, Tokens: token.NewVerifier(p.Store), CDNURL: "http://cdn.example.org", CacheControl: "public, max-age=86400"})
+	a := New(Options{Catalog: c, Tokens: token.NewVerifier(p.Store), CDNURL: "http://cdn.example.org",
+		CacheControl: "public, max-age=86400"})
 	for name, coding := range map[string]string{"gzip": "gzip", "identity": "identity"} {
 		b.Run(name, func(b *testing.B) {
 			r := httptest.NewRequest("GET", "/mdi/home.svg", nil)

@@ -13,7 +13,8 @@ import (
 func TestJSONIsNoMarkup(t *testing.T) {
 	w := published(t)
 	for _, path := range []string{
-		"/api/v1/icon/mdi/home", "/api/v1/icon/mdi/home?color=f00", "/api/v1/icon/flat-color-icons/ok", "/api/v1/search?q=%3Cscript%3E%26", "/api/v1/suggest?q=%3Cb%3E%26",
+		"/api/v1/icon/mdi/home", "/api/v1/icon/mdi/home?color=f00", "/api/v1/icon/flat-color-icons/ok",
+		"/api/v1/search?q=%3Cscript%3E%26", "/api/v1/suggest?q=%3Cb%3E%26",
 		"/api/v1/packs", "/api/v1/packs?category=%3C%26", "/api/v1/packs/mdi", "/api/v1/openapi.json", "/-/release?since=%3C",
 		"/api/v1/icon/mdi/%3Cscript%3E", "/api/v1/search?q=x&limit=%3C%26", "/%3Cscript%3E", "/api/v1/icon/mdi/home?color=%3C",
 	} {

@@ -20,7 +20,9 @@ func (a *API) iconify(_ http.ResponseWriter, c *call) (*answer, error) {
 		return nil, err
 	}
 	if r.Kind == addresses.Version {
-		return &answer{entity: newContent(typeText, []byte("iconedge version "+a.Version+", with the addresses of Iconify's API\n")), cacheControl: listsCached, surrogate: icon.LibraryKey}, nil
+		return &answer{entity: newContent(typeText,
+			[]byte("iconedge version "+a.Version+", with the addresses of Iconify's API\n")),
+			cacheControl: listsCached, surrogate: icon.LibraryKey}, nil
 	}
 	ready, kept := preparedOf(c.release), isKept(r)
 	if kept {
@@ -56,7 +58,8 @@ func isKept(r addresses.Request) bool {
 
 // iconifyAnswer adds the fields that follow from the content of an answer.
 func (a *API) iconifyAnswer(found *iconify.Answer) *answer {
-	ans := &answer{entity: newContent(found.MediaType, found.Body), cacheControl: listsCached, modified: found.Modified, surrogate: found.Keys}
+	ans := &answer{entity: newContent(found.MediaType, found.Body), cacheControl: listsCached,
+		modified: found.Modified, surrogate: found.Keys}
 	add := func(name, value string) { ans.header = append(ans.header, [2]string{name, value}) }
 	switch {
 	case found.Icons && !found.Partial:
@@ -74,11 +77,7 @@ func (a *API) iconifyAnswer(found *iconify.Answer) *answer {
 		return ans
 	}
 	add("Content-Security-Policy", policy)
-	if found.Monochrome {
-		add(icon.FieldMonochrome, "?1")
-	} else {
-		add(icon.FieldMonochrome, "?0")
-	}
+	add(icon.FieldMonochrome, icon.MonochromeField(found.Monochrome, found.Own))
 	if found.Colorable && !found.Recolored {
 		add("Icon-Recolored", "?0")
 	}

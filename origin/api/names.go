@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/catalog"
-	"github.com/iconedge/iconedge/problem"
 )
 
 const typeNames = "application/octet-stream"
@@ -31,7 +31,7 @@ func (a *API) names(_ http.ResponseWriter, c *call) (*answer, error) {
 func namesOf(r *catalog.Release) (*entity, string) {
 	body := icon.AppendNames(nil, func(yield func(icon.PackNames) bool) {
 		for _, p := range r.Packs() {
-			if !yield(icon.PackNames{Key: p.Pack.Key, Hidden: p.Hidden, Names: p.Names}) {
+			if !yield(icon.PackNames{Key: p.Pack.Key, Hidden: p.Hidden, Names: p.Names, Spellings: p.Spellings()}) {
 				return
 			}
 		}

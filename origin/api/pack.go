@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/catalog"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // pack answers GET /api/v1/packs/{pack}, for hidden packs too, because their icons can be fetched
@@ -45,6 +45,9 @@ func onePack(p *catalog.Pack, page, perPage int) icon.PackAnswer {
 		if n >= first && n < first+perPage {
 			ans.Icons = append(ans.Icons, icon.PackIcon{Name: m.Name, Categories: list(m.Categories)})
 			onPage[m.Name] = true
+			for _, spelling := range m.Spellings() {
+				ans.Aliases[spelling] = m.Name
+			}
 		}
 		n++
 	}

@@ -19,8 +19,11 @@ func (a *API) packs(_ http.ResponseWriter, c *call) (*answer, error) {
 	e := preparedOf(c.release).packs
 	if commercial || category != "" || wanted != "" {
 		e = newEntity(listed(c.release, func(p *icon.Pack) bool {
-			return (category == "" || strings.EqualFold(p.Category, category)) &&
-				(wanted == "" || license.Matches(wanted, p.License)) && (!commercial || p.CommercialUse)
+			if commercial && !p.CommercialUse {
+				return false
+			}
+			inCategory := category == "" || strings.EqualFold(p.Category, category)
+			return inCategory && (wanted == "" || license.Matches(wanted, p.License))
 		}))
 	}
 	return &answer{entity: e, cacheControl: listsCached, surrogate: icon.LibraryKey}, nil

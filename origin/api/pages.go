@@ -3,8 +3,8 @@ package api
 import (
 	"net/http"
 
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/site"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // pages maps the addresses of the site to endpoints. All have one name in metrics.
@@ -26,48 +26,88 @@ func findPage(path string) (route, bool) {
 }
 
 // sitePage answers with a page of the site.
-func (a *API) sitePage(_ http.ResponseWriter, c *call) (*answer, error) {
+func (a *API) sitePage(w http.ResponseWriter, c *call) (*answer, error) {
 	p, err := c.route.page.Render(c.Context(), a.Site, &site.Request{
 		Params: c.params, Ref: c.route.ref, File: c.route.file, Path: c.URL.Path, Release: c.release, Index: indexOf(c.release),
 	})
 	if err != nil {
 		return nil, err
 	}
+	if p.Status != http.StatusOK {
+		sendPage(w, c, p)
+		return nil, nil
+	}
 	ans := &answer{entity: newContent(p.MediaType, p.Body), cacheControl: p.CacheControl, modified: p.Modified, surrogate: p.Keys}
 	ans.header = p.Header
 	if p.HTML {
 		ans.header = site.Fields
 	}
-	if p.MediaType == "application/zip" || p.MediaType == "image/png" { // compressed already
+	if p.MediaType == "application/zip" || p.MediaType == typePNG { // compressed already
 		ans.gzip = func() []byte { return p.Body }
 	}
 	return ans, nil
 }
 
-// refusePage sends the page about a problem, and reports whether there is one. Only pages of the
-// site have such pages; other addresses answer with problems.
+// refusePage sends the page about a problem, and reports whether there is one. Pages of the site
+// have such pages, and so has an address at which nothing is, for a person's browser; other
+// addresses answer with problems.
 func (a *API) refusePage(w http.ResponseWriter, c *call, p *problem.Problem) bool {
 	if c.route.endpoint == nil || c.route.page == nil {
-		return false
+		return a.refuseLost(w, c, p)
 	}
 	h := w.Header()
 	page := a.Site.Error(p)
+	// The page of an icon: its name is in the search.
+	if ref := c.route.ref; p.Status == http.StatusNotFound && ref.Name != "" && c.release != nil {
+		lost, err := a.Site.Lost(c.Context(), &site.Request{Path: "/" + ref.String() + ".svg", Release: c.release,
+			Index: indexOf(c.release)}, p.Suggestions...)
+		if err == nil {
+			page = lost
+		}
+	}
 	switch {
 	case page == nil && problem.WantsPage(joined(c.Header, "Accept")):
 		h.Set("Vary", "Accept")
 		h.Set("Content-Security-Policy", problem.PagePolicy)
-		send(w, c.Request, p.Status, "text/html; charset=utf-8", p.Page())
+		send(w, c.Request, p.Status, "text/html; charset=utf-8", p.Page(""))
 		return true
 	case page == nil:
 		h.Set("Vary", "Accept")
 		return false
 	}
+	sendPage(w, c, page)
+	return true
+}
+
+// sendPage sends a page that is no 200.
+func sendPage(w http.ResponseWriter, c *call, page *site.Page) {
+	h := w.Header()
 	h.Set("Cache-Control", page.CacheControl)
-	h.Set("Vary", "Accept-Encoding")
+	if h.Get("Vary") == "" {
+		h.Set("Vary", "Accept-Encoding")
+	}
 	h.Set("Surrogate-Key", page.Keys)
 	for _, f := range site.Fields {
 		h.Set(f[0], f[1])
 	}
 	send(w, c.Request, page.Status, page.MediaType, page.Body)
+}
+
+// refuseLost sends the page for an address at which nothing is, if a person opens it, and reports
+// whether it has. Every answer about such an address has a Vary, because clients get different
+// ones.
+func (a *API) refuseLost(w http.ResponseWriter, c *call, p *problem.Problem) bool {
+	if p.Status != http.StatusNotFound || c.release == nil || c.route.endpoint == iconifyPath {
+		return false
+	}
+	w.Header().Set("Vary", problem.VaryOfPages)
+	if !problem.Navigates(joined(c.Header, "Accept"), c.Header.Get("Sec-Fetch-Dest")) {
+		return false
+	}
+	page, err := a.Site.Lost(c.Context(), &site.Request{Path: c.URL.EscapedPath(), Release: c.release, Index: indexOf(c.release)})
+	if err != nil {
+		return false
+	}
+	sendPage(w, c, page)
 	return true
 }

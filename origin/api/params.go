@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // parseParams reads the parameters that an endpoint knows, and ignores others.
@@ -29,22 +29,14 @@ func text(p icon.Params) (string, error) {
 	return icon.CanonicalQuery(q), nil
 }
 
-// format reads format, and reports whether the client wants only the SVG.
-func format(p icon.Params) (svg bool, err error) {
-	switch f, given := p["format"]; {
-	case !given, f == "json":
-		return false, nil
-	case f == "svg":
-		return true, nil
-	}
-	return false, problem.BadParameter("format", "format must be json or svg")
-}
-
 // A requestedVariant is the requested form of an icon.
 type requestedVariant struct {
 	color   icon.Color
 	variant icon.Variant
 }
+
+// recolours reports whether the request names a colour, for all pages or for dark ones.
+func (d requestedVariant) recolours() bool { return d.color != "" || d.variant.Dark != "" }
 
 // parseCDNVariant reads the parameters of the CDN path.
 func parseCDNVariant(p icon.Params) (d requestedVariant, err error) {

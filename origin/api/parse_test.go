@@ -15,8 +15,10 @@ import (
 // FuzzVerifyBody checks that parseToken accepts only JSON in UTF-8 with exactly one member named
 // token, and returns its string.
 func FuzzVerifyBody(f *testing.F) {
-	for _, s := range []string{`{"token":"x"}`, `{"Token":"x"}`, `{"token":"x","token":"y"}`, `{"token":"x","\u0074oken":"y"}`, "{\"token\":\"\xff\"}", `{"token":null}`,
-		`{"of":{"token":"x"}}`, `["token","x"]`, `{"token":"x"} {}`, `{"token":"x",}`, "\ufeff{\"token\":\"x\"}", `{"token":"\ud800"}`, ``} {
+	for _, s := range []string{`{"token":"x"}`, `{"Token":"x"}`, `{"token":"x","token":"y"}`,
+		`{"token":"x","\u0074oken":"y"}`, "{\"token\":\"\xff\"}", `{"token":null}`,
+		`{"of":{"token":"x"}}`, `["token","x"]`, `{"token":"x"} {}`, `{"token":"x",}`, "\ufeff{\"token\":\"x\"}",
+		`{"token":"\ud800"}`, ``} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -34,7 +36,8 @@ func FuzzVerifyBody(f *testing.F) {
 // TestVerifyBodyIsUTF8 checks that parseToken refuses bytes that are not UTF-8, which the standard
 // library would replace.
 func TestVerifyBodyIsUTF8(t *testing.T) {
-	for _, row := range []struct{ body, want string }{{"{\"token\":\"x\"}", "x"}, {"{\"token\":\"\xff\"}", ""}, {"{\"token\":\"x\",\"\xff\":1}", ""}} {
+	for _, row := range []struct{ body, want string }{{"{\"token\":\"x\"}", "x"}, {"{\"token\":\"\xff\"}", ""},
+		{"{\"token\":\"x\",\"\xff\":1}", ""}} {
 		if got, err := parseToken([]byte(row.body)); got != row.want || (err == nil) != (row.want != "") {
 			t.Errorf("parseToken(%q) = %q, %v, want %q", row.body, got, err, row.want)
 		}
@@ -44,7 +47,8 @@ func TestVerifyBodyIsUTF8(t *testing.T) {
 // FuzzPath checks that a path to an icon is its only spelling, and that no name contains a
 // separator or an escape.
 func FuzzPath(f *testing.F) {
-	for _, s := range []string{"/mdi/home.svg", "/mdi/%68ome.svg", "/mdi/../x.svg", "//a.svg", "/api/v1/icon/a/b", "/a\x00/b.svg", "/A/b.svg", "/mdi/home.svg.svg", "/ /b.svg", "/0/..svg"} {
+	for _, s := range []string{"/mdi/home.svg", "/mdi/%68ome.svg", "/mdi/../x.svg", "//a.svg", "/api/v1/icon/a/b",
+		"/a\x00/b.svg", "/A/b.svg", "/mdi/home.svg.svg", "/ /b.svg", "/0/..svg"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
@@ -77,12 +81,14 @@ func FuzzPath(f *testing.F) {
 // FuzzQuery checks that accepted parameters are in range, and that their canonical spelling has the
 // same meaning.
 func FuzzQuery(f *testing.F) {
-	for _, s := range []string{"q=home&limit=5", "color=%23F00&size=3", "size=3&size=4", "rotate=1&flip=horizontal,vertical", "q=%ff", "per_page=1000"} {
+	for _, s := range []string{"q=home&limit=5", "color=%23F00&size=3", "size=3&size=4",
+		"rotate=1&flip=horizontal,vertical", "q=%ff", "per_page=1000"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		if p, err := parseParams(raw, searchPath.params); err == nil {
-			if q, err := parseSearch(p); err == nil && (q.Text == "" || q.Text != strings.TrimSpace(q.Text) || q.Limit < 1 || q.Limit > 50 || q.Offset < 0 || q.Offset > 1000) {
+			if q, err := parseSearch(p); err == nil &&
+				(q.Text == "" || q.Text != strings.TrimSpace(q.Text) || q.Limit < 1 || q.Limit > 50 || q.Offset < 0 || q.Offset > 1000) {
 				t.Fatalf("%q is read as %+v", raw, q)
 			}
 		}
@@ -136,7 +142,8 @@ func TestPages(t *testing.T) {
 func TestKeptLists(t *testing.T) {
 	for address, want := range map[string]bool{
 		"/collections": true, "/collection?prefix=mdi": true, "/collection?prefix=mdi&info=true&chars=1": true, "/collections?x=1": true,
-		"/collections?prefix=mdi": false, "/collections?prefixes=a": false, "/collection?prefix=mdi&info=x": false, "/collection?prefix=mdi&pretty=1": false,
+		"/collections?prefix=mdi": false, "/collections?prefixes=a": false, "/collection?prefix=mdi&info=x": false,
+		"/collection?prefix=mdi&pretty=1":   false,
 		"/collection?prefix=mdi&callback=x": false, "/last-modified": false, "/search?query=a": false,
 	} {
 		path, query, _ := strings.Cut(address, "?")

@@ -10,7 +10,8 @@ import (
 // currentRelease answers GET /-/release. Edges use it to learn which answers to invalidate.
 func (a *API) currentRelease(_ http.ResponseWriter, c *call) (*answer, error) {
 	r := c.release
-	ans := icon.ReleaseAnswer{Release: r.ID(), Withdrawn: r.Withdrawn(), Created: r.Created().UTC().Format(time.RFC3339), All: true, Changed: []string{}, Names: preparedOf(r).sum}
+	ans := icon.ReleaseAnswer{Release: r.ID(), Withdrawn: r.Withdrawn(),
+		Created: r.Created().UTC().Format(time.RFC3339), All: true, Changed: []string{}, Names: preparedOf(r).sum}
 	if state := r.State(); state != ans.Release {
 		ans.State = state
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	addresses "github.com/iconedge/iconedge/icon/iconify"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/site"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // An endpoint is a kind of address: its parameters and its handler. Its name is one of a fixed set,
@@ -27,9 +27,16 @@ type endpoint struct {
 var get = []string{http.MethodGet, http.MethodHead, http.MethodOptions}
 
 var (
-	cdnPath      = &endpoint{"cdn", "/{pack}/{file}", get, append([]string{"release"}, icon.CDNParams...), true, (*API).cdn, nil}
-	iconPath     = &endpoint{"icon", "/api/v1/icon/{pack}/{name}", get, append([]string{"format"}, icon.VariantParams...), true, (*API).icon, nil}
-	searchPath   = &endpoint{"search", "/api/v1/search", get, []string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial", "similar", "explain"}, true, (*API).search, nil}
+	cdnPath    = &endpoint{"cdn", "/{pack}/{file}", get, append([]string{"release"}, icon.CDNParams...), true, (*API).cdn, nil}
+	pngPath    = &endpoint{"png", "/{pack}/{name}.png", get, append([]string{"release"}, icon.PictureParams...), true, (*API).png, nil}
+	icoPath    = &endpoint{"ico", "/{pack}/{name}.ico", get, append([]string{"release"}, icon.FaviconParams...), true, (*API).ico, nil}
+	rowPath    = &endpoint{"row", "/-/row.svg", get, append([]string{"release"}, icon.RowParams...), true, (*API).row, nil}
+	rowPNGPath = &endpoint{"row", "/-/row.png", get, append([]string{"release"}, icon.RowParams...), true, (*API).rowPNG, nil}
+	iconPath   = &endpoint{"icon", "/api/v1/icon/{pack}/{name}", get,
+		append([]string{"format"}, icon.VariantParams...), true, (*API).icon, nil}
+	searchPath = &endpoint{"search", "/api/v1/search", get,
+		[]string{"q", "limit", "offset", "pack", "style", "category", "license", "commercial", "stroke", "similar", "explain"},
+		true, (*API).search, nil}
 	suggestPath  = &endpoint{"suggest", "/api/v1/suggest", get, []string{"q"}, true, (*API).suggest, nil}
 	packsPath    = &endpoint{"packs", "/api/v1/packs", get, []string{"category", "license", "commercial"}, true, (*API).packs, nil}
 	packPath     = &endpoint{"pack", "/api/v1/packs/{pack}", get, []string{"page", "per_page"}, true, (*API).pack, nil}
@@ -42,7 +49,9 @@ var (
 	unknownRoute = "unknown"
 )
 
-var endpoints = append([]*endpoint{cdnPath, iconPath, searchPath, suggestPath, packsPath, packPath, verifyPath, openapiPath, releasePath, namesPath, iconifyPath, healthPath},
+var endpoints = append([]*endpoint{cdnPath, pngPath, icoPath, rowPath, rowPNGPath,
+	iconPath, searchPath, suggestPath, packsPath, packPath, verifyPath,
+	openapiPath, releasePath, namesPath, iconifyPath, healthPath},
 	slices.Collect(maps.Values(pages))...)
 
 // fixed maps an address to its endpoint, if that has only one address. Routes lists the values of
@@ -115,7 +124,8 @@ func parseRoute(r *http.Request) (route, error) {
 }
 
 func nothingHere() error {
-	return problem.NotFound("there is nothing at this path; icons are at /{pack}/{name}.svg, and /api/v1/openapi.json describes the other addresses")
+	return problem.NotFound("there is nothing at this path; icons are at /{pack}/{name}.svg, and /api/v1/openapi.json " +
+		"describes the other addresses")
 }
 
 func malformed(path string) bool {
@@ -147,12 +157,15 @@ func findRoute(path string) (route, bool) {
 		return findCall(call)
 	}
 	pack, file, _ := strings.Cut(path[1:], "/")
-	name, ok := strings.CutSuffix(file, ".svg")
-	if !ok || pack == "" || name == "" || strings.Contains(name, "/") {
+	dot := strings.LastIndexByte(file, '.')
+	if pack == "" || dot < 1 || strings.Contains(file, "/") || files[file[dot:]] == nil {
 		return findPage(path)
 	}
-	return route{endpoint: cdnPath, ref: icon.Ref{Pack: pack, Name: name}}, true
+	return route{endpoint: files[file[dot:]], ref: icon.Ref{Pack: pack, Name: file[:dot]}}, true
 }
+
+// files has the endpoints of the files of an icon, by the end of their names.
+var files = map[string]*endpoint{".svg": cdnPath, ".png": pngPath, ".ico": icoPath}
 
 // findCall finds the route of a path with variable parts, from the part after /api/v1/.
 func findCall(call string) (route, bool) {

@@ -12,6 +12,10 @@ func TestRoutes(t *testing.T) {
 	var seen []string
 	for _, row := range []struct{ target, route, pattern string }{
 		{"/mdi/home.svg?size=24", "cdn", "/{pack}/{file}"},
+		{"/mdi/home.png?size=24", "png", "/{pack}/{name}.png"},
+		{"/search/home.ico", "ico", "/{pack}/{name}.ico"},
+		{"/-/row.svg?icons=a:b", "row", "/-/row.svg"},
+		{"/-/row.png?icons=a:b", "row", "/-/row.png"},
 		{"/api/v1/icon/mdi/home", "icon", "/api/v1/icon/{pack}/{name}"},
 		{"/api/v1/search?q=home", "search", "/api/v1/search"},
 		{"/api/v1/suggest?q=ho", "suggest", "/api/v1/suggest"},

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/search"
 )
 
@@ -27,7 +26,7 @@ func (a *API) search(_ http.ResponseWriter, c *call) (*answer, error) {
 		Results: make([]icon.Result, 0, len(hits)), Suggestions: []string{}, License: icon.LicenseEach,
 	}
 	for _, h := range hits {
-		found.Results = append(found.Results, a.result(c.release, h))
+		found.Results = append(found.Results, a.result(c, h))
 	}
 	if total == 0 && q.Similar == (icon.Ref{}) {
 		found.Suggestions = list(index.Suggest(q.Text))
@@ -77,13 +76,17 @@ func parseSearch(p icon.Params) (q search.Query, err error) {
 	if q.Commercial, err = p.Bool("commercial"); err != nil {
 		return q, err
 	}
+	if q.Stroked, err = p.Bool("stroke"); err != nil {
+		return q, err
+	}
 	q.Style, q.Category, q.License = p["style"], p["category"], p["license"]
 	q.Pack, err = p.Key("pack")
 	return q, err
 }
 
 // result makes a result from a hit and its pack.
-func (a *API) result(r *catalog.Release, h search.Hit) icon.Result {
+func (a *API) result(c *call, h search.Hit) icon.Result {
+	r := c.release
 	res := icon.Result{
 		Pack: h.Ref.Pack, Name: h.Ref.Name, URL: a.url(h.Ref), Width: h.Width, Height: h.Height,
 		Monochrome: h.Monochrome, AliasOf: orNull(h.AliasOf), Also: []icon.Also{},
@@ -91,6 +94,11 @@ func (a *API) result(r *catalog.Release, h search.Hit) icon.Result {
 	// Always true, because the index belongs to the same release.
 	if p, ok := r.Pack(h.Ref.Pack); ok {
 		res.License, res.CommercialUse, res.Attribution, res.PackName = p.License, p.CommercialUse, p.Attribution, p.Name
+	}
+	if h.Own { // few icons, so the index need not have their colours
+		if ic, err := r.Icon(c.Context(), h.Ref); err == nil {
+			res.Color = orNull(ic.Meta().Color)
+		}
 	}
 	for _, ref := range h.Also {
 		also := icon.Also{Pack: ref.Pack, Name: ref.Name, URL: a.url(ref)}

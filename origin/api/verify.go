@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/token"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // A Verifier reports whether a licence token is valid at a time, and returns its licence.
@@ -32,7 +32,8 @@ func (a *API) verify(w http.ResponseWriter, c *call) (*answer, error) {
 	}
 	l, valid, err := a.Tokens.Verify(c.Context(), tok, c.now)
 	if err != nil {
-		return nil, problem.New(http.StatusServiceUnavailable, "tokens can't be verified at the moment").Because(err).With("Retry-After", retryAfter)
+		return nil, problem.New(http.StatusServiceUnavailable,
+			"tokens can't be verified at the moment").Because(err).With("Retry-After", retryAfter)
 	}
 	ans := icon.VerifyAnswer{Valid: valid}
 	if valid {

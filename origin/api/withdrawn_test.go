@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/withdrawal"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // TestWithdrawn: a withdrawn icon is a 410 that no cache stores, on each of its addresses and for
@@ -26,10 +26,12 @@ func TestWithdrawn(t *testing.T) {
 	if err := w.Catalog.Start(t.Context()); err != nil { // as its watch does
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?release=" + release, "/api/v1/icon/mdi/home", "/api/v1/icon/mdi/home?format=svg"} {
+	for _, path := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?release=" + release,
+		"/api/v1/icon/mdi/home", "/api/v1/icon/mdi/home?format=svg"} {
 		for _, fields := range [][]string{nil, {"If-None-Match", tag}, {"Range", "bytes=0-9"}} {
 			resp := w.do("GET", path, "", fields...)
-			if got := body(t, resp); resp.StatusCode != 410 || resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("Content-Type") != problem.ContentType ||
+			if got := body(t, resp); resp.StatusCode != 410 || resp.Header.Get("Cache-Control") != "no-store" ||
+				resp.Header.Get("Content-Type") != problem.ContentType ||
 				resp.Header.Get("Access-Control-Allow-Origin") != "*" || strings.Contains(got, "secret") || resp.Header.Get("ETag") != "" {
 				t.Errorf("GET %s with %v: %d %v %s", path, fields, resp.StatusCode, resp.Header, got)
 			}
@@ -38,7 +40,8 @@ func TestWithdrawn(t *testing.T) {
 	var found icon.SearchAnswer
 	w.decode("/api/v1/search?q=home&limit=50", &found)
 	for _, r := range found.Results {
-		if r.Pack == "mdi" && r.Name == "home" || slices.ContainsFunc(r.Also, func(a icon.Also) bool { return a.Pack == "mdi" && a.Name == "home" }) {
+		if r.Pack == "mdi" && r.Name == "home" || slices.ContainsFunc(r.Also,
+			func(a icon.Also) bool { return a.Pack == "mdi" && a.Name == "home" }) {
 			t.Errorf("search finds the withdrawn icon: %+v", r)
 		}
 	}
@@ -70,7 +73,8 @@ func TestWithdrawn(t *testing.T) {
 	if err := w.Catalog.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]int{"/api/v1/packs/mdi": 410, "/mdi/account.svg": 410, "/mdi/never.svg": 410, "/api/v1/search?q=home&pack=mdi": 404, "/api/v1/packs": 200} {
+	for path, want := range map[string]int{"/api/v1/packs/mdi": 410, "/mdi/account.svg": 410, "/mdi/never.svg": 410,
+		"/api/v1/search?q=home&pack=mdi": 404, "/api/v1/packs": 200} {
 		if resp := w.do("GET", path, ""); resp.StatusCode != want || want == 200 && strings.Contains(body(t, resp), `"pack":"mdi"`) {
 			t.Errorf("GET %s with the pack withdrawn: %d, want %d", path, resp.StatusCode, want)
 		}

@@ -11,15 +11,15 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/catalog"
-	"github.com/iconedge/iconedge/problem"
 )
 
 const (
 	noStore     = "no-store"
 	listsCached = "public, max-age=300, stale-while-revalidate=3600, stale-if-error=86400"
 	forever     = "public, max-age=31536000, immutable"
-	readable    = "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored"
+	readable    = "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, Icon-Recolored, Icon-Restroked"
 	sendable    = "Authorization, Content-Type, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range, Range"
 	retryAfter  = "5" // seconds until a retry may succeed
 )
@@ -94,7 +94,7 @@ func (a *API) write(w http.ResponseWriter, c *call, ans *answer) {
 		a.refuse(w, c, err)
 		return
 	}
-	a.writePart(w, c, ans.mediaType, body, etag, modified)
+	a.writePart(w, c, representation{mediaType: ans.mediaType, body: body, etag: etag, modified: modified})
 }
 
 func conditions(h http.Header) cachepolicy.Conditions {
@@ -126,29 +126,38 @@ func (ans *answer) fields(h http.Header, etag string, modified time.Time) {
 // clearFields removes the fields that fields has set, because a refusal must not describe the
 // answer that it replaces.
 func clearFields(h http.Header) {
-	for _, name := range []string{"ETag", "Vary", "Last-Modified", "Link", "Content-Security-Policy", "Content-Disposition", "Icon-Recolored"} {
+	for _, name := range []string{"ETag", "Vary", "Last-Modified", "Link", "Content-Security-Policy",
+		"Content-Disposition", "Icon-Recolored", "Icon-Restroked"} {
 		h.Del(name)
 	}
 }
 
+// A representation is a body with its metadata (RFC 9110, section 8).
+type representation struct {
+	mediaType string
+	body      []byte
+	etag      string
+	modified  time.Time
+}
+
 // writePart sends the body, or its requested range.
-func (a *API) writePart(w http.ResponseWriter, c *call, mediaType string, body []byte, etag string, modified time.Time) {
-	h, size := w.Header(), int64(len(body))
+func (a *API) writePart(w http.ResponseWriter, c *call, r representation) {
+	h, size := w.Header(), int64(len(r.body))
 	h.Set("Accept-Ranges", "bytes")
 	from, n, outcome := cachepolicy.ParseRange(joined(c.Header, "Range"), size)
-	if c.Method != http.MethodGet || !cachepolicy.IfRange(joined(c.Header, "If-Range"), etag, modified, c.now) {
+	if c.Method != http.MethodGet || !cachepolicy.IfRange(joined(c.Header, "If-Range"), r.etag, r.modified, c.now) {
 		outcome = cachepolicy.RangeWhole // section 14.2: only GET has ranges
 	}
 	switch outcome {
 	case cachepolicy.RangeWhole:
-		send(w, c.Request, http.StatusOK, mediaType, body)
+		send(w, c.Request, http.StatusOK, r.mediaType, r.body)
 	case cachepolicy.RangeUnsatisfiable:
 		clearFields(h)
 		h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
 		a.refuse(w, c, problem.New(http.StatusRequestedRangeNotSatisfiable, "the range starts beyond the end of the content"))
 	case cachepolicy.RangePart:
 		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, size))
-		send(w, c.Request, http.StatusPartialContent, mediaType, body[from:from+n])
+		send(w, c.Request, http.StatusPartialContent, r.mediaType, r.body[from:from+n])
 	}
 }
 
@@ -172,7 +181,8 @@ func send(w http.ResponseWriter, r *http.Request, status int, mediaType string, 
 }
 
 func errNoRelease() error {
-	return problem.New(http.StatusServiceUnavailable, "nothing is published yet; the operator must run `iconedge publish`").With("Retry-After", retryAfter)
+	return problem.New(http.StatusServiceUnavailable,
+		"nothing is published yet; the operator must run `iconedge publish`").With("Retry-After", retryAfter)
 }
 
 // refuse sends a problem. It is the only place where errors become answers.
@@ -203,7 +213,7 @@ func (a *API) refuse(w http.ResponseWriter, c *call, err error) {
 func (c *call) surrogate() string {
 	ref := c.route.ref
 	switch c.route.endpoint {
-	case cdnPath, iconPath:
+	case cdnPath, pngPath, icoPath, iconPath:
 		if icon.ValidKey(ref.Pack) && icon.ValidKey(ref.Name) {
 			return iconKeys(ref)
 		}
@@ -212,7 +222,7 @@ func (c *call) surrogate() string {
 			return iconKeys(ref)
 		}
 		return icon.LibraryKey
-	case searchPath, suggestPath, packsPath, packPath:
+	case searchPath, suggestPath, packsPath, packPath, rowPath, rowPNGPath:
 		return icon.LibraryKey
 	}
 	return ""

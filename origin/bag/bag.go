@@ -11,7 +11,6 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/svg"
@@ -55,7 +54,8 @@ const firstDay = 1<<5 | 1
 // add adds a file as it is, so that the archive does not depend on the version of a compressor.
 func add(w *zip.Writer, name string, data, deflated []byte) error {
 	h := &zip.FileHeader{
-		Name: name, CRC32: crc32.ChecksumIEEE(data), UncompressedSize64: uint64(len(data)), CompressedSize64: uint64(len(data)), Method: zip.Store,
+		Name: name, CRC32: crc32.ChecksumIEEE(data), UncompressedSize64: uint64(len(data)),
+		CompressedSize64: uint64(len(data)), Method: zip.Store,
 		ModifiedDate: firstDay, //lint:ignore SA1019 CreateRaw writes this field, and not Modified
 	}
 	h.SetMode(fs.FileMode(0o644))
@@ -88,20 +88,10 @@ func Sprite(items []Item) ([]byte, error) {
 	if xlink {
 		b.WriteString(` xmlns:xlink="http://www.w3.org/1999/xlink"`)
 	}
-	b.WriteString(">\n<!--\n" + comment(Licenses(items)) + "-->\n")
+	b.WriteString(">\n<!--\n" + svg.Comment(string(Licenses(items))) + "-->\n")
 	b.Write(symbols)
 	b.WriteString("</svg>\n")
 	return b.Bytes(), nil
-}
-
-// comment returns text as the content of an XML comment, which must not contain two hyphens in
-// succession (XML 1.0, section 2.5).
-func comment(text []byte) string {
-	s := string(text)
-	for strings.Contains(s, "--") {
-		s = strings.ReplaceAll(s, "--", "- -")
-	}
-	return s
 }
 
 // symbolIDs returns the id of each item: PACK-NAME. Two icons such as a-b/c and a/b-c would share

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/iconedge/iconedge/icon"
@@ -174,14 +175,15 @@ func FuzzLicenses(f *testing.F) {
 		p.SetLicense(icon.License{SPDX: spdx, Title: name, URL: url})
 		got := Licenses([]Item{{Ref: icon.Ref{Pack: "k", Name: "n"}, Pack: p}})
 		for line := range bytes.Lines(got) {
-			if !bytes.ContainsRune([]byte("#-\n"), rune(line[0])) && line[0] >= 0x20 && !(line[0] >= 'A' && line[0] <= 'Z') && line[0] != '1' {
+			if !bytes.ContainsRune([]byte("#-\n"), rune(line[0])) && line[0] >= 0x20 &&
+				!(line[0] >= 'A' && line[0] <= 'Z') && line[0] != '1' {
 				t.Fatalf("a line of a name: %q", line)
 			}
 		}
 		if n := bytes.Count(got, []byte("\n")); n > 60 {
 			t.Fatalf("%d lines: %s", n, got)
 		}
-		if c := comment(got); bytes.Contains([]byte(c), []byte("--")) {
+		if c := svg.Comment(string(got)); strings.Contains(c, "--") {
 			t.Fatalf("the comment has two hyphens: %q", c)
 		}
 	})

@@ -15,7 +15,8 @@ import (
 func Licenses(items []Item) []byte {
 	packs, icons := packsOf(items)
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Licences\n\n%s of %s. This page is a summary and no legal advice: the text of each licence decides.\n\n## By obligation\n",
+	fmt.Fprintf(&b, "# Licences\n\n%s of %s. This page is a summary and no legal advice: the text of each licence "+
+		"decides.\n\n## By obligation\n",
 		plural(len(items), "icon"), plural(len(packs), "pack"))
 	for o := range license.All().Each {
 		group(&b, o.Heading(), o.Text(), slices.DeleteFunc(slices.Clone(packs), func(p *icon.Pack) bool {
@@ -67,7 +68,8 @@ func group(b *strings.Builder, title, text string, packs []*icon.Pack, credits b
 
 // about writes the section of a pack.
 func about(b *strings.Builder, p *icon.Pack, names []string) {
-	fmt.Fprintf(b, "\n### %s (`%s`)\n\n- Licence: %s, %s%s\n- Credit: %s\n", escaped(p.Name), p.Key, escaped(p.LicenseTitle), escaped(p.License), link(p.LicenseURL), credit(p))
+	fmt.Fprintf(b, "\n### %s (`%s`)\n\n- Licence: %s, %s%s\n- Credit: %s\n", escaped(p.Name), p.Key,
+		escaped(p.LicenseTitle), escaped(p.License), link(p.LicenseURL), credit(p))
 	if !p.CommercialUse {
 		b.WriteString("- Non-commercial: no commercial use\n")
 	}

@@ -50,7 +50,7 @@ func Icon(p *icon.Pack, name string, svg []byte) ([]byte, error) {
 	x := right
 	drawn, err := raster.Draw(svg, side-120, side-120, ink)
 	if err == nil && visible(drawn) {
-		c.tile(margin, margin, side, side, 36, pale(drawn))
+		c.tile(image.Rect(margin, margin, margin+side, margin+side), 36, pale(drawn))
 		c.icon(drawn, margin+60, margin+60)
 	} else {
 		x = margin
@@ -70,7 +70,7 @@ func Pack(p *icon.Pack, samples [][]byte) ([]byte, error) {
 			continue
 		}
 		x, y := margin+n%3*step+12, margin+n/3*step+12
-		c.tile(x, y, size, size, 20, pale(drawn))
+		c.tile(image.Rect(x, y, x+size, y+size), 20, pale(drawn))
 		c.icon(drawn, x+22, y+22)
 		n++
 	}
@@ -118,14 +118,15 @@ func newCanvas() canvas {
 }
 
 // tile paints a rectangle with round corners.
-func (c canvas) tile(x, y, w, h, radius int, dark bool) {
+func (c canvas) tile(at image.Rectangle, radius int, dark bool) {
 	under := tile
 	if dark {
 		under = night
 	}
+	w, h := at.Dx(), at.Dy()
 	svg := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d"><rect width="%d" height="%d" rx="%d" fill="currentColor"/></svg>`, w, h, w, h, radius)
 	if img, err := raster.Draw([]byte(svg), w, h, under); err == nil {
-		c.icon(img, x, y)
+		c.icon(img, at.Min.X, at.Min.Y)
 	}
 }
 
@@ -136,27 +137,26 @@ func (c canvas) icon(img *image.RGBA, x, y int) {
 // words writes the text of a card from x to the right margin: a heading, the pack with its author,
 // and the licence.
 func (c canvas) words(x int, heading string, p *icon.Pack) {
-	room := Width - margin - x
 	y := margin + 10
-	y = c.text(x, y, room, heading, bold, 64, 3, ink) + 18
+	y = c.text(x, y, heading, headings) + 18
 	if heading != p.Name {
-		y = c.text(x, y, room, p.Name, regular, 36, 2, ink) + 6
+		y = c.text(x, y, p.Name, names) + 6
 	}
 	if p.Author != "" {
-		y = c.text(x, y, room, "by "+p.Author, regular, 28, 2, quiet) + 6
+		y = c.text(x, y, "by "+p.Author, notes) + 6
 	}
 	if heading == p.Name && p.Count > 0 {
-		y = c.text(x, y, room, thousands(p.Count)+" icons", regular, 28, 1, quiet) + 6
+		y = c.text(x, y, thousands(p.Count)+" icons", notes) + 6
 	}
 	title := p.LicenseTitle
 	if title == "" {
 		title = p.License
 	}
-	y = c.text(x, y, room, title, regular, 28, 2, quiet) + 6
+	y = c.text(x, y, title, notes) + 6
 	if !p.CommercialUse {
-		c.text(x, y, room, "Non-commercial", bold, 28, 1, alarm)
+		c.text(x, y, "Non-commercial", warnings)
 	}
-	c.text(x, Height-margin-40, room, "iconedge", bold, 30, 1, quiet)
+	c.text(x, Height-margin-40, "iconedge", marks)
 }
 
 // thousands returns a number with commas.

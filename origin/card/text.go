@@ -31,18 +31,35 @@ func parsed(ttf []byte) *sfnt.Font {
 // maxText is the number of characters of a text that a card shows at most.
 const maxText = 200
 
-// text writes lines of text and returns the place below them.
-func (c canvas) text(x, y, room int, text string, load func() *sfnt.Font, size float64, lines int, ink color.Color) int {
-	f := load()
-	face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: size, DPI: 72})
+// A style is how a text is written, in a number of lines at most.
+type style struct {
+	font  func() *sfnt.Font
+	size  float64 // pixels
+	lines int
+	ink   color.Color
+}
+
+// The styles of the parts of a card.
+var (
+	headings = style{bold, 64, 3, ink}
+	names    = style{regular, 36, 2, ink}
+	notes    = style{regular, 28, 2, quiet}
+	warnings = style{bold, 28, 1, alarm}
+	marks    = style{bold, 30, 1, quiet}
+)
+
+// text writes lines of text from x to the right margin, and returns the place below them.
+func (c canvas) text(x, y int, text string, s style) int {
+	f := s.font()
+	face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: s.size, DPI: 72})
 	if err != nil {
 		return y
 	}
 	defer face.Close()
 	measure := func(s string) float64 { return float64(font.MeasureString(face, s)) / 64 }
-	height := int(size * 1.25)
-	for _, line := range wrapped(known(f, text), float64(room), lines, measure) {
-		d := font.Drawer{Dst: c, Src: image.NewUniform(ink), Face: face, Dot: fixed.P(x, y+int(size))}
+	height := int(s.size * 1.25)
+	for _, line := range wrapped(known(f, text), float64(Width-margin-x), s.lines, measure) {
+		d := font.Drawer{Dst: c, Src: image.NewUniform(s.ink), Face: face, Dot: fixed.P(x, y+int(s.size))}
 		d.DrawString(line)
 		y += height
 	}

@@ -274,13 +274,17 @@ func TestDamagedAtStart(t *testing.T) {
 		harm func(t *testing.T, folder, key string)
 		err  error
 	}{
-		{"a byte of an archive", func(m *release.Manifest) string { return release.ArchiveKey(m.Packs[1].Archive.Hash) }, change, release.ErrDamaged},
+		{"a byte of an archive", func(m *release.Manifest) string { return release.ArchiveKey(m.Packs[1].Archive.Hash) }, change,
+			release.ErrDamaged},
 		{"a byte of the index", func(m *release.Manifest) string { return release.IndexKey(m.Index.Hash) }, change, release.ErrDamaged},
-		{"a word of the manifest", func(m *release.Manifest) string { return release.ManifestKey(m.ID) }, reword("Pack one", "Pack two"), release.ErrDamaged},
+		{"a word of the manifest", func(m *release.Manifest) string { return release.ManifestKey(m.ID) },
+			reword("Pack one", "Pack two"), release.ErrDamaged},
 		{"half a manifest", func(m *release.Manifest) string { return release.ManifestKey(m.ID) }, write(`{"id":"`), release.ErrDamaged},
 		{"current", func(*release.Manifest) string { return release.CurrentKey }, write("{}"), release.ErrDamaged},
-		{"an empty archive", func(m *release.Manifest) string { return release.ArchiveKey(m.Packs[0].Archive.Hash) }, write(""), release.ErrDamaged},
-		{"no archive", func(m *release.Manifest) string { return release.ArchiveKey(m.Packs[0].Archive.Hash) }, remove, objectstore.ErrNotExist},
+		{"an empty archive", func(m *release.Manifest) string { return release.ArchiveKey(m.Packs[0].Archive.Hash) },
+			write(""), release.ErrDamaged},
+		{"no archive", func(m *release.Manifest) string { return release.ArchiveKey(m.Packs[0].Archive.Hash) },
+			remove, objectstore.ErrNotExist},
 		{"no index", func(m *release.Manifest) string { return release.IndexKey(m.Index.Hash) }, remove, objectstore.ErrNotExist},
 		{"no manifest", func(m *release.Manifest) string { return release.ManifestKey(m.ID) }, remove, objectstore.ErrNotExist},
 	} {
@@ -440,3 +444,39 @@ func TestPrepare(t *testing.T) {
 		t.Errorf("Prepared() = %v", r.Prepared())
 	}
 }
+
+// An origin that starts removes the remains of a crash from the mirror, but no download of another
+// origin that uses the same mirror.
+func TestSharedMirror(t *testing.T) {
+	w := newWorld(t)
+	left := filepath.Join(w.mirror, tempDir, "left")
+	m, err := openMirror(w.mirror, w.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(left, []byte("a part"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	body := io.MultiReader(strings.NewReader("first "), readerFunc(func([]byte) (int, error) {
+		if _, err := openMirror(w.mirror, w.store); err != nil {
+			t.Error(err)
+		}
+		return 0, io.EOF
+	}))
+	f, err := m.save("key", body, func(int64, string) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if data, err := os.ReadFile(m.path("key")); string(data) != "first " {
+		t.Errorf("the mirror has %q, %v", data, err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file that a crash left is still there: %v", err)
+	}
+}
+
+// A readerFunc is a reader.
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

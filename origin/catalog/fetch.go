@@ -73,7 +73,7 @@ func checkBlob(b release.Blob, size int64, sum string) error {
 // save writes an object of the mirror, so that readers of the folder see all of it or nothing.
 // accept checks its size and hash.
 func (m *mirror) save(key string, r io.Reader, accept func(size int64, sum string) error) (*os.File, error) {
-	f, err := os.CreateTemp(filepath.Join(m.dir, tempDir), "*")
+	f, err := m.download()
 	if err != nil {
 		return nil, fmt.Errorf("mirroring %s: %w", key, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/spelling"
 	"github.com/iconedge/iconedge/origin/release"
 )
 
@@ -13,6 +14,7 @@ type Icon struct {
 	Ref        icon.Ref
 	Pack       *Pack
 	Monochrome bool
+	Own        bool          // it is monochrome, in a colour that is not that of the text
 	Changed    release.Epoch // the release in which the SVG or its Meta last changed
 
 	archive *archive
@@ -39,10 +41,13 @@ func (r *Release) Icon(ctx context.Context, ref icon.Ref) (Icon, error) {
 		return Icon{}, ErrWithdrawn
 	}
 	e, ok := a.Find(ref.Name)
+	if !ok && a.HasSpelling(ref.Name) {
+		return r.Icon(ctx, icon.Ref{Pack: ref.Pack, Name: spelling.Mend(ref.Name)})
+	}
 	if !ok {
 		return Icon{}, ErrNoIcon
 	}
-	return Icon{ref, p, a.Monochrome(e), r.manifest.Changed(a.Seq(e)), a, e}, nil
+	return Icon{ref, p, a.Monochrome(e), a.Own(e), r.manifest.Changed(a.Seq(e)), a, e}, nil
 }
 
 // Meta returns the metadata of the icon. It parses them each time.
@@ -80,6 +85,9 @@ func (i Icon) Member() (release.Member, error) {
 func (p *Pack) Names(yield func(name string, hidden bool) bool) {
 	p.Icons(func(m release.Meta) bool { return yield(m.Name, m.Hidden) })
 }
+
+// Spellings returns the other spellings of the names of a pack of the current release, sorted.
+func (p *Pack) Spellings() []string { return p.archive.Load().Spellings() }
 
 // Icons calls yield with the metadata of each icon of a pack of the current release, sorted by
 // name, without the withdrawn ones.

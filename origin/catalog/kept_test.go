@@ -62,14 +62,20 @@ func TestSince(t *testing.T) {
 	}{
 		{"nothing but the time", library("M0 0h1z"), ""},
 		{"an SVG", library("M9 9h9z"), "icon/one/home library set/one"},
-		{"an additional icon", edit(func(l catalogtest.Library) { l.Add("two", catalogtest.Square("moon", "M0 0h3z", 16)) }), "icon/two/moon library set/two"},
+		{"an additional icon", edit(func(l catalogtest.Library) {
+			l.Add("two",
+				catalogtest.Square("moon", "M0 0h3z", 16))
+		}), "icon/two/moon library set/two"},
 		{"a removed icon", edit(func(l catalogtest.Library) { delete(l["one"].Icons, "house") }), "icon/one/house library set/one"},
 		{"the metadata of an icon", edit(func(l catalogtest.Library) {
 			d := l["one"].Icons["house"]
 			d.Meta.Categories = []string{"Buildings"}
 			l.Add("one", d)
 		}), "icon/one/house library set/one"},
-		{"an additional pack", edit(func(l catalogtest.Library) { l.Add("three", catalogtest.Square("sun", "M0 0h3z", 16)) }), "library pack/three"},
+		{"an additional pack", edit(func(l catalogtest.Library) {
+			l.Add("three",
+				catalogtest.Square("sun", "M0 0h3z", 16))
+		}), "library pack/three"},
 		{"a removed pack", edit(func(l catalogtest.Library) { delete(l, "two") }), "library pack/two"},
 		{"a licence", edit(func(l catalogtest.Library) {
 			l["two"].SetLicense(icon.License{SPDX: "ISC", Title: "ISC License", URL: "https://spdx.org/licenses/ISC.html"})

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/iconedge/iconedge/internal/files"
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/release"
 )
@@ -37,7 +38,35 @@ func openMirror(dir string, store objectstore.Reader) (*mirror, error) {
 		}
 	}
 	m := &mirror{dir: dir, store: store, open: map[string]*archive{}}
-	return m, m.sweep(tempDir, nil) // removes incomplete downloads of a crash
+	return m, m.sweepDownloads()
+}
+
+// sweepDownloads removes incomplete downloads of a crash, and none of another process that mirrors
+// into the same folder, such as the next origin during a restart.
+func (m *mirror) sweepDownloads() error {
+	return m.sweep(tempDir, func(name string) bool {
+		lock, err := files.Lock(filepath.Join(m.dir, tempDir, name))
+		if err == nil {
+			lock.Close()
+		}
+		return errors.Is(err, files.ErrLocked)
+	})
+}
+
+// download creates the file of a download, locked until it is closed.
+func (m *mirror) download() (*os.File, error) {
+	for {
+		f, err := os.CreateTemp(filepath.Join(m.dir, tempDir), "*")
+		if err != nil {
+			return nil, err
+		}
+		if !errors.Is(files.LockFile(f), files.ErrLocked) { // some file systems have no locks
+			if _, err := os.Lstat(f.Name()); !errors.Is(err, fs.ErrNotExist) {
+				return f, nil
+			}
+		}
+		f.Close() // another process sweeps the folder, and was faster
+	}
 }
 
 func (m *mirror) path(key string) string { return filepath.Join(m.dir, filepath.FromSlash(key)) }

@@ -1,17 +1,25 @@
 package catalog
 
-import "github.com/iconedge/iconedge/icon"
+import (
+	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/spelling"
+)
 
-// Near returns names in the pack that are similar to a name that it lacks.
+// Near returns names in the pack that are similar to a name that it lacks. The first is the valid
+// name for which another spelling stands.
 func (p *Pack) Near(name string) []string {
 	a := p.archive.Load()
 	if a == nil {
 		return nil
 	}
+	var names icon.NameList = a
 	if len(p.withdrawn) > 0 {
-		return icon.Near(shownNames{a, p.withdrawn}, name)
+		names = shownNames{a, p.withdrawn}
 	}
-	return icon.Near(a, name)
+	if icon.ValidKey(name) {
+		return icon.Near(names, name)
+	}
+	return icon.Meant(names, spelling.Mend(name))
 }
 
 // Lookup implements icon.NameList.

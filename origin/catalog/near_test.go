@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +14,8 @@ import (
 func TestNear(t *testing.T) {
 	w := newWorld(t)
 	l := catalogtest.Library{}
-	for _, name := range strings.Fields("abacus account account-outline home home-account home-city home-outline horn hotel house magnify") {
+	for _, name := range strings.Fields(
+		"abacus account account-outline home home-account home-city home-outline horn hotel house magnify") {
 		l.Add("one", catalogtest.Square(name, "M0 0h1z", 24))
 	}
 	secret := catalogtest.Square("homes", "M0 0h1z", 24)
@@ -35,19 +38,24 @@ func TestNear(t *testing.T) {
 		{"home-outlin", "home-outline home"},
 		{"house-outline", "home-outline house"},
 		{"homex", "home"}, // not homes, which is hidden
+		{"Home", "home"},  // another spelling
+		{"Home_Outline", "home-outline"},
 		{"qqqqqq", ""},
 		{strings.Repeat("a", 128), ""},
 	} {
 		got := strings.Join(p.Near(row.name), " ")
-		if first, _, _ := strings.Cut(row.want, " "); !strings.HasPrefix(got, first) || row.want == "" && got != "" || strings.Contains(got, "homes") {
+		if first, _, _ := strings.Cut(row.want, " "); !strings.HasPrefix(got, first) || row.want == "" && got != "" ||
+			strings.Contains(got, "homes") {
 			t.Errorf("Near(%s) = %q, want %q", row.name, got, row.want)
 		}
 		if n := len(p.Near(row.name)); n > icon.MaxNear {
 			t.Errorf("Near(%s) gives %d names", row.name, n)
 		}
 	}
-	for _, row := range []struct{ key, want string }{{"mdy", "mdi"}, {"lucid", "lucide"}, {"mdi-ligth", "mdi-light"}, {"material-symbols", ""}} {
-		if got := strings.Join(r.Near(row.key), " "); !strings.HasPrefix(got, row.want) || row.want == "" && got != "" || strings.Contains(got, "mdx") {
+	for _, row := range []struct{ key, want string }{{"mdy", "mdi"}, {"lucid", "lucide"}, {"mdi-ligth", "mdi-light"},
+		{"material-symbols", ""}} {
+		if got := strings.Join(r.Near(row.key), " "); !strings.HasPrefix(got, row.want) ||
+			row.want == "" && got != "" || strings.Contains(got, "mdx") {
 			t.Errorf("Near(%s) = %q, want %q first", row.key, got, row.want)
 		}
 	}
@@ -77,5 +85,29 @@ func BenchmarkNear(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// An icon is found by another spelling of its name, if the release has that one.
+func TestSpellings(t *testing.T) {
+	w := newWorld(t)
+	l := catalogtest.Library{}
+	spelled := catalogtest.Square("arrow-left", "M0 0h1z", 24)
+	spelled.Meta.Tags = []string{"Arrow Left", "arrow-back"} // the second is the name of an alias
+	l.Add("own", spelled)
+	l.Add("own", catalogtest.Square("home", "M0 0h2z", 24))
+	w.publish(l)
+	c := w.start()
+	r := c.Current()
+	defer r.Done()
+	for name, want := range map[string]string{"Arrow Left": "own/arrow-left", "arrow-left": "own/arrow-left", "Arrow_Left": "",
+		"Home": "", "": ""} {
+		ic, err := r.Icon(t.Context(), icon.Ref{Pack: "own", Name: name})
+		if want == "" && !errors.Is(err, ErrNoIcon) || want != "" && (err != nil || ic.Ref.String() != want) {
+			t.Errorf("Icon(own/%s) = %s, %v; want %q", name, ic.Ref, err, want)
+		}
+	}
+	if p, _ := r.Pack("own"); !slices.Equal(p.Spellings(), []string{"Arrow Left"}) {
+		t.Errorf("Spellings = %q", p.Spellings())
 	}
 }

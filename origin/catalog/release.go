@@ -39,7 +39,9 @@ func newRelease(m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) *Re
 		if withdrawn.Pack(e.Pack.Key) {
 			continue
 		}
-		p := &Pack{Pack: &e.Pack, Hidden: e.Hidden, blob: e.Archive, seqs: e.Seqs}
+		about := e.Pack
+		about.Palette = about.Palette || !about.Monochrome // earlier programs do not say it
+		p := &Pack{Pack: &about, Hidden: e.Hidden, blob: e.Archive, seqs: e.Seqs}
 		r.packs[e.Pack.Key] = p
 		r.order = append(r.order, p)
 	}

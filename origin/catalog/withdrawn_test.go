@@ -66,7 +66,8 @@ func TestWithdrawn(t *testing.T) {
 	w.withdraw("one/home")
 	w.watcher.look(t.Context(), c)
 	for _, id := range []string{"", old} {
-		for ref, want := range map[string]error{"one/home": ErrWithdrawn, "one/abode": ErrWithdrawn, "one/building": ErrWithdrawn, "one/house": nil, "two/star": nil} {
+		for ref, want := range map[string]error{"one/home": ErrWithdrawn, "one/abode": ErrWithdrawn,
+			"one/building": ErrWithdrawn, "one/house": nil, "two/star": nil} {
 			w.wantIcon(c, id, ref, want)
 		}
 	}
@@ -83,10 +84,12 @@ func TestWithdrawn(t *testing.T) {
 	for name := range p.Names {
 		names = append(names, name)
 	}
-	if !slices.Equal(names, []string{"house"}) || p.Count != 1 || slices.Contains(p.Samples, "home") || slices.Contains(p.Near("hom"), "home") {
+	if !slices.Equal(names, []string{"house"}) || p.Count != 1 || slices.Contains(p.Samples, "home") ||
+		slices.Contains(p.Near("hom"), "home") {
 		t.Errorf("pack one lists %v, count %d, samples %v, near %v", names, p.Count, p.Samples, p.Near("hom"))
 	}
-	if got := c.Since(t.Context(), now, before.State()); got.All || !slices.Contains(got.Keys, "pack/one") || !slices.Contains(got.Keys, icon.LibraryKey) || slices.Contains(got.Keys, "pack/two") {
+	if got := c.Since(t.Context(), now, before.State()); got.All || !slices.Contains(got.Keys, "pack/one") ||
+		!slices.Contains(got.Keys, icon.LibraryKey) || slices.Contains(got.Keys, "pack/two") {
 		t.Errorf("changes: %+v", got)
 	}
 	if got := c.Since(t.Context(), now, old); !got.All {
@@ -114,7 +117,8 @@ func TestWithdrawnPack(t *testing.T) {
 	w.withdraw("one")
 	w.watcher.look(t.Context(), c)
 	for _, id := range []string{"", old} {
-		for ref, want := range map[string]error{"one/home": ErrWithdrawn, "one/unknown": ErrWithdrawn, "two/star": nil, "three/x": ErrNoPack} {
+		for ref, want := range map[string]error{"one/home": ErrWithdrawn, "one/unknown": ErrWithdrawn,
+			"two/star": nil, "three/x": ErrNoPack} {
 			w.wantIcon(c, id, ref, want)
 		}
 	}

@@ -100,7 +100,8 @@ const get = "GET /mdi/home.svg HTTP/1.1\r\nHost: x:80\r\nAccept-Encoding: gzip\r
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var b bytes.Buffer
-	fmt.Fprintln(&b, r.Method, r.URL.Path, r.URL.RawQuery, r.URL.EscapedPath(), r.RequestURI, r.Host, r.Proto, r.ContentLength, len(r.TransferEncoding), r.Close)
+	fmt.Fprintln(&b, r.Method, r.URL.Path, r.URL.RawQuery, r.URL.EscapedPath(), r.RequestURI, r.Host, r.Proto,
+		r.ContentLength, len(r.TransferEncoding), r.Close)
 	r.Header.Write(&b)
 	b.Write(body)
 	w.Header()["B"] = []string{"two", " lines\r\nX: y "}

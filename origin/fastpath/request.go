@@ -82,7 +82,8 @@ func kindOf(name string) fieldKind {
 	switch strings.ToLower(name) {
 	case "host":
 		return fieldHost
-	case "te", "expect", "trailer", "upgrade", "connection", "keep-alive", "content-length", "http2-settings", "proxy-connection", "transfer-encoding":
+	case "te", "expect", "trailer", "upgrade", "connection", "keep-alive", "content-length", "http2-settings",
+		"proxy-connection", "transfer-encoding":
 		return fieldHop
 	}
 	return fieldPlain

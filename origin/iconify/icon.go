@@ -36,14 +36,14 @@ func (l *Library) icon(ctx context.Context, r iconify.Request) (*Answer, error) 
 	}
 	ans := &Answer{
 		MediaType: typeSVG, Icons: true, License: p.LicenseURL, Modified: rec.icon.Changed.Created,
-		Monochrome: rec.icon.Monochrome, Colorable: r.Color != "",
+		Monochrome: rec.icon.Monochrome, Own: rec.icon.Own, Colorable: r.Color != "",
 		Keys: "icon/" + rec.icon.Ref.String() + " pack/" + r.Prefix + " release/" + rec.icon.Changed.ID,
 	}
 	if rec.icon.Ref.Name != r.Name { // a publication may give the character to another icon
 		ans.Keys += " set/" + r.Prefix
 	}
 	if r.Color != "" && ans.Monochrome {
-		out, ans.Recolored = icon.Recolour(out, r.Color), true
+		out, ans.Recolored = icon.Replace(out, string(r.Color)), true
 	}
 	if ans.Body = out; r.Variant.Download {
 		ans.Download = r.Name + ".svg"

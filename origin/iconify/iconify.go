@@ -15,10 +15,10 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/iconify"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // Media types of answers.
@@ -40,7 +40,7 @@ type Answer struct {
 	Icons     bool      // icons, not lists: cached as those of the CDN path
 	Partial   bool      // some icons were not found, so it is cached shortly
 
-	Monochrome, Recolored, Colorable bool // of an SVG
+	Monochrome, Own, Recolored, Colorable bool // of an SVG
 }
 
 // A Library is a release with the data that New prepares from it, once for each release.

@@ -87,7 +87,7 @@ func infoOf(p *catalog.Pack, total int) json.RawMessage {
 	b, err := json.Marshal(info{
 		Name: p.Name, Total: total, Version: p.Version, Author: author{p.Author, p.AuthorURL},
 		License: license{p.LicenseTitle, p.License, p.LicenseURL}, Samples: p.Samples, Height: p.Height,
-		Category: p.Category, Palette: !p.Monochrome, Hidden: p.Hidden,
+		Category: p.Category, Palette: p.Palette, Hidden: p.Hidden,
 	})
 	if err != nil { // heights come from JSON
 		panic(err)
@@ -118,7 +118,7 @@ func corrected(raw json.RawMessage, p *catalog.Pack, total int) json.RawMessage 
 func palette(p *catalog.Pack, s release.Set) bool {
 	var in struct{ Palette *bool }
 	if json.Unmarshal(s.Info, &in) != nil || in.Palette == nil {
-		return !p.Monochrome
+		return p.Palette
 	}
 	return *in.Palette
 }

@@ -49,7 +49,10 @@ func (l *Library) filtered(p icon.Params) []string {
 	}
 	filters := strings.Split(p["prefixes"], ",")
 	return only(l.order, func(prefix string) bool {
-		return slices.ContainsFunc(filters, func(f string) bool { return prefix == f || strings.HasSuffix(f, "-") && strings.HasPrefix(prefix, f) })
+		return slices.ContainsFunc(filters, func(f string) bool {
+			return prefix == f ||
+				strings.HasSuffix(f, "-") && strings.HasPrefix(prefix, f)
+		})
 	})
 }
 

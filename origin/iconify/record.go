@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/svg"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // A record is one icon or alias of an answer.

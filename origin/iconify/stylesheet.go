@@ -48,5 +48,5 @@ func (l *Library) styled(sel *selection, name string) (iconify.Styled, error) {
 	if err != nil {
 		return iconify.Styled{}, fmt.Errorf("reading %s: %w", rec.icon.Ref, err)
 	}
-	return iconify.Styled{Name: name, Body: string(body), Box: box}, nil
+	return iconify.Styled{Name: name, Body: string(body), Box: box, Own: rec.icon.Own}, nil
 }

@@ -42,7 +42,9 @@ func FuzzData(f *testing.F) {
 		got := written(r, body).Body
 		if r.Callback != "" {
 			var found bool
-			if got, found = bytes.CutPrefix(got, []byte("/**/"+r.Callback+"(")); !found || !bytes.HasSuffix(got, []byte(");")) || strings.Trim(r.Callback, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != "" {
+			if got, found = bytes.CutPrefix(got, []byte("/**/"+r.Callback+"(")); !found ||
+				!bytes.HasSuffix(got, []byte(");")) ||
+				strings.Trim(r.Callback, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != "" {
 				t.Fatalf("not wrapped: %q", got)
 			}
 			got = got[:len(got)-2]
@@ -57,7 +59,8 @@ func FuzzData(f *testing.F) {
 			t.Fatalf("%q: %v", got, err)
 		}
 		for i, name := range r.Names {
-			if want := strings.ToValidUTF8(name, "\ufffd"); strings.ToValidUTF8(ans.NotFound[i], "\ufffd") != want && !strings.Contains(ans.NotFound[i], "\ufffd") {
+			if want := strings.ToValidUTF8(name, "\ufffd"); strings.ToValidUTF8(ans.NotFound[i], "\ufffd") != want &&
+				!strings.Contains(ans.NotFound[i], "\ufffd") {
 				t.Fatalf("%q is not %q", ans.NotFound[i], want)
 			}
 		}
@@ -88,9 +91,12 @@ func FuzzLists(f *testing.F) {
 func TestWords(t *testing.T) {
 	yes, no := true, false
 	for query, want := range map[string]*words{
-		"Home": {text: "home"}, "mdi:home outline": {text: "home outline", prefixes: []string{"mdi"}}, "prefix:mdi home": {text: "home", prefixes: []string{"mdi"}},
-		"prefixes=mdi,ic- home": {text: "home", prefixes: []string{"mdi", "ic-"}}, "prefix=material* x": {text: "x", prefixes: []string{"material", "material-"}},
-		"palette=true cat": {text: "cat", palette: &yes}, "palette:no cat": {text: "cat", palette: &no}, "style:stroke a": {text: "a", style: "stroke"}, "fill=true a": {text: "a", style: "fill"},
+		"Home": {text: "home"}, "mdi:home outline": {text: "home outline", prefixes: []string{"mdi"}},
+		"prefix:mdi home":       {text: "home", prefixes: []string{"mdi"}},
+		"prefixes=mdi,ic- home": {text: "home", prefixes: []string{"mdi", "ic-"}},
+		"prefix=material* x":    {text: "x", prefixes: []string{"material", "material-"}},
+		"palette=true cat":      {text: "cat", palette: &yes}, "palette:no cat": {text: "cat", palette: &no},
+		"style:stroke a": {text: "a", style: "stroke"}, "fill=true a": {text: "a", style: "fill"},
 		"mdi:": nil, "a:b:c": nil, "x=y": nil, "palette=maybe a": nil, "": nil, "mdi:a ic:b": nil, "style=thin a": nil,
 	} {
 		got, ok := parseWords(query)
@@ -100,7 +106,9 @@ func TestWords(t *testing.T) {
 			}
 			continue
 		}
-		if !ok || got.text != want.text || strings.Join(got.prefixes, ",") != strings.Join(want.prefixes, ",") || got.style != want.style || (got.palette == nil) != (want.palette == nil) || got.palette != nil && *got.palette != *want.palette {
+		if !ok || got.text != want.text || strings.Join(got.prefixes, ",") != strings.Join(want.prefixes, ",") ||
+			got.style != want.style || (got.palette == nil) != (want.palette == nil) ||
+			got.palette != nil && *got.palette != *want.palette {
 			t.Errorf("%q is %+v, %v; want %+v", query, got, ok, *want)
 		}
 	}

@@ -27,21 +27,26 @@ func TestRendering(t *testing.T) {
 		{"link to a folder's page", "[a](../README.md)", `<p><a href="/docs/">a</a></p>`},
 		{"link to an image", "[a](c.svg)", `<p><a href="/docs/start/c.svg">a</a></p>`},
 		{"link to the repository", "[a](../../deploy/README.md#x)", `<p><a href="https://repository.example/deploy/README.md#x">a</a></p>`},
-		{"link to a file that is not embedded", "[a](../reference/openapi.yaml)", `<p><a href="https://repository.example/docs/reference/openapi.yaml">a</a></p>`},
-		{"other links", "[a](#part) <https://example.org/>", `<p><a href="#part">a</a> <a href="https://example.org/">https://example.org/</a></p>`},
+		{"link to a file that is not embedded", "[a](../reference/openapi.yaml)",
+			`<p><a href="https://repository.example/docs/reference/openapi.yaml">a</a></p>`},
+		{"other links", "[a](#part) <https://example.org/>",
+			`<p><a href="#part">a</a> <a href="https://example.org/">https://example.org/</a></p>`},
 		{"scripts in links", "[a](javascript:alert(1))", `<p><a href="">a</a></p>`},
 		{"image", "![c](c.svg)", `<p><img src="/docs/start/c.svg" alt="c" width="10" height="5" loading="lazy"></p>`},
 		{"code", "```sh needs Redis\na <b>\n```", `<pre tabindex="0"><code>a &lt;b&gt;` + "\n</code></pre>"},
-		{"raw HTML", "<!-- note -->\n\n<script>alert(1)</script>\n\na <b>c</b>", "<p>a <!-- raw HTML omitted -->c<!-- raw HTML omitted --></p>"},
+		{"raw HTML", "<!-- note -->\n\n<script>alert(1)</script>\n\na <b>c</b>",
+			"<p>a <!-- raw HTML omitted -->c<!-- raw HTML omitted --></p>"},
 		{"headings", "## A: `b`, c?\n\n## Status", `<h2 id="a-b-c">A: <code>b</code>, c?</h2>` + "\n" + `<h2 id="status-1">Status</h2>`},
-		{"table", "| a `\"c\"` | |\n|---|--:|\n| b | 1 |", `<div class="wide" role="group" aria-label="Table: a &quot;c&quot;" tabindex="0"><table>` +
-			"\n<thead>\n<tr>\n" + `<th scope="col">a <code>&quot;c&quot;</code></th>` + "\n" + `<td class="number"></td>` +
-			"\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>b</td>\n" + `<td class="number">1</td>` + "\n</tr>\n</tbody>\n</table></div>"},
+		{"table", "| a `\"c\"` | |\n|---|--:|\n| b | 1 |",
+			`<div class="wide" role="group" aria-label="Table: a &quot;c&quot;" tabindex="0"><table>` +
+				"\n<thead>\n<tr>\n" + `<th scope="col">a <code>&quot;c&quot;</code></th>` + "\n" + `<td class="number"></td>` +
+				"\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>b</td>\n" + `<td class="number">1</td>` + "\n</tr>\n</tbody>\n</table></div>"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			m, err := New(fstest.MapFS{
-				"README.md": {Data: []byte("# All")}, "how-to/b.md": {Data: []byte("# B")}, "start/a.md": {Data: []byte("# T\n\n" + test.markdown)},
+				"README.md": {Data: []byte("# All")}, "how-to/b.md": {Data: []byte("# B")},
+				"start/a.md":  {Data: []byte("# T\n\n" + test.markdown)},
 				"start/c.svg": {Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 4.6"/>`)},
 			}, "docs", "https://repository.example/")
 			if err != nil {
@@ -57,11 +62,13 @@ func TestRendering(t *testing.T) {
 
 // An image that is not embedded becomes a link to it: one mistake in a document costs no page.
 func TestMissingImage(t *testing.T) {
-	m, err := New(fstest.MapFS{"README.md": {Data: []byte("# A\n\nc ![b](../x/b.png) d\n\n![e](f.svg)")}}, "docs", "https://repository.example/")
+	m, err := New(fstest.MapFS{"README.md": {Data: []byte("# A\n\nc ![b](../x/b.png) d\n\n![e](f.svg)")}}, "docs",
+		"https://repository.example/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `<p>c <a href="https://repository.example/x/b.png">b</a> d</p>` + "\n" + `<p><a href="https://repository.example/docs/f.svg">e</a></p>`
+	const want = `<p>c <a href="https://repository.example/x/b.png">b</a> d</p>` + "\n" +
+		`<p><a href="https://repository.example/docs/f.svg">e</a></p>`
 	if body := string(m.Page(Root).Body); !strings.Contains(body, want) {
 		t.Errorf("got\n%s\nwant\n%s", body, want)
 	}
@@ -135,7 +142,8 @@ func TestDocuments(t *testing.T) {
 
 // The windows of plugins are in their own folders too, from which packages are made.
 func TestWindows(t *testing.T) {
-	for image, other := range map[string]string{"browser": "browser/popup.png", "figma": "figma/window.png", "vscode": "vscode/window.png", "rofi": "desktop/rofi.png", "inkscape": "inkscape/window.png"} {
+	for image, other := range map[string]string{"browser": "browser/popup.png", "figma": "figma/window.png",
+		"vscode": "vscode/window.png", "rofi": "desktop/rofi.png", "inkscape": "inkscape/window.png"} {
 		content, err := os.ReadFile("../../clients/" + other)
 		if err != nil {
 			t.Fatal(err)
@@ -242,3 +250,32 @@ func BenchmarkNew(b *testing.B) {
 		}
 	}
 }
+
+// Each page of reference begins with what a reader gets from it, in at most three lines of an
+// editor, because most readers came for one fact, or are on the wrong page.
+func TestInShort(t *testing.T) {
+	const begin, mostWords = "<p><strong>In short:</strong> ", 60
+	m := whole(t)
+	pages := 0
+	for _, path := range m.Paths() {
+		if !strings.HasPrefix(path, Root+"reference/") {
+			continue
+		}
+		pages++
+		_, rest, _ := strings.Cut(string(m.Page(path).Body), "</h1>")
+		paragraph, _, _ := strings.Cut(strings.TrimLeft(commentOmitted.ReplaceAllString(rest, ""), "\n"), "</p>")
+		words := len(strings.Fields(strings.TrimPrefix(paragraph, begin)))
+		if !strings.HasPrefix(paragraph, begin) || words > mostWords {
+			t.Errorf("%s: the first paragraph has to begin with \"**In short:** \" and to have at most %d words; it has %d: %.80s", path,
+				mostWords, words, paragraph)
+		}
+		if strings.HasPrefix(m.Page(path).Description, "In short") {
+			t.Errorf("%s: the description for search engines is the text behind \"In short:\"; it is %q", path, m.Page(path).Description)
+		}
+	}
+	if pages < 15 {
+		t.Errorf("%d pages of reference, want all of docs/reference", pages)
+	}
+}
+
+var commentOmitted = regexp.MustCompile(`<!--.*?-->`)

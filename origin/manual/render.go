@@ -56,7 +56,7 @@ func (d *document) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		d.heading(n)
 	case *ast.Paragraph:
 		if d.page.Description == "" && d.page.Title != "" {
-			d.page.Description = shorten(plain(n, d.source), 200)
+			d.page.Description = shorten(strings.TrimPrefix(plain(n, d.source), "In short: "), 200)
 		}
 		d.write(plain(n, d.source))
 	case *ast.TextBlock, *tables.TableCell:
@@ -252,7 +252,8 @@ func (blocks) table(w util.BufWriter, source []byte, node ast.Node, entering boo
 				columns = append(columns, name)
 			}
 		}
-		fmt.Fprintf(w, `<div class="wide" role="group" aria-label="Table: %s" tabindex="0"><table>`+"\n", util.EscapeHTML([]byte(shorten(strings.Join(columns, ", "), 60))))
+		fmt.Fprintf(w, `<div class="wide" role="group" aria-label="Table: %s" tabindex="0"><table>`+"\n",
+			util.EscapeHTML([]byte(shorten(strings.Join(columns, ", "), 60))))
 	} else {
 		w.WriteString("</table></div>\n")
 	}

@@ -235,7 +235,8 @@ func (m *Manual) Search(query string) []Result {
 // ignored words say nothing about the subject of a question.
 var ignored = func() map[string]bool {
 	all := map[string]bool{}
-	for word := range strings.FieldsSeq("a an and are as at be by can do does for from how i in is it my of on or that the this to what when where which who why with") {
+	for word := range strings.FieldsSeq("a an and are as at be by can do does for from how i in is it my of on or " +
+		"that the this to what when where which who why with") {
 		all[word] = true
 	}
 	return all

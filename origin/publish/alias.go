@@ -167,7 +167,8 @@ func numberOr(n, fallback float64) float64 {
 func (e *entry) hidden() bool { return e.Hidden != nil && *e.Hidden }
 
 func (e *entry) box() svg.Box {
-	return svg.Box{Left: numberOr(e.Left, 0), Top: numberOr(e.Top, 0), Width: numberOr(e.Width, defaultSide), Height: numberOr(e.Height, defaultSide)}
+	return svg.Box{Left: numberOr(e.Left, 0), Top: numberOr(e.Top, 0), Width: numberOr(e.Width, defaultSide),
+		Height: numberOr(e.Height, defaultSide)}
 }
 
 func (e *entry) turn() svg.Turn {

@@ -25,7 +25,7 @@ import (
 // builder is part of the digest of every pack. Raise its number when a change in this package, in
 // svg or in release gives the same source another archive or entry, or when a change in search
 // gives it another index.
-const builder = "iconedge-4"
+const builder = "iconedge-5"
 
 // maxHeld limits the total bytes of the sources that are read at the same time. A larger source is
 // read alone.
@@ -39,8 +39,11 @@ type pack struct {
 	file      string       // the new archive in the working folder
 	docs      []search.Doc // for the index; none for a hidden pack
 	empty     bool         // the source has no icon, not even an invalid one
+	failed    bool         // it can't be published
 	set       release.Set
 	changes   PackChanges
+	looks     Look
+	removed   []Removed // parts of icons that the cleaner has removed
 }
 
 // each calls do for every pack, the largest first, on all cores, until a call fails.
@@ -79,19 +82,24 @@ func (p *publication) compare(ctx context.Context, sources []source) ([]*pack, e
 		total += s.size()
 	}
 	p.Progress.Step("comparing with the current release", total)
-	return packs, p.each(ctx, packs, func(ctx context.Context, k *pack) error {
+	err := p.each(ctx, packs, func(ctx context.Context, k *pack) error {
 		digest, err := digest(ctx, k)
-		if err != nil {
-			return fmt.Errorf("reading the pack %s: %w", k.about().key, err)
+		if k.failed = err != nil; k.failed {
+			if err = fmt.Errorf("reading the pack %s: %w", k.about().key, err); !errors.Is(err, ErrSource) {
+				err = fmt.Errorf("%w: %w", ErrSource, err)
+			}
+			return p.fail(k.about().key, err)
 		}
 		k.entry.Source = digest
 		set, described := p.prev.sets[k.about().key]
-		if old, ok := p.prev.pack(k.about().key); ok && described && old.Source == digest && p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) {
+		if old, ok := p.prev.pack(k.about().key); ok && described && old.Source == digest &&
+			p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) {
 			k.entry, k.unchanged, k.set = *old, true, set
 		}
 		p.Progress.Add(k.size(), 0)
 		return nil
 	})
+	return slices.DeleteFunc(packs, func(k *pack) bool { return k.failed }), err
 }
 
 func (prev *previous) pack(key string) (*release.PackEntry, bool) {
@@ -126,25 +134,35 @@ func (p *publication) build(ctx context.Context, packs []*pack) ([]*pack, error)
 		}
 	}
 	p.step("cleaning icons", total)
-	if err := p.each(ctx, changed, p.buildPack); err != nil {
+	err := p.each(ctx, changed, func(ctx context.Context, k *pack) error {
+		err := p.buildPack(ctx, k)
+		if k.failed = err != nil; k.failed {
+			return p.fail(k.about().key, err)
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	var full []*pack
-	var errs []error
 	for _, k := range packs {
 		switch {
+		case k.failed:
 		case k.empty:
 			p.sum.Skipped = append(p.sum.Skipped, k.about().key)
 		case k.entry.Icons == 0:
-			errs = append(errs, fmt.Errorf("%w: %s (%s)", ErrEmptyPack, k.about().key, reasons(k.entry.LeftOut)))
+			err := fmt.Errorf("%w: %s (%s)", ErrEmptyPack, k.about().key, reasons(k.entry.LeftOut))
+			if err := p.fail(k.about().key, err); err != nil {
+				return nil, err
+			}
 		default:
 			full = append(full, k)
 		}
 	}
-	if len(full) == 0 && len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("%w: the sources have no icons", ErrSource))
+	if len(full) == 0 && len(p.sum.Failed) == 0 {
+		return nil, fmt.Errorf("%w: the sources have no icons", ErrSource)
 	}
-	return full, errors.Join(errs...)
+	return full, nil
 }
 
 // reasons lists the first few omissions with their reasons.

@@ -33,13 +33,15 @@ func numbered(n int) (names []string) {
 
 func TestChanges(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
+	const allow, dry = true, true
 	try := func(allow, dry bool, packs ...map[string]string) (Summary, error) {
 		t.Helper()
 		dir := t.TempDir()
 		for _, pack := range packs {
 			files(t, dir, pack)
 		}
-		return Publish(t.Context(), Options{Sources: []string{dir}, Tags: noTags, Store: b, Now: time.Now(), Work: t.TempDir(), AllowRemoval: allow, DryRun: dry})
+		return Publish(t.Context(), Options{Sources: []string{dir}, Tags: noTags, Store: b, Now: time.Now(),
+			Work: t.TempDir(), AllowRemoval: allow, DryRun: dry})
 	}
 	text := func(s Summary) string {
 		var out strings.Builder
@@ -49,7 +51,7 @@ func TestChanges(t *testing.T) {
 		return out.String()
 	}
 	names := numbered(100)
-	first, err := try(false, false, drawn("ours", "1", names...), drawn("other", "1", "home"))
+	first, err := try(!allow, !dry, drawn("ours", "1", names...), drawn("other", "1", "home"))
 	if err != nil || !first.Changes.First || strings.Contains(text(first), "added") {
 		t.Fatalf("the first release: %v, %s", err, text(first))
 	}
@@ -66,7 +68,7 @@ func TestChanges(t *testing.T) {
 		new = append(new, fmt.Sprintf("new-%02d", i))
 	}
 	maps.Copy(many, drawn("ours", "1", new...))
-	sum, err := try(false, false, many, drawn("other", "1", "home"), drawn("third", "1", "a", "b"))
+	sum, err := try(!allow, !dry, many, drawn("other", "1", "home"), drawn("third", "1", "a", "b"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,8 @@ func TestChanges(t *testing.T) {
 	relicensed := maps.Clone(many)
 	relicensed["ours/pack.json"] = strings.Replace(described, "MIT", "ISC", 1)
 	before := whole(t, b)
-	if sum, err = try(false, false, relicensed, drawn("other", "1", "home"), drawn("third", "1", "a", "b")); err != nil || len(sum.Changes.Packs) > 0 {
+	if sum, err = try(!allow, !dry, relicensed, drawn("other", "1", "home"),
+		drawn("third", "1", "a", "b")); err != nil || len(sum.Changes.Packs) > 0 {
 		t.Errorf("another licence: %+v, %v", sum.Changes, err)
 	}
 	if now := whole(t, b); now.ID == before.ID || slices.Equal(now.Packs[1].Seqs, before.Packs[1].Seqs) {
@@ -110,21 +113,22 @@ func TestChanges(t *testing.T) {
 		{"a pack", []map[string]string{relicensed, drawn("third", "1", "a", "b")}, "1 of 128 icons with the pack other"},
 		{"two packs", []map[string]string{relicensed}, "3 of 128 icons with the packs other, third"},
 	} {
-		sum, err := try(false, false, row.packs...)
-		if !errors.Is(err, ErrRemoval) || !strings.Contains(err.Error(), row.want+";") || !strings.Contains(text(sum), "removed ") || !strings.Contains(text(sum), ", not published\n") {
+		sum, err := try(!allow, !dry, row.packs...)
+		if !errors.Is(err, ErrRemoval) || !strings.Contains(err.Error(), row.want+";") ||
+			!strings.Contains(text(sum), "removed ") || !strings.Contains(text(sum), ", not published\n") {
 			t.Errorf("%s: %v\n%s", row.why, err, text(sum))
 		}
 		if now := whole(t, b).ID; now != current {
 			t.Errorf("%s: published", row.why)
 		}
-		if sum, err := try(false, true, row.packs...); err != nil || !strings.Contains(text(sum), "warning: "+ErrRemoval.Error()) {
+		if sum, err := try(!allow, dry, row.packs...); err != nil || !strings.Contains(text(sum), "warning: "+ErrRemoval.Error()) {
 			t.Errorf("%s, without writing: %v\n%s", row.why, err, text(sum))
 		}
 	}
-	if _, err := try(false, false, lacking(6), drawn("other", "1", "home"), drawn("third", "1", "a", "b")); err != nil {
+	if _, err := try(!allow, !dry, lacking(6), drawn("other", "1", "home"), drawn("third", "1", "a", "b")); err != nil {
 		t.Errorf("six icons: %v", err)
 	}
-	if _, err := try(true, false, relicensed); err != nil || len(whole(t, b).Packs) != 1 {
+	if _, err := try(allow, !dry, relicensed); err != nil || len(whole(t, b).Packs) != 1 {
 		t.Errorf("two packs, allowed: %v", err)
 	}
 }
@@ -143,26 +147,26 @@ func TestAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"left out ours/Icon=Home, Size=24.svg: its name is not lower-case letters, digits and single hyphens: rename the file to icon-home-size-24.svg\n",
-		"left out ours/ArrowLeft.svg: its name is not lower-case letters, digits and single hyphens: rename the file to arrow-left.svg\n",
-		"left out ours/文.svg: its name is not lower-case letters, digits and single hyphens\n",
-		"left out ours/outline/: it is a folder within a pack, whose 2 SVG files are not read: move them up, for instance as outline-NAME.svg, or make the folder a pack of its own\n",
+		"folders   ours: 1 folder, suffix, such as outline/home.svg: home-outline\n",
+		"mended    ours: 3 names, such as ArrowLeft: arrow-left\n",
 		"left out ours/words: cleaning removed everything that it draws",
-		"left out ours/elsewhere: it is a symbolic link that leaves the source",
-		"left out  6\n",
+		"left out ours/elsewhere.svg: it is a symbolic link that leaves the source",
+		"left out  2\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, out.String())
 		}
 	}
-	if sum.Icons != 1 {
-		t.Errorf("%d icons, want 1", sum.Icons)
+	if sum.Icons != 6 {
+		t.Errorf("%d icons, want 6", sum.Icons)
 	}
 	files(t, dir, map[string]string{"loose.svg": pack["ours/home.svg"]})
-	if sum := mustPublish(t, objectstore.Dir(t.TempDir()), t0, dir); len(sum.Warnings) != 1 || !strings.Contains(sum.Warnings[0], "itself (1) are not in a folder") {
+	if sum := mustPublish(t, objectstore.Dir(t.TempDir()), t0, dir); len(sum.Warnings) != 1 ||
+		!strings.Contains(sum.Warnings[0], "itself (1) are not in a folder") {
 		t.Errorf("a file beside the pack: %q", sum.Warnings)
 	}
-	_, err := Publish(t.Context(), Options{Sources: []string{filepath.Join(dir, "ours", "outline")}, Tags: noTags, Store: objectstore.Dir(t.TempDir()), Work: t.TempDir()})
+	_, err := Publish(t.Context(), Options{Sources: []string{filepath.Join(dir, "ours", "outline")}, Tags: noTags,
+		Store: objectstore.Dir(t.TempDir()), Work: t.TempDir()})
 	if !errors.Is(err, ErrSource) || !strings.Contains(err.Error(), "are not in a folder") {
 		t.Errorf("the folder of a pack as source: %v", err)
 	}
@@ -170,8 +174,10 @@ func TestAdvice(t *testing.T) {
 
 // Without pack.json, the error is another one than for a pack.json without a licence.
 func TestNoPackFile(t *testing.T) {
-	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/unlicensed"}, Tags: noTags, Store: objectstore.Dir(t.TempDir()), Work: t.TempDir()})
-	if !errors.Is(err, ErrNoPackFile) || !errors.Is(err, ErrNoLicense) || !strings.Contains(err.Error(), "the pack bare needs the file testdata/unlicensed/bare/pack.json") {
+	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/unlicensed"}, Tags: noTags,
+		Store: objectstore.Dir(t.TempDir()), Work: t.TempDir()})
+	if !errors.Is(err, ErrNoPackFile) || !errors.Is(err, ErrNoLicense) ||
+		!strings.Contains(err.Error(), "the pack bare needs the file testdata/unlicensed/bare/pack.json") {
 		t.Error(err)
 	}
 	dir := files(t, t.TempDir(), drawn("ours", "1", "home"))
@@ -185,11 +191,14 @@ func TestNoPackFile(t *testing.T) {
 func TestCheckedFirst(t *testing.T) {
 	f := &failing{Bucket: objectstore.Dir(t.TempDir())}
 	steps := &stepNames{}
-	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/library"}, Tags: noTags, Store: f, Work: t.TempDir(), Progress: steps})
-	if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "testing whether the store can be written") || slices.Contains(steps.all, "uploading") {
+	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/library"}, Tags: noTags, Store: f,
+		Work: t.TempDir(), Progress: steps})
+	if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "testing whether the store can be written") ||
+		slices.Contains(steps.all, "uploading") {
 		t.Errorf("%v after %q", err, steps.all)
 	}
-	if err := checkFree(t.TempDir(), 1<<62); err == nil || !strings.Contains(err.Error(), "free space, or choose another --store or --work") {
+	if err := checkFree(t.TempDir(), 1<<62); err == nil ||
+		!strings.Contains(err.Error(), "free space, or choose another --store or --work") {
 		t.Errorf("a full disk: %v", err)
 	}
 	if err := checkFree(t.TempDir(), 0); err != nil {

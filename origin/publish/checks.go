@@ -33,7 +33,8 @@ func (p *publication) checkDisks(packs []*pack) error {
 func checkFree(folder string, need int64) error {
 	free, ok := freeBytes(folder)
 	if ok && free < need {
-		return fmt.Errorf("the disk of %s has %s free, and the release needs about %s: free space, or choose another --store or --work", folder, megabytes(free), megabytes(need))
+		return fmt.Errorf("the disk of %s has %s free, and the release needs about %s: free space, or choose another --store or --work",
+			folder, megabytes(free), megabytes(need))
 	}
 	return nil
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
-	"github.com/iconedge/iconedge/origin/shape"
 )
 
 // An index is the search index of the release. file is "" if the index is that of the current
@@ -59,15 +58,16 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	defer f.Close()
 	h := sha256.New()
 	buf := bufio.NewWriterSize(f, 1<<16)
-	err = search.Build(ctx, io.MultiWriter(buf, h), search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: func(yield func(search.Doc) bool) {
-		for _, k := range packs {
-			for _, d := range k.docs {
-				if !yield(d) {
-					return
+	err = search.Build(ctx, io.MultiWriter(buf, h),
+		search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: func(yield func(search.Doc) bool) {
+			for _, k := range packs {
+				for _, d := range k.docs {
+					if !yield(d) {
+						return
+					}
 				}
 			}
-		}
-	}})
+		}})
 	if err != nil {
 		return index{}, fmt.Errorf("building the search index: %w", err)
 	}
@@ -150,10 +150,13 @@ func (k *pack) documents(ctx context.Context, a *release.Archive, old *search.In
 		d := document(k.entry.Pack.Key, m, svg)
 		known := false
 		if old != nil {
-			d.Shape, known = old.Shape(icon.Ref{Pack: d.Pack, Name: d.Name})
+			ref := icon.Ref{Pack: d.Pack, Name: d.Name}
+			d.Shape, known = old.Shape(ref)
+			d.Look = old.Look(ref)
+			known = known && d.Look != search.NoLook
 		}
 		if !known {
-			d.Shape = shape.Of(svg)
+			d.Shape, d.Look = seen(m, svg)
 		}
 		k.docs = append(k.docs, d)
 	}

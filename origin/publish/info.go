@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/license"
 )
 
 // An info describes a pack: IconifyInfo of @iconify/types, and a pack.json.
@@ -23,8 +24,10 @@ type info struct {
 	Category string   `json:"category"`
 	Samples  []string `json:"samples"`
 	Height   heights  `json:"height"`
-	Palette  bool     `json:"palette"`
+	Palette  palette  `json:"palette"`
 	Hidden   bool     `json:"hidden"`
+	Key      string   `json:"key,omitempty"`     // of the pack; "": the name of its folder
+	Folders  string   `json:"folders,omitempty"` // one of Layouts
 
 	raw   json.RawMessage // the whole description as in its source
 	order int             // position among all packs of the sources
@@ -98,22 +101,24 @@ func (h *heights) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// spdx matches the characters of an SPDX identifier or licence expression (SPDX 2.3, annex D).
-var spdx = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+:-]*( [A-Za-z0-9.+:-]+|[()])*$`)
-
 // check returns an error for an invalid key, and for a missing or invalid licence.
 func (in *info) check() error {
 	if err := validKey(in.key, in.from); err != nil {
 		return err
 	}
 	if in.missing {
-		return fmt.Errorf("%w: the pack %s needs the file %s", ErrNoPackFile, in.key, in.from)
+		return fmt.Errorf("%w: the pack %s needs the file %s; %s", ErrNoPackFile, in.key, in.from, adviseInit(filepath.Dir(in.from)))
 	}
 	if strings.TrimSpace(in.License.SPDX) == "" {
+		if filepath.Base(in.from) == packageFileName {
+			return fmt.Errorf("%w: of the pack %s: %s names none that is known; %s, in which you set \"license\"", ErrNoLicense, in.key,
+				in.from, adviseInit(filepath.Dir(in.from)))
+		}
 		return fmt.Errorf("%w: of the pack %s: set \"license\" in %s to an SPDX identifier such as MIT", ErrNoLicense, in.key, in.from)
 	}
-	if !spdx.MatchString(in.License.SPDX) {
-		return fmt.Errorf("%w: of the pack %s: the license in %s is not an SPDX identifier such as MIT or CC-BY-4.0", ErrNoLicense, in.key, in.from)
+	if !license.Valid(in.License.SPDX) {
+		return fmt.Errorf("%w: of the pack %s: the license in %s is not an SPDX identifier such as MIT, or an expression such as "+
+			"(CC-BY-4.0 AND MIT)", ErrNoLicense, in.key, in.from)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
-	"github.com/iconedge/iconedge/origin/shape"
 	"github.com/iconedge/iconedge/origin/svg"
 )
 
@@ -66,7 +65,8 @@ func (w *packWriter) add(ctx context.Context, s *set, progress Progress) error {
 		case err != nil:
 			return err
 		case cleaned.Emptied:
-			s.omit(raw.name, "cleaning removed everything that it draws: only shapes, lines, text, and pictures and references within the file are kept")
+			s.omit(raw.name, "cleaning removed everything that it draws: only shapes, lines, text, and pictures and "+
+				"references within the file are kept")
 		default:
 			if err := w.addOne(raw, cleaned); err != nil {
 				return err
@@ -107,9 +107,13 @@ func (w *packWriter) clean(raw *rawIcon) (svg.Icon, error) {
 
 // addOne adds a clean icon to the archive, the tally and the documents of the index.
 func (w *packWriter) addOne(raw *rawIcon, cleaned svg.Icon) error {
+	if len(cleaned.Removed) > 0 && raw.of == "" {
+		w.removed = append(w.removed, Removed{Pack: w.entry.Pack.Key, Name: raw.name, Parts: cleaned.Removed})
+	}
 	m := release.Meta{
 		Name: raw.name, Width: cleaned.Width, Height: cleaned.Height, ViewBox: cleaned.ViewBox, Hidden: raw.hidden,
-		Monochrome: cleaned.Monochrome, AliasOf: raw.of, Turn: raw.turn, Categories: raw.categories, Tags: raw.tags,
+		Monochrome: cleaned.Monochrome, Color: cleaned.Color, Stroke: cleaned.Stroke, TwoTone: cleaned.TwoTone,
+		AliasOf: raw.of, Turn: raw.turn, Categories: raw.categories, Tags: raw.tags,
 	}
 	known, same, seq := w.old.find(m, cleaned.SVG)
 	if m.Seq = w.seq; same && w.old.facts {
@@ -117,12 +121,15 @@ func (w *packWriter) addOne(raw *rawIcon, cleaned svg.Icon) error {
 	}
 	w.compareIcon(m.Name, known, same)
 	w.tally.count(m)
+	if m.AliasOf == "" {
+		w.count(m, cleaned)
+	}
 	if !m.Hidden && (m.AliasOf == "" || raw.own) {
 		w.total++
 	}
 	if !m.Hidden && !w.entry.Hidden {
 		d := document(w.entry.Pack.Key, m, cleaned.SVG)
-		d.Shape = shape.Of(cleaned.SVG)
+		d.Shape, d.Look = seen(m, cleaned.SVG)
 		w.docs = append(w.docs, d)
 	}
 	return w.archive.Add(m, cleaned.SVG)
@@ -133,6 +140,6 @@ func document(pack string, m release.Meta, data []byte) search.Doc {
 	sum := sha256.Sum256(data)
 	return search.Doc{
 		Pack: pack, Name: m.Name, AliasOf: m.AliasOf, Width: m.Width, Height: m.Height, Monochrome: m.Monochrome,
-		Categories: m.Categories, Image: [16]byte(sum[:16]),
+		Own: m.Color != "", Stroked: m.Stroke != 0, Categories: m.Categories, Spellings: m.Spellings(), Image: [16]byte(sum[:16]),
 	}
 }

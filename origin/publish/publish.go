@@ -1,13 +1,3 @@
-// Package publish makes a release of an icon library and makes it the current one. It reads the
-// sources, cleans every icon, and writes a search index and an archive for each changed pack. It
-// uploads the files that the store does not have yet, and replaces the object `current` last. If a
-// publication fails before that, the current release stays as it was, and the next publication
-// finds the uploaded files by their hashes.
-//
-// An unchanged pack keeps its archive. A second publication of the same sources writes nothing.
-//
-// The package imports objectstore, and release, search and svg, which define the formats of
-// archives, indexes and icons.
 package publish
 
 import (
@@ -29,6 +19,7 @@ var (
 	ErrNoLicense = errors.New("a valid licence is missing")
 	ErrEmptyPack = errors.New("every icon of a pack was left out")
 	ErrTwice     = errors.New("a pack comes from two sources")
+	ErrClash     = errors.New("two files have one name")
 	ErrRaced     = errors.New("another process changed the current release meanwhile; publish again")
 )
 
@@ -37,7 +28,7 @@ const DefaultKeep = 5
 
 // Options are the arguments of Publish.
 type Options struct {
-	Sources []string // folders, in the forms that the method open accepts
+	Sources []string // in the forms that the method open accepts
 	Store   objectstore.Bucket
 	// Tags are folders with tags for the search index (see lexicon.Open), besides the lexicon
 	// of the program. NoTags leaves that out.
@@ -47,8 +38,16 @@ type Options struct {
 	// AllowRemoval permits a release without a pack, or without more than 5 % of the icons, of the
 	// current one.
 	AllowRemoval bool
-	Progress     Progress  // may be nil
-	Now          time.Time // the time of the release; zero: now
+	// Folders is the rule by which folders within a pack change the names of its icons, unless its
+	// pack.json has one: one of Layouts; "": FoldersSuffix.
+	Folders string
+	// StrictNames leaves out the icons whose names are not valid, instead of mending the names.
+	StrictNames bool
+	// FailFast ends the publication at the first pack that can't be published. Otherwise the
+	// release has the other packs.
+	FailFast bool
+	Progress Progress  // may be nil
+	Now      time.Time // the time of the release; zero: now
 	// Work is the folder for temporary files, which need about the size of the archives that
 	// change; "": that of the system.
 	Work string
@@ -58,7 +57,8 @@ type Options struct {
 // @iconify/json takes about 300 MB of memory at the default GOGC.
 //
 // After an error, which wraps one of this package, of objectstore or of ctx, the current release of
-// the store is the previous one. With ErrRemoval, the Summary has what the release would change.
+// the store is the previous one, except after Failures alone: the release then has the other packs.
+// With ErrRemoval, the Summary lists the changes that the release would make.
 func Publish(ctx context.Context, opt Options) (Summary, error) {
 	if opt.Keep < 0 {
 		return Summary{}, errors.New("publishing: --keep must be at least 1")
@@ -80,12 +80,11 @@ func Publish(ctx context.Context, opt Options) (Summary, error) {
 	defer opt.Progress.Done()
 	p := &publication{Options: opt, work: work}
 	defer p.closeTrees()
-	if err := p.run(ctx); errors.Is(err, ErrRemoval) {
-		return p.sum, err
-	} else if err != nil {
-		return Summary{}, err
+	err = p.run(ctx)
+	if err != nil && !errors.Is(err, ErrRemoval) {
+		return Summary{}, errors.Join(err, p.failed())
 	}
-	return p.sum, nil
+	return p.sum, errors.Join(err, p.failed())
 }
 
 // A publication is one call of Publish.
@@ -94,7 +93,8 @@ type publication struct {
 	work  string
 	roots []*os.Root // of the sources; closed at the end
 	prev  previous
-	seq   int // of this publication
+	seq   int        // of this publication
+	mu    sync.Mutex // of sum.Failed
 	sum   Summary
 	// writable tests the store, once, before the first icon is cleaned. An unchanged library needs
 	// no write.
@@ -119,8 +119,8 @@ func (p *publication) run(ctx context.Context) (err error) {
 		return err
 	}
 	p.writable = sync.OnceValue(func() error { return p.checkStore(ctx) })
-	if packs, err = p.build(ctx, packs); err != nil {
-		return err
+	if packs, err = p.build(ctx, packs); err != nil || len(packs) == 0 {
+		return err // without a pack, each has failed
 	}
 	index, err := p.index(ctx, packs)
 	if err != nil {

@@ -35,28 +35,31 @@ func TestPacks(t *testing.T) {
 	}{
 		{"flags", false, icon.Pack{
 			Name: "Flags", Count: 2, License: "CC-BY-4.0", LicenseTitle: "Creative Commons Attribution 4.0 International",
-			LicenseURL: "https://example.com/licence", Attribution: "Flags by A. Drawer, CC-BY-4.0", CommercialUse: true, Author: "A. Drawer",
-			Samples: []string{"plain", "red"}, Height: []float64{3, 16}, Categories: []icon.Category{},
+			LicenseURL: "https://example.com/licence", Attribution: "Flags by A. Drawer, CC-BY-4.0",
+			CommercialUse: true, Author: "A. Drawer",
+			Samples: []string{"plain", "red"}, Monochrome: true, Palette: true, Height: []float64{3, 16}, Categories: []icon.Category{},
 		}},
 		{"house", false, icon.Pack{
-			Name: "House", Count: 3, License: "MIT", LicenseTitle: "MIT License", LicenseURL: "https://example.com/mit",
+			Name: "House", Count: 5, License: "MIT", LicenseTitle: "MIT License", LicenseURL: "https://example.com/mit",
 			Attribution: "House by Us, MIT", CommercialUse: true, Author: "Us", AuthorURL: "https://example.com", Category: "Ours",
-			Samples: []string{"home", "home-black", "hostile"}, Monochrome: true, Height: []float64{10, 24}, Categories: []icon.Category{},
+			Samples:    []string{"home", "home-2", "home-black", "hostile", "shout"},
+			Monochrome: true, Palette: true, Height: []float64{10, 24}, Categories: []icon.Category{},
 		}},
 		{"old", true, icon.Pack{ // hidden in collections.json
-			Name: "Old", Count: 1, License: "Apache-2.0", LicenseTitle: "Apache License 2.0", LicenseURL: "https://spdx.org/licenses/Apache-2.0.html",
+			Name: "Old", Count: 1, License: "Apache-2.0", LicenseTitle: "Apache License 2.0",
+			LicenseURL:  "https://spdx.org/licenses/Apache-2.0.html",
 			Attribution: "Old by Someone, Apache-2.0", CommercialUse: true, Author: "Someone",
 			Samples: []string{"thing"}, Monochrome: true, Height: []float64{16}, Categories: []icon.Category{},
 		}},
 		{"paint", false, icon.Pack{
 			Name: "Paint", Count: 1, License: "LicenseRef-Own", LicenseTitle: "Own licence", LicenseURL: "https://spdx.org/licenses/",
 			Attribution: "Paint by Us, LicenseRef-Own", CommercialUse: true, Author: "Us",
-			Samples: []string{"one"}, Height: []float64{24}, Categories: []icon.Category{},
+			Samples: []string{"one"}, Palette: true, Height: []float64{24}, Categories: []icon.Category{},
 		}},
 		{"shapes", false, icon.Pack{
 			Name: "Shapes", Count: 4, License: "MIT", LicenseTitle: "MIT License", LicenseURL: "https://spdx.org/licenses/MIT.html",
 			Attribution: "Shapes by A. Drawer, MIT", CommercialUse: true, Author: "A. Drawer", AuthorURL: "https://example.com/drawer",
-			Version: "1.2.0", Category: "UI 24px", Samples: []string{"square", "box"}, Height: []float64{16, 24},
+			Version: "1.2.0", Category: "UI 24px", Samples: []string{"square", "box"}, Palette: true, Height: []float64{16, 24},
 			Categories: []icon.Category{{Name: "Arrows", Count: 1}, {Name: "Things", Count: 2}},
 		}},
 		{"single", false, icon.Pack{
@@ -90,7 +93,7 @@ func TestPacks(t *testing.T) {
 		t.Errorf("skipped %v, want void", sum.Skipped)
 	}
 	got := fmt.Sprint(sum.Packs, sum.HiddenPacks, sum.VisibleIcons, sum.Icons, sum.Aliases, sum.Built, sum.TakenOver, sum.Uploads)
-	if want := "5 2 11 14 9 7 0 9"; got != want {
+	if want := "5 2 13 16 9 7 0 9"; got != want {
 		t.Errorf("packs, hidden packs, visible icons, icons, aliases, built, taken over, uploads: %s, want %s", got, want)
 	}
 }
@@ -110,7 +113,8 @@ func TestIcons(t *testing.T) {
 		{"shapes/square", "[0 0 24 24] 24x24 mono in=Things tags=box", inside["square"]},
 		{"shapes/box", "[0 0 24 24] 24x24 mono of=square in=Things", inside["square"]},
 		{"shapes/arrow", "[-4 0 32 24] 32x24 mono in=Arrows tags=arrow-back,arrow-back-again,arrow-down,arrow-up", inside["arrow"]},
-		{"shapes/arrow-back", "[0 0 32 24] 32x24 mono of=arrow in=Arrows", `<g transform="translate(28 0) scale(-1 1)">` + inside["arrow"] + "</g>"},
+		{"shapes/arrow-back", "[0 0 32 24] 32x24 mono of=arrow in=Arrows",
+			`<g transform="translate(28 0) scale(-1 1)">` + inside["arrow"] + "</g>"},
 		// The two flips of this alias and its parent cancel each other.
 		{"shapes/arrow-back-again", "[-4 0 32 24] 32x24 mono of=arrow in=Arrows", inside["arrow"]},
 		{"shapes/arrow-down", "[0 0 24 24] 24x24 mono of=arrow in=Arrows", ""},
@@ -124,12 +128,12 @@ func TestIcons(t *testing.T) {
 		{"shapes/unseen", "[0 0 24 24] 24x24 hidden mono of=line", ""},
 		// The pack has an icon and an alias of this name; the icon wins.
 		{"shapes/line", "[0 0 24 24] 24x24 mono", `<path fill="none" stroke="currentColor" d="M0 12h24"/>`},
-		{"flags/red", "[0 0 4 3] 4x3", `<path fill="#f00" d="M0 0h4v3H0z"/>`},
+		{"flags/red", "[0 0 4 3] 4x3 mono#ff0000", `<path fill="#f00" d="M0 0h4v3H0z"/>`},
 		{"old/stuff", "[0 0 16 16] 16x16 mono of=thing", ""},
 		{"single/up", "[0 0 20 20] 20x20 mono in=Directions", ""},
-		{"house/home", "[0 0 24 24] 24x24 mono", `<path fill="currentColor" d="M0 0h24v24H0z"/>`},
+		{"house/home", "[0 0 24 24] 24x24 mono#123456", `<path fill="#123456" d="M0 0h24v24H0z"/>`},
 		{"house/home-black", "[0 0 12 10] 12x10 mono", ""},
-		{"house/hostile", "[0 0 24 24] 24x24 mono", `<path fill="currentColor" d="M0 0h1v1z"/>`},
+		{"house/hostile", "[0 0 24 24] 24x24 mono#ff0000", `<path fill="#ff0000" d="M0 0h1v1z"/>`},
 		{"paint/one", "[0 0 24 24] 24x24", `<path fill="#123456" d="M0 0h24v24H0z"/>`},
 	} {
 		ref, err := icon.ParseRef(tt.ref)
@@ -141,7 +145,11 @@ func TestIcons(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", ref, got, ok, tt.want)
 		}
 		svg := m.svgs[ref]
-		head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" viewBox="%s">`, meta.Width, meta.Height, meta.ViewBox)
+		head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" viewBox="%s">`,
+			meta.Width, meta.Height, meta.ViewBox)
+		if c := icon.Literal([]byte(svg)); meta.Color != "" {
+			head = strings.TrimSuffix(head, ">") + fmt.Sprintf(` color="%s">`, c)
+		}
 		if got, ok := strings.CutPrefix(svg, head); !ok || tt.inside != "" && got != tt.inside+"</svg>" {
 			t.Errorf("%s: %s, want %s%s</svg>", ref, svg, head, tt.inside)
 		}
@@ -158,7 +166,7 @@ func describe(m release.Meta) string {
 		s += " hidden"
 	}
 	if m.Monochrome {
-		s += " mono"
+		s += " mono" + string(m.Color)
 	}
 	if m.AliasOf != "" {
 		s += " of=" + m.AliasOf
@@ -183,8 +191,9 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 	want := []string{
-		"house/Home_2.svg", "house/entity", "house/nonsense", "house/nothing", "house/shout.SVG",
-		"shapes/Bad Name", "shapes/Bad-Alias", "shapes/a-bad-one", "shapes/broken", "shapes/orphan", "shapes/round", "shapes/rounder", "shapes/shattered",
+		"house/entity", "house/nonsense", "house/nothing",
+		"shapes/Bad Name", "shapes/Bad-Alias", "shapes/a-bad-one", "shapes/broken", "shapes/orphan", "shapes/round",
+		"shapes/rounder", "shapes/shattered",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("left out\n%q, want\n%q", got, want)
@@ -241,7 +250,8 @@ func TestAgain(t *testing.T) {
 	// The order of the sources does not matter.
 	again := mustPublish(t, b, t0.Add(time.Hour), "testdata/folder", "testdata/package", "testdata/library")
 	if n := b.writes() - n; n != 0 || again.Release != first.Release || !again.Unchanged || again.Uploads != 0 {
-		t.Errorf("published again: %d writes, release %s, unchanged %v, %d uploads; want no writes, %s, true, 0", n, again.Release, again.Unchanged, again.Uploads, first.Release)
+		t.Errorf("published again: %d writes, release %s, unchanged %v, %d uploads; want no writes, %s, true, 0", n,
+			again.Release, again.Unchanged, again.Uploads, first.Release)
 	}
 	if len(again.LeftOut) != len(first.LeftOut) || again.Icons != first.Icons || again.TakenOver != first.Built {
 		t.Errorf("the summary is %+v, want the figures of %+v", again, first)
@@ -353,7 +363,8 @@ func TestPackGoes(t *testing.T) {
 
 func TestDryRun(t *testing.T) {
 	dir := t.TempDir()
-	sum, err := Publish(t.Context(), Options{Sources: all, Tags: noTags, Store: objectstore.Dir(dir), Now: t0, DryRun: true, Work: t.TempDir()})
+	sum, err := Publish(t.Context(), Options{Sources: all, Tags: noTags, Store: objectstore.Dir(dir), Now: t0,
+		DryRun: true, Work: t.TempDir()})
 	if err != nil || sum.Uploads != 9 || !sum.DryRun || sum.Unchanged {
 		t.Errorf("dry run: %+v, %v", sum, err)
 	}
@@ -367,13 +378,13 @@ func TestDryRun(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	empty := copied(t, "folder")
-	for _, name := range []string{"home", "home-black", "hostile"} {
-		if err := os.Remove(filepath.Join(empty, "house", name+".svg")); err != nil {
+	for _, name := range []string{"home.svg", "home-black.svg", "hostile.svg", "Home_2.svg", "shout.SVG"} {
+		if err := os.Remove(filepath.Join(empty, "house", name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	misnamed := copied(t, "folder")
-	if err := os.Rename(filepath.Join(misnamed, "house"), filepath.Join(misnamed, "House")); err != nil {
+	if err := os.Rename(filepath.Join(misnamed, "house"), filepath.Join(misnamed, "---")); err != nil {
 		t.Fatal(err)
 	}
 	cut := copied(t, "library")
@@ -395,7 +406,7 @@ func TestRefused(t *testing.T) {
 		{"an invalid licence", []string{noText}, ErrNoLicense, []string{"house"}},
 		{"no valid icon", []string{empty, "testdata/package"}, ErrEmptyPack, []string{"house", "nonsense"}},
 		{"a pack twice", []string{"testdata/package", copied(t, "package")}, ErrTwice, []string{"single"}},
-		{"an invalid key", []string{misnamed}, ErrSource, []string{"House"}},
+		{"an invalid key", []string{misnamed}, ErrSource, []string{"---"}},
 		{"no folder", []string{"testdata/gone"}, ErrSource, []string{"testdata/gone"}},
 		{"a file", []string{"publish.go"}, ErrSource, []string{"publish.go"}},
 		{"no packs", []string{t.TempDir()}, ErrSource, nil},
@@ -456,7 +467,8 @@ func TestCrash(t *testing.T) {
 		f := &failing{Bucket: b}
 		f.left.Store(n)
 		work := t.TempDir()
-		_, err := Publish(t.Context(), Options{Sources: []string{lib}, Tags: noTags, Store: f, Now: t0.Add(time.Hour), Work: work, AllowRemoval: true})
+		_, err := Publish(t.Context(), Options{Sources: []string{lib}, Tags: noTags, Store: f, Now: t0.Add(time.Hour),
+			Work: work, AllowRemoval: true})
 		checkEmpty(t, work)
 		after := whole(t, b).ID
 		if err == nil {
@@ -483,7 +495,8 @@ func TestCrash(t *testing.T) {
 			manifests = 0 // the second publication replaces the manifest of the first
 		}
 		if made := len(keys(t, b)) - had; sum.Release != want || whole(t, b).ID != want || sum.Uploads != made-manifests {
-			t.Errorf("after %d writes, publishing again: %s, %d uploads and %d new objects; want %s", n, sum.Release, sum.Uploads, made, want)
+			t.Errorf("after %d writes, publishing again: %s, %d uploads and %d new objects; want %s", n, sum.Release,
+				sum.Uploads, made, want)
 		}
 	}
 }
@@ -497,7 +510,8 @@ func TestInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		work := t.TempDir()
 		stop := &stopper{left: n, stop: cancel}
-		sum, err := Publish(ctx, Options{Sources: []string{lib}, Tags: noTags, Store: b, Now: t0.Add(time.Hour), Work: work, Progress: stop, AllowRemoval: true})
+		sum, err := Publish(ctx, Options{Sources: []string{lib}, Tags: noTags, Store: b, Now: t0.Add(time.Hour),
+			Work: work, Progress: stop, AllowRemoval: true})
 		cancel()
 		checkEmpty(t, work)
 		after := whole(t, b).ID
@@ -519,7 +533,8 @@ func TestRaced(t *testing.T) {
 	mustPublish(t, b, t0, "testdata/package")
 	var won Summary
 	race := &stopper{left: 3, stop: func() { won = mustPublish(t, b, t0.Add(time.Minute), "testdata/folder") }}
-	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/library"}, Tags: noTags, Store: b, Now: t0.Add(time.Hour), Work: t.TempDir(), Progress: race, AllowRemoval: true})
+	_, err := Publish(t.Context(), Options{Sources: []string{"testdata/library"}, Tags: noTags, Store: b,
+		Now: t0.Add(time.Hour), Work: t.TempDir(), Progress: race, AllowRemoval: true})
 	if !errors.Is(err, ErrRaced) {
 		t.Errorf("the slower publication returns %v, want ErrRaced", err)
 	}

@@ -10,7 +10,8 @@ import (
 
 // aliasesOf makes a collection with the icon "icon" and aliases, given as name and parent.
 func aliasesOf(parents map[string]string) *collection {
-	c := &collection{icons: map[string]*entry{"icon": {Body: text("<path d=\"M0 0h1v1z\"/>")}}, aliases: map[string]*entry{}, defaults: emptyEntry()}
+	c := &collection{icons: map[string]*entry{"icon": {Body: text("<path d=\"M0 0h1v1z\"/>")}},
+		aliases: map[string]*entry{}, defaults: emptyEntry()}
 	for name, parent := range parents {
 		e := emptyEntry()
 		e.Parent = parent
@@ -47,15 +48,21 @@ func TestResolve(t *testing.T) {
 		{"a longer chain", chainOf(maxChain + 2), maxChain, map[string]string{
 			"a33": "it is more than 32 aliases away from its icon", "a34": "it is more than 32 aliases away from its icon",
 		}},
-		{"aliases of nothing", map[string]string{"a": "b", "b": "c"}, 0, map[string]string{"a": "it is an alias of nothing", "b": "it is an alias of nothing"}},
+		{"aliases of nothing", map[string]string{"a": "b", "b": "c"}, 0,
+			map[string]string{"a": "it is an alias of nothing", "b": "it is an alias of nothing"}},
 		{"an alias of itself", map[string]string{"a": "a"}, 0, map[string]string{"a": "its aliases lead in a circle: a → a"}},
 		{"a circle, and aliases that lead there", map[string]string{"c": "a", "a": "b", "b": "c", "x": "b", "y": "x"}, 0, map[string]string{
-			"a": "its aliases lead in a circle: a → b → c → a", "b": "its aliases lead in a circle: a → b → c → a", "c": "its aliases lead in a circle: a → b → c → a",
+			"a": "its aliases lead in a circle: a → b → c → a", "b": "its aliases lead in a circle: a → b → c → a",
+			"c": "its aliases lead in a circle: a → b → c → a",
 			"x": "its aliases lead in a circle: a → b → c → a", "y": "its aliases lead in a circle: a → b → c → a",
 		}},
 		{"a large circle", map[string]string{"a": "b", "b": "c", "c": "d", "d": "e", "e": "f", "f": "a"}, 0, map[string]string{
-			"a": "its aliases lead in a circle: a → b → c → d → 2 more → a", "b": "its aliases lead in a circle: a → b → c → d → 2 more → a", "c": "its aliases lead in a circle: a → b → c → d → 2 more → a",
-			"d": "its aliases lead in a circle: a → b → c → d → 2 more → a", "e": "its aliases lead in a circle: a → b → c → d → 2 more → a", "f": "its aliases lead in a circle: a → b → c → d → 2 more → a",
+			"a": "its aliases lead in a circle: a → b → c → d → 2 more → a",
+			"b": "its aliases lead in a circle: a → b → c → d → 2 more → a",
+			"c": "its aliases lead in a circle: a → b → c → d → 2 more → a",
+			"d": "its aliases lead in a circle: a → b → c → d → 2 more → a",
+			"e": "its aliases lead in a circle: a → b → c → d → 2 more → a",
+			"f": "its aliases lead in a circle: a → b → c → d → 2 more → a",
 		}},
 		{"a parent with an invalid name", map[string]string{"a": "B B"}, 0, map[string]string{"a": "it is an alias of nothing"}},
 	} {

@@ -25,12 +25,17 @@ const maxSets = 64 << 20
 func (w *packWriter) describe(s *set) {
 	w.set = s.about
 	w.set.Key, w.set.Total = w.entry.Pack.Key, w.total
-	w.set.Info = withTotal(w.pack.about().raw, w.total)
+	facts := map[string]json.RawMessage{"total": strconv.AppendInt(nil, int64(w.total), 10)}
+	if _, ok := w.source.(*folder); ok { // its palette is an instruction; clients want the result
+		facts["palette"] = strconv.AppendBool(nil, w.entry.Palette)
+	}
+	w.set.Info = withFacts(w.pack.about().raw, facts)
 }
 
-// withTotal returns the description of a pack with its real number of icons, as Iconify's own
-// service does. Everything else stays as it is in the source.
-func withTotal(raw json.RawMessage, total int) json.RawMessage {
+// withFacts returns the description of a pack with its real number of icons, as Iconify's own
+// service does, and for a folder with whether icons have colours of their own. Everything else
+// stays as it is in the source.
+func withFacts(raw json.RawMessage, facts map[string]json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return nil
 	}
@@ -42,8 +47,8 @@ func withTotal(raw json.RawMessage, total int) json.RawMessage {
 		if err := d.Decode(&value); err != nil {
 			return err
 		}
-		if name == "total" {
-			value = strconv.AppendInt(nil, int64(total), 10)
+		if fact, ok := facts[name]; ok {
+			value = fact
 		}
 		if b.Len() > 1 {
 			b.WriteByte(',')
@@ -62,7 +67,8 @@ func withTotal(raw json.RawMessage, total int) json.RawMessage {
 // sets writes the file with the sets of all packs, in the order of the sources.
 func (p *publication) sets(packs []*pack) (blobFile, error) {
 	var all []release.Set
-	for _, k := range slices.SortedStableFunc(slices.Values(packs), func(a, b *pack) int { return cmp.Compare(a.about().order, b.about().order) }) {
+	for _, k := range slices.SortedStableFunc(slices.Values(packs),
+		func(a, b *pack) int { return cmp.Compare(a.about().order, b.about().order) }) {
 		k.set.Seq = p.seq
 		if old, ok := p.prev.sets[k.set.Key]; ok && old.Same(k.set) {
 			k.set.Seq = old.Seq

@@ -22,9 +22,12 @@ func TestInfo(t *testing.T) {
 		{`{}`, func(p icon.Pack) bool { return p.Name == "key" }}, // a pack must have a name
 		{`{"name":" A\n\tB\u0007\u202e "}`, func(p icon.Pack) bool { return p.Name == "A B" }},
 		{`{"author":{"url":"javascript:alert(1)"}}`, func(p icon.Pack) bool { return p.AuthorURL == "" }},
-		{`{"license":{"spdx":"MIT","url":"https://e.com/a>; rel=\"x\""}}`, func(p icon.Pack) bool { return p.LicenseURL == "https://e.com/a%3E;%20rel=%22x%22" }},
-		{`{"license":{"spdx":"MIT","url":"https://e.com/é b?a=é b%20c#ü"}}`, func(p icon.Pack) bool { return p.LicenseURL == "https://e.com/%C3%A9%20b?a=%C3%A9%20b%20c#%C3%BC" }},
-		{`{"license":{"spdx":"MIT","url":"/LICENSE"}}`, func(p icon.Pack) bool { return p.LicenseURL == "https://spdx.org/licenses/MIT.html" }},
+		{`{"license":{"spdx":"MIT","url":"https://e.com/a>; rel=\"x\""}}`,
+			func(p icon.Pack) bool { return p.LicenseURL == "https://e.com/a%3E;%20rel=%22x%22" }},
+		{`{"license":{"spdx":"MIT","url":"https://e.com/é b?a=é b%20c#ü"}}`,
+			func(p icon.Pack) bool { return p.LicenseURL == "https://e.com/%C3%A9%20b?a=%C3%A9%20b%20c#%C3%BC" }},
+		{`{"license":{"spdx":"MIT","url":"/LICENSE"}}`,
+			func(p icon.Pack) bool { return p.LicenseURL == "https://spdx.org/licenses/MIT.html" }},
 		{`{"license":{"spdx":"MIT OR Apache-2.0"}}`, func(p icon.Pack) bool {
 			return p.LicenseTitle == "MIT OR Apache-2.0" && p.LicenseURL == "https://spdx.org/licenses/"
 		}},
@@ -58,7 +61,8 @@ func TestPrintable(t *testing.T) {
 // otherwise.
 func TestBadName(t *testing.T) {
 	long := strings.Repeat("a", 140)
-	for name, want := range map[string]string{long: "128 bytes", "Bad Name": "lower-case", strings.Repeat("a", 128) + "-b": "128 bytes", "a--b": "lower-case"} {
+	for name, want := range map[string]string{long: "128 bytes", "Bad Name": "lower-case",
+		strings.Repeat("a", 128) + "-b": "128 bytes", "a--b": "lower-case"} {
 		c := collection{icons: map[string]*entry{name: {}}, aliases: map[string]*entry{"x" + name: {Parent: name}}, defaults: emptyEntry()}
 		s, err := c.set(t.Context())
 		if err != nil {

@@ -34,7 +34,8 @@ func (s *series) publish(t *testing.T, keep int) string {
 	next := "M" + s.now().Format("15 2")
 	edit(t, filepath.Join(s.lib, "json/shapes.json"), s.path, next)
 	s.path = next
-	sum, err := Publish(t.Context(), Options{Sources: []string{s.lib}, Tags: noTags, Store: s.b, Now: s.now(), Keep: keep, Work: t.TempDir()})
+	sum, err := Publish(t.Context(), Options{Sources: []string{s.lib}, Tags: noTags, Store: s.b, Now: s.now(),
+		Keep: keep, Work: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,8 @@ func TestNeverCurrent(t *testing.T) {
 	f := &failing{Bucket: s.b}
 	f.left.Store(4) // two that test the store, the archive and the manifest
 	edit(t, filepath.Join(s.lib, "json/shapes.json"), s.path, "M9 9")
-	_, err := Publish(t.Context(), Options{Sources: []string{s.lib}, Tags: noTags, Store: f, Now: s.now().Add(time.Minute), Work: t.TempDir()})
+	_, err := Publish(t.Context(), Options{Sources: []string{s.lib}, Tags: noTags, Store: f,
+		Now: s.now().Add(time.Minute), Work: t.TempDir()})
 	if all, _ := ids(t, s.b); !errors.Is(err, errFull) || len(all) != 2 {
 		t.Fatalf("%v, stored %v; want the manifest written and no more", err, all)
 	}

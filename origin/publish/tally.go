@@ -53,6 +53,7 @@ func (t *tally) count(m release.Meta) {
 	}
 	t.entry.Count++
 	t.coloured = t.coloured || !m.Monochrome
+	t.entry.Palette = t.entry.Palette || !m.Monochrome || m.Color != ""
 	t.heights[m.Height] = true
 	for _, c := range m.Categories {
 		t.categories[c]++

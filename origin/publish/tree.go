@@ -34,7 +34,8 @@ type tree struct {
 	ctx      context.Context
 	root     *os.Root
 	path     string
-	maxBytes int64 // bytes of a file
+	maxBytes int64  // bytes of a file
+	name     string // of the folder; "": as in path
 }
 
 // openTree opens a folder. The publication closes it when it ends.
@@ -44,7 +45,7 @@ func (p *publication) openTree(ctx context.Context, path string) (*tree, error) 
 		return nil, err
 	}
 	p.roots = append(p.roots, root)
-	return &tree{ctx, root, path, maxMetadata}, nil
+	return &tree{ctx: ctx, root: root, path: path, maxBytes: maxMetadata}, nil
 }
 
 func (p *publication) closeTrees() {
@@ -54,7 +55,11 @@ func (p *publication) closeTrees() {
 }
 
 // large returns the same tree for files that are decoded piece by piece.
-func (t *tree) large() *tree { return &tree{t.ctx, t.root, t.path, maxIcons} }
+func (t *tree) large() *tree {
+	large := *t
+	large.maxBytes = maxIcons
+	return &large
+}
 
 // fullPath returns the path of a file, for messages.
 func (t *tree) fullPath(name string) string { return filepath.Join(t.path, filepath.FromSlash(name)) }

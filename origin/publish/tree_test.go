@@ -54,22 +54,31 @@ func TestHostileSources(t *testing.T) {
 		{"huge icons", map[string]string{"collections.json": "{}", "json/p.json": "huge"}, "json/p.json", errSize},
 		{"huge icons.json", map[string]string{"icons.json": "huge"}, "icons.json", errSize},
 		{"large info.json", map[string]string{"icons.json": pack, "info.json": "large"}, "info.json", errSize},
-		{"large metadata.json", map[string]string{"icons.json": pack, "info.json": mit, "metadata.json": "large"}, "metadata.json", errSize},
+		{"large metadata.json", map[string]string{"icons.json": pack, "info.json": mit, "metadata.json": "large"},
+			"metadata.json", errSize},
 		{"large pack.json", map[string]string{"p/pack.json": "large", "p/a.svg": square}, "pack.json", errSize},
-		{"collections.json elsewhere", map[string]string{"collections.json": "-> " + outside + "/collections.json"}, "collections.json", errOutside},
+		{"collections.json elsewhere", map[string]string{"collections.json": "-> " + outside + "/collections.json"},
+			"collections.json", errOutside},
 		{"json elsewhere", map[string]string{"collections.json": "{}", "json": "-> " + outside + "/json"}, "json", errOutside},
-		{"icons elsewhere", map[string]string{"collections.json": "{}", "json/p.json": "-> " + outside + "/json/p.json"}, "json/p.json", errOutside},
+		{"icons elsewhere", map[string]string{"collections.json": "{}",
+			"json/p.json": "-> " + outside + "/json/p.json"}, "json/p.json", errOutside},
 		{"icons.json elsewhere", map[string]string{"icons.json": "-> " + outside + "/json/p.json"}, "icons.json", errOutside},
-		{"info.json elsewhere", map[string]string{"icons.json": pack, "info.json": "-> " + outside + "/pack.json"}, "info.json", errOutside},
-		{"metadata.json elsewhere", map[string]string{"icons.json": pack, "info.json": mit, "metadata.json": "-> ../../x"}, "metadata.json", errOutside},
+		{"info.json elsewhere", map[string]string{"icons.json": pack, "info.json": "-> " + outside + "/pack.json"},
+			"info.json", errOutside},
+		{"metadata.json elsewhere", map[string]string{"icons.json": pack, "info.json": mit,
+			"metadata.json": "-> ../../x"}, "metadata.json", errOutside},
 		{"a pack elsewhere", map[string]string{"p": "-> " + outside}, "p", errOutside},
-		{"a pack.json elsewhere", map[string]string{"p/pack.json": "-> " + outside + "/pack.json", "p/a.svg": square}, "p/pack.json", errOutside},
-		{"a link out of a link", map[string]string{"q": "-> " + outside, "p/pack.json": "-> ../q/pack.json", "p/a.svg": square}, "pack.json", errOutside},
+		{"a pack.json elsewhere", map[string]string{"p/pack.json": "-> " + outside + "/pack.json", "p/a.svg": square},
+			"p/pack.json", errOutside},
+		{"a link out of a link", map[string]string{"q": "-> " + outside, "p/pack.json": "-> ../q/pack.json",
+			"p/a.svg": square}, "pack.json", errOutside},
 		{"a pack.json that is a folder", map[string]string{"p/pack.json/x": "", "p/a.svg": square}, "p/pack.json", nil},
 	} {
 		dir := files(t, t.TempDir(), tt.content)
-		_, err := Publish(t.Context(), Options{Sources: []string{dir}, Tags: noTags, Store: objectstore.Dir(t.TempDir()), Now: t0, Work: t.TempDir()})
-		if !errors.Is(err, ErrSource) || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), filepath.FromSlash(tt.named)) || strings.Contains(err.Error(), "\n") {
+		_, err := Publish(t.Context(), Options{Sources: []string{dir}, Tags: noTags,
+			Store: objectstore.Dir(t.TempDir()), Now: t0, Work: t.TempDir()})
+		if !errors.Is(err, ErrSource) || tt.want != nil && !errors.Is(err, tt.want) ||
+			!strings.Contains(err.Error(), filepath.FromSlash(tt.named)) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want one line with %s, and %v", tt.name, err, tt.named, tt.want)
 		}
 	}
@@ -95,8 +104,37 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s is left out because %s", l.Name, l.Reason)
 		}
 	}
-	if got := strings.Join(out, " "); got != "p/out p/up" || sum.Icons != 4 || sum.Packs != 2 {
-		t.Errorf("left out %q, want p/out p/up; %d icons of %d packs, want 4 of 2", got, sum.Icons, sum.Packs)
+	if got := strings.Join(out, " "); got != "p/out.svg p/up.svg" || sum.Icons != 4 || sum.Packs != 2 {
+		t.Errorf("left out %q, want p/out.svg p/up.svg; %d icons of %d packs, want 4 of 2", got, sum.Icons, sum.Packs)
+	}
+}
+
+// A pack whose folders are deep, or lead in circles, ends nothing but itself.
+func TestHostileFolders(t *testing.T) {
+	deep := strings.Repeat("d/", maxDepth+1)
+	dir := files(t, t.TempDir(), map[string]string{
+		"deep/pack.json": mit, "deep/" + deep + "a.svg": square,
+		"ring/pack.json": mit, "ring/a.svg": square, "ring/ring": "-> .", "ring/up": "-> ..",
+		"ring/b/c.svg": square, "ring/out.svg": "-> /etc/passwd",
+		"ring/gone.svg": "-> none.svg", "ring/folder.svg/d.svg": square, "ring/inner/pack.json": mit, "ring/inner/e.svg": square,
+		"ring/node_modules/f.svg": square, "ring/.git/g.svg": square,
+	})
+	b := objectstore.Dir(t.TempDir())
+	sum, err := Publish(t.Context(), Options{Sources: []string{dir}, Tags: noTags, Store: b, Now: t0, Work: t.TempDir()})
+	if !errors.Is(err, ErrSource) || !strings.Contains(err.Error(), "more than 32 deep") || len(sum.Failed) != 1 {
+		t.Errorf("%v, %d packs failed", err, len(sum.Failed))
+	}
+	var names []string
+	for ref := range whole(t, b).metas {
+		names = append(names, ref.Name)
+	}
+	if want := "a c-b d-folder-svg"; sortedText(names) != want {
+		t.Errorf("icons %s, want %s", sortedText(names), want)
+	}
+	for _, want := range []string{"ring: inner, a pack of its own", "ring: ring, a link to a folder"} {
+		if text := notesOf(sum); !strings.Contains(text, want) {
+			t.Errorf("the notes are %q, without %q", text, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"sort"
 
 	"github.com/iconedge/iconedge/icon"
@@ -18,6 +19,8 @@ type Archive struct {
 	records []record // sorted by name
 	names   []byte   // all names in the order of records
 	metas   []byte   // each description once: most icons of a pack share theirs
+
+	spellings []string // see Spellings
 }
 
 // A record has no pointers, so that the garbage collector need not scan hundreds of thousands of
@@ -46,6 +49,15 @@ func (a *Archive) All() iter.Seq[Entry] {
 			}
 		}
 	}
+}
+
+// Spellings returns the other spellings of names: the tags that are no valid names, sorted.
+func (a *Archive) Spellings() []string { return a.spellings }
+
+// HasSpelling reports whether a name is another spelling of that of an icon.
+func (a *Archive) HasSpelling(name string) bool {
+	_, found := slices.BinarySearch(a.spellings, name)
+	return found
 }
 
 // Find finds an icon by its name.
@@ -88,9 +100,11 @@ func (a *Archive) Meta(e Entry) (Meta, error) {
 	return parseMeta(a.Name(e), comment(a.description(e)))
 }
 
-// Seq and Monochrome return those fields of an icon's Meta, without reading all of it.
+// Seq and Monochrome return those fields of an icon's Meta, and Own reports whether it has a Color,
+// without reading all of it.
 func (a *Archive) Seq(e Entry) int         { return seq(a.description(e)) }
 func (a *Archive) Monochrome(e Entry) bool { return monochrome(a.description(e)) }
+func (a *Archive) Own(e Entry) bool        { return own(a.description(e)) }
 
 // description returns the description of an icon, and those after it.
 func (a *Archive) description(e Entry) []byte { return a.metas[a.records[e.i].meta:] }

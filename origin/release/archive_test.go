@@ -217,7 +217,8 @@ func TestMany(t *testing.T) {
 	var buf bytes.Buffer
 	w := NewWriter(&buf)
 	for i := range n {
-		m := Meta{Name: fmt.Sprintf("name-of-an-icon-%05d", i), Width: 24, Height: 24, ViewBox: "0 0 24 24", Categories: []string{"Some"}, Seq: 1}
+		m := Meta{Name: fmt.Sprintf("name-of-an-icon-%05d", i), Width: 24, Height: 24, ViewBox: "0 0 24 24",
+			Categories: []string{"Some"}, Seq: 1}
 		if err := w.Add(m, []byte(iconSVG)); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/iconedge/iconedge/icon"
 )
@@ -113,6 +114,7 @@ func (a *Archive) readDirectory(dir []byte, stop int64) error {
 			if err != nil {
 				return err
 			}
+			a.spellings = append(a.spellings, m.Spellings()...)
 			meta = uint32(len(a.metas))
 			seen[string(comment)] = meta
 			if a.metas, err = appendDescription(a.metas, m, comment); err != nil {
@@ -128,6 +130,8 @@ func (a *Archive) readDirectory(dir []byte, stop int64) error {
 		return damaged("an entry is at the wrong offset")
 	}
 	a.records, a.names, a.metas = clip(a.records), clip(a.names), clip(a.metas)
+	slices.Sort(a.spellings)
+	a.spellings = clip(slices.Compact(a.spellings))
 	return nil
 }
 

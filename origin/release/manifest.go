@@ -33,9 +33,29 @@ type PackEntry struct {
 	Source  string     `json:"source"` // digest of the pack's source and of the builder's version
 	LeftOut []Omission `json:"left_out,omitempty"`
 	// Icons counts the entries of the archive that are icons, including hidden ones.
-	Icons   int   `json:"icons"`
-	Aliases int   `json:"aliases"` // entries that are aliases, hidden ones included
-	Seqs    []int `json:"seqs"`    // every Seq of an icon in it, ascending
+	Icons   int    `json:"icons"`
+	Aliases int    `json:"aliases"` // entries that are aliases, hidden ones included
+	Seqs    []int  `json:"seqs"`    // every Seq of an icon in it, ascending
+	Colors  Colors `json:"colors,omitzero"`
+}
+
+// Colors counts the icons of an archive, without aliases, by their colours. It is zero in a release
+// of an earlier program.
+type Colors struct {
+	Text      int `json:"text,omitempty"`      // in the colour of the text
+	Recolored int `json:"recolored,omitempty"` // of them: drawn in black
+	Own       int `json:"own,omitempty"`       // in one colour of their own
+	Many      int `json:"many,omitempty"`      // in several
+	Cleaned   int `json:"cleaned,omitempty"`   // the cleaner has left out something that draws
+}
+
+// Add adds the counts of another archive.
+func (c *Colors) Add(o Colors) {
+	c.Text += o.Text
+	c.Recolored += o.Recolored
+	c.Own += o.Own
+	c.Many += o.Many
+	c.Cleaned += o.Cleaned
 }
 
 // A Manifest describes the content of a release.
@@ -59,6 +79,7 @@ func (m *Manifest) ComputeID() string {
 	packs := slices.Clone(m.Packs)
 	for i := range packs {
 		packs[i].Source, packs[i].LeftOut = "", nil
+		packs[i].Colors, packs[i].Palette = Colors{}, false // earlier programs don't know them
 	}
 	b, err := json.Marshal(struct {
 		Packs []PackEntry

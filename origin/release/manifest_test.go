@@ -20,7 +20,8 @@ func sample() *Manifest {
 	m := &Manifest{
 		Seq: 7, Created: t0, Base: strings.Repeat("a", 32),
 		Packs: []PackEntry{
-			{Pack: icon.Pack{Key: "a", Name: "A & <b>", Count: 2, Height: []float64{12.5, 24}}, Archive: Blob{someHash, 10}, Source: "s", Icons: 2, Seqs: []int{3, 7}},
+			{Pack: icon.Pack{Key: "a", Name: "A & <b>", Count: 2, Height: []float64{12.5, 24}},
+				Archive: Blob{someHash, 10}, Source: "s", Icons: 2, Seqs: []int{3, 7}},
 			{Pack: icon.Pack{Key: "b"}, Hidden: true, Archive: Blob{someHash, 11}, LeftOut: []Omission{{"x", "why"}}},
 		},
 		Index:   Blob{someHash, 12},

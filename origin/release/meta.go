@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+
+	"github.com/iconedge/iconedge/icon"
 )
 
 // Meta is the metadata of an icon in an archive. Its JSON is the comment of the icon's entry. The
@@ -17,13 +19,19 @@ type Meta struct {
 	ViewBox    string  `json:"box"`
 	Hidden     bool    `json:"hidden,omitempty"`
 	Monochrome bool    `json:"mono,omitempty"`
+	// Color is that of a monochrome icon; empty: the colour of the text.
+	Color icon.Color `json:"color,omitempty"`
+	// Stroke is the width of all strokes of the icon shown 24 pixels high; 0: they have not one.
+	Stroke float64 `json:"stroke,omitempty"`
+	// TwoTone says that a monochrome icon has opaque and translucent parts.
+	TwoTone bool `json:"tones,omitempty"`
 	// AliasOf is the icon that it is an alias of, never an alias itself.
 	AliasOf string `json:"of,omitempty"`
 	// Turn is the way in which an alias shows its icon. It is nil if the alias is only another
 	// name, and if its icon is itself turned: the SVG of that alias stands for itself.
 	Turn       *Turn    `json:"turn,omitempty"`
 	Categories []string `json:"in,omitempty"`
-	Tags       []string `json:"tags,omitempty"`
+	Tags       []string `json:"tags,omitempty"` // names of its aliases, and its spellings
 	// Seq is the number of the publication that last changed the icon or this Meta.
 	Seq int `json:"seq"`
 }
@@ -38,6 +46,17 @@ type Turn struct {
 	Top    *float64 `json:"top,omitempty"`
 	Width  *float64 `json:"width,omitempty"`
 	Height *float64 `json:"height,omitempty"`
+}
+
+// Spellings returns the tags that are no valid names: the name as its author spelled it. Each is
+// another address of the icon.
+func (m Meta) Spellings() (spellings []string) {
+	for _, tag := range m.Tags {
+		if icon.ValidSpelling(tag) {
+			spellings = append(spellings, tag)
+		}
+	}
+	return spellings
 }
 
 // Same reports whether two are equal except for Seq.
@@ -64,7 +83,7 @@ func (m Meta) comment() (string, error) {
 }
 
 // appendDescription appends what an Archive holds about a Meta: four bytes of Seq, one of
-// Monochrome, two of the length of the comment, and the comment.
+// Monochrome and Color, two of the length of the comment, and the comment.
 func appendDescription(dst []byte, m Meta, comment []byte) ([]byte, error) {
 	if m.Seq < 0 || m.Seq > math.MaxInt32 {
 		return nil, damaged("an entry has an impossible number of its publication")
@@ -72,14 +91,24 @@ func appendDescription(dst []byte, m Meta, comment []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.Seq))
 	mono := byte(0)
 	if m.Monochrome {
-		mono = 1
+		mono |= isMonochrome
+	}
+	if m.Color != "" {
+		mono |= hasColor
 	}
 	dst = binary.LittleEndian.AppendUint16(append(dst, mono), uint16(len(comment)))
 	return append(dst, comment...), nil
 }
 
+// Bits of the byte of Monochrome and Color.
+const (
+	isMonochrome = 1 << iota
+	hasColor
+)
+
 func seq(description []byte) int         { return int(binary.LittleEndian.Uint32(description)) }
-func monochrome(description []byte) bool { return description[4] != 0 }
+func monochrome(description []byte) bool { return description[4]&isMonochrome != 0 }
+func own(description []byte) bool        { return description[4]&hasColor != 0 }
 
 func comment(description []byte) []byte {
 	return description[7:][:binary.LittleEndian.Uint16(description[5:])]

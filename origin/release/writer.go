@@ -11,8 +11,9 @@ import (
 	"io"
 	"math"
 
-	"github.com/iconedge/iconedge/icon"
 	"github.com/klauspost/compress/flate"
+
+	"github.com/iconedge/iconedge/icon"
 )
 
 const (

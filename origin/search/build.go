@@ -111,7 +111,8 @@ type drawn struct {
 
 func newBuilder(ctx context.Context, docs int) *builder {
 	return &builder{
-		ctx: ctx, groups: make(map[[16]byte]uint32, docs), dims: map[[2]float64]uint32{}, words: postings{}, styles: postings{}, categories: postings{},
+		ctx: ctx, groups: make(map[[16]byte]uint32, docs), dims: map[[2]float64]uint32{}, words: postings{},
+		styles: postings{}, categories: postings{},
 		names: make(ids, docs), conceptIDs: make(ids, docs/2), conceptAt: map[uint32]uint64{},
 	}
 }
@@ -157,7 +158,8 @@ func (b *builder) addPacks(packs []icon.Pack, docs []*Doc) ([]packRecord, error)
 		}
 		docs = docs[n:]
 		b.ends = append(b.ends, b.docs)
-		records[i] = packRecord{Key: p.Key, Name: p.Name, End: b.docs, License: p.License, Commercial: p.CommercialUse, Category: p.Category}
+		records[i] = packRecord{Key: p.Key, Name: p.Name, End: b.docs, License: p.License,
+			Commercial: p.CommercialUse, Category: p.Category}
 		sizes[i] = n
 	}
 	if len(docs) > 0 { // both are sorted, so the first doc without a pack ends the loop
@@ -223,6 +225,9 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 	if d.Monochrome {
 		flags |= flagMonochrome
 	}
+	if d.Own {
+		flags |= flagOwn
+	}
 	b.concept = b.concept[:0]
 	for i, w := range words[s.lead : len(words)-s.tail] {
 		if i > 0 {
@@ -245,7 +250,17 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 	} {
 		rec = binary.LittleEndian.AppendUint32(rec, field)
 	}
+	look := lookOf(d, words, s)
 	b.body[secDocs] = append(rec, byte(min(s.words, 15)<<4|min(s.lead+s.tail, 15)), flags, 0, 0)
+	if look != NoLook {
+		b.styles.add(lookKey(look), b.docs)
+	}
+	if d.Stroked {
+		b.styles.add(strokedKey, b.docs)
+	}
+	if slices.Contains(Grids, int(d.Height)) && d.Height == math.Trunc(d.Height) {
+		b.styles.add(gridKey(int(d.Height)), b.docs)
+	}
 	b.post(d, words, s)
 	b.docs++
 }
@@ -257,6 +272,9 @@ func (b *builder) post(d *Doc, words []string, s shape) {
 		if i < s.lead || i >= len(words)-s.tail {
 			b.styles.add(w, b.docs)
 		}
+	}
+	for _, w := range spelledWords(d.Spellings) {
+		b.words.add(w, b.docs)
 	}
 	for _, c := range d.Categories {
 		b.categories.add(strings.ToLower(c), b.docs)

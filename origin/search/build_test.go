@@ -40,7 +40,8 @@ func TestBuildRefuses(t *testing.T) {
 	}
 	broken := errors.New("disk full")
 	for room := range 3 {
-		if err := Build(t.Context(), &full{room, broken}, Library{Packs: packs, Docs: slices.Values([]Doc{{Pack: "b", Name: "x"}})}); !errors.Is(err, broken) {
+		if err := Build(t.Context(), &full{room, broken},
+			Library{Packs: packs, Docs: slices.Values([]Doc{{Pack: "b", Name: "x"}})}); !errors.Is(err, broken) {
 			t.Errorf("a writer that fails after %d writes: %v", room, err)
 		}
 	}
@@ -90,7 +91,8 @@ func TestOtherVersion(t *testing.T) {
 	section := func(i int) (off int) { return int(binary.LittleEndian.Uint64(file[len(magic)+8+16*i:])) }
 	for why, at := range map[string]int{
 		"version": len(magic), "number of sections": len(magic) + 4, "offset": len(magic) + 8, "size of the packs": len(magic) + 16,
-		"size of the docs": len(magic) + 8 + 24, "packs": section(secPacks), "name of a doc": section(secDocs) + docNameEnd + 3, "group of a doc": section(secDocs) + docGroup + 1,
+		"size of the docs": len(magic) + 8 + 24, "packs": section(secPacks),
+		"name of a doc": section(secDocs) + docNameEnd + 3, "group of a doc": section(secDocs) + docGroup + 1,
 		"size of a doc": section(secDocs) + docDims + 2, "words": section(secWords),
 	} {
 		odd := slices.Clone(file)

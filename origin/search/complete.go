@@ -29,7 +29,8 @@ type phrase struct {
 // better orders completions by likelihood: people rather type what many packs draw, and a long name
 // is rather left unfinished elsewhere.
 func better(a, b phrase) int {
-	return cmp.Or(cmp.Compare(b.packs*uint64(len(a.text)), a.packs*uint64(len(b.text))), cmp.Compare(len(a.text), len(b.text)), strings.Compare(a.text, b.text))
+	return cmp.Or(cmp.Compare(b.packs*uint64(len(a.text)), a.packs*uint64(len(b.text))),
+		cmp.Compare(len(a.text), len(b.text)), strings.Compare(a.text, b.text))
 }
 
 // addPhrases writes the names, without their styles, that can be completions, and the best ones for
@@ -96,10 +97,21 @@ func appendBest(to []byte, phrases []string, packs map[string]uint64) []byte {
 
 // Complete returns at most MaxCompletions queries that find something: first text itself if it is a
 // name, then those that begin with text, then names with its words elsewhere, the last of which may
-// be incomplete, in both cases the likeliest names first. If text names a pack with a colon, so
-// do the completions, and only icons of that pack count.
+// be incomplete, in both cases the likeliest names first. If text names a pack with a colon, so do
+// the completions, and only icons of that pack count. If text is the beginning of a name in code,
+// some completions are such names: the first ones, if it can't be words.
 func (x *Index) Complete(text string) []string {
 	text = icon.CanonicalQuery(text)
+	inCode, certain := x.completeCode(text)
+	if certain {
+		return inCode
+	}
+	found := x.completeWords(text)
+	return append(found[:min(len(found), MaxCompletions-len(inCode))], inCode...)
+}
+
+// completeWords returns the completions of a text as words.
+func (x *Index) completeWords(text string) []string {
 	scope, within := "", x.shown
 	if pack, rest, ok := x.colon(text); ok {
 		scope, text = x.packs[pack].Key+":", rest

@@ -19,17 +19,22 @@ const (
 
 // scripts have letters of which random queries consist.
 var scripts = []string{
-	"abcdefghijklmnopqrstuvwxyz", "ABCxyz0123456789", "абвгдежзийклмнопрстуфхцчшщыэюя", "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年", "あいうえおかきくけこさしすせそアイウエオカキクケコ",
-	"가나다라마바사아자차카타파하고노도로모보", "ابتثجحخدذرزسشصضطظعغفقكلمنهوي", "กขคงจฉชซญฎฏฐดตถทธนบปผ", "अआइईउऊकखगघचछजझटठडढ", "äöüßéèêñçåøæœ", "🏠❤️🚀🎉😀👍🏽→⚙", ":/-_.,' \"()*",
+	"abcdefghijklmnopqrstuvwxyz", "ABCxyz0123456789", "абвгдежзийклмнопрстуфхцчшщыэюя",
+	"的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年", "あいうえおかきくけこさしすせそアイウエオカキクケコ",
+	"가나다라마바사아자차카타파하고노도로모보", "ابتثجحخدذرزسشصضطظعغفقكلمنهوي", "กขคงจฉชซญฎฏฐดตถทธนบปผ", "अआइईउऊकखगघचछजझटठडढ",
+	"äöüßéèêñçåøæœ", "🏠❤️🚀🎉😀👍🏽→⚙", ":/-_.,' \"()*",
 }
 
 // hostile returns queries that are meant to be expensive: common and rare words, incomplete words
 // and typos, in every script, many of them at once.
 func hostile(x *Index) (queries []Query) {
 	for _, text := range []string{
-		"a", "s", "outline", "s s", "outline s", "a b c d e f g h i j k l m n o p", "outline fill circle arrow s", strings.Repeat("open ", 16), strings.Repeat("open1 ", 16),
-		"o u t l i n", "outline outline outline outline outline outline o", "zzzzzzzzzzzz yyyyyyyyyyyyy xxxxxxxxxxxx wwww", strings.Repeat("qwxzvjkq ", 22),
-		"outline filled sharp rounded bold qq", "openx autox interx contx googx codex", strings.Repeat("红苹果", 60), strings.Repeat("homearrow", 20),
+		"a", "s", "outline", "s s", "outline s", "a b c d e f g h i j k l m n o p", "outline fill circle arrow s",
+		strings.Repeat("open ", 16), strings.Repeat("open1 ", 16),
+		"o u t l i n", "outline outline outline outline outline outline o",
+		"zzzzzzzzzzzz yyyyyyyyyyyyy xxxxxxxxxxxx wwww", strings.Repeat("qwxzvjkq ", 22),
+		"outline filled sharp rounded bold qq", "openx autox interx contx googx codex", strings.Repeat("红苹果", 60),
+		strings.Repeat("homearrow", 20),
 	} {
 		queries = append(queries, Query{Text: text})
 	}
@@ -62,7 +67,8 @@ func hostile(x *Index) (queries []Query) {
 		}
 		text.Reset()
 		text.WriteString(strings.Join(known, " "))
-		queries = append(queries, Query{Text: text.String()}, Query{Text: text.String(), Filter: Filter{Style: "outline", Commercial: true}, Offset: icon.MaxOffset})
+		queries = append(queries, Query{Text: text.String()},
+			Query{Text: text.String(), Filter: Filter{Style: "outline", Commercial: true}, Offset: icon.MaxOffset})
 		name, _ := x.names(uint32(r.IntN(x.docs)))
 		queries = append(queries, Query{Text: string(name), Explain: true})
 		doc := uint32(r.IntN(x.docs))
@@ -118,9 +124,11 @@ func (r *report) worst(t *testing.T, x *Index) {
 		}
 		mostOf = most
 	}
-	r.line("\nOf %d hostile queries in %d scripts (long, incomplete, misspelt, filtered, explained, or for similar icons), with suggestions if they find nothing, the most expensive takes %.1f ms of CPU, "+
+	r.line("\nOf %d hostile queries in %d scripts (long, incomplete, misspelt, filtered, explained, or for similar "+
+		"icons), with suggestions if they find nothing, the most expensive takes %.1f ms of CPU, "+
 		"and the largest allocates %.2f MB.", len(queries), len(scripts), most.Seconds()*1e3, float64(memory)/1e6)
 	if most > mostTime || memory > mostMemory {
-		t.Errorf("a query takes %v of CPU (%+v) or %d bytes (%+v), want at most %v and %d", most, slowest, memory, largest, mostTime, mostMemory)
+		t.Errorf("a query takes %v of CPU (%+v) or %d bytes (%+v), want at most %v and %d", most, slowest, memory,
+			largest, mostTime, mostMemory)
 	}
 }

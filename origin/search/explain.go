@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/iconedge/iconedge/icon"
 )
 
 // A Match says by which word of the query a hit was found, how, and through which word of the icon.
@@ -28,6 +30,7 @@ const (
 	BySynonym  By = "synonym"
 	ByLanguage By = "language" // a word of another language, or an emoji
 	ByShape    By = "shape"
+	ByCode     By = "code" // the query is the name of the icon in code
 )
 
 const (
@@ -51,6 +54,7 @@ type explainer struct {
 	phrases  map[string]bool // of isPhrase
 	left     int             // meanings that may still be compared
 	like     string
+	code     string // the query, for names in code
 }
 
 // explained is a meaning, and its docs once they have been looked up.
@@ -91,6 +95,9 @@ func (e *explainer) matches(r rank) []Match {
 	switch tier := r.tier(); {
 	case e.like != "":
 		return e.similar(r, by)
+	case tier == tierCode, tier == tierGuessedCode:
+		ref := icon.Ref{Pack: e.x.packs[e.x.packOf(r.doc())].Key, Name: string(name)}
+		return []Match{{e.code, ByCode, ref.String()}}
 	case tier == tierTypoName, tier == tierTypoWords, tier >= tierKnownTypoName:
 		find = e.corrected
 	case tier == tierMeant, tier == tierSemantic, tier == tierLessSemantic:

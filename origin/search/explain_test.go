@@ -78,7 +78,8 @@ func TestExplainLanguages(t *testing.T) {
 func TestExplainAll(t *testing.T) {
 	packs, docs := smallLibrary(t)
 	x := openWith(t, packs, docs, explainingLexicon())
-	for _, text := range []string{"home", "h", "arrow lef", "trash house", "garbage house", "arrowleft", "trash canarrow", "Index9", "map", "old home", "m", "rubbish bin", "hose bold"} {
+	for _, text := range []string{"home", "h", "arrow lef", "trash house", "garbage house", "arrowleft",
+		"trash canarrow", "Index9", "map", "old home", "m", "rubbish bin", "hose bold"} {
 		plain, _ := x.Search(Query{Text: text, Limit: 50})
 		hits, _ := x.Search(Query{Text: text, Limit: 50, Explain: true})
 		if refs(plain) != refs(hits) {
@@ -90,7 +91,8 @@ func TestExplainAll(t *testing.T) {
 			}
 			for _, m := range h.Matched {
 				words := strings.Split(h.Ref.Name, "-")
-				if m.Through != h.Ref.Pack && slices.ContainsFunc(strings.Fields(m.Through), func(w string) bool { return !slices.Contains(words, w) }) {
+				if m.Through != h.Ref.Pack && slices.ContainsFunc(strings.Fields(m.Through),
+					func(w string) bool { return !slices.Contains(words, w) }) {
 					t.Errorf("%q: %s is explained by %v, but its name has no such word", text, h.Ref, m)
 				}
 			}
@@ -148,7 +150,8 @@ func TestSimilar(t *testing.T) {
 		}
 	}
 	hits, _ := x.Search(Query{Similar: icon.Ref{Pack: "mdi", Name: "home"}, Limit: 50, Explain: true})
-	for ref, want := range map[string]string{"ph/house": "mdi/home name house", "ph/house-fill": "mdi/home name house", "map/museum": "mdi/home shape museum"} {
+	for ref, want := range map[string]string{"ph/house": "mdi/home name house",
+		"ph/house-fill": "mdi/home name house", "map/museum": "mdi/home shape museum"} {
 		if i := slices.IndexFunc(hits, func(h Hit) bool { return h.Ref.String() == ref }); explainedAs(hits[i]) != want {
 			t.Errorf("%s: %q, want %q", ref, explainedAs(hits[i]), want)
 		}

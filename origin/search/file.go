@@ -75,12 +75,13 @@ const (
 	docName    = 12 // uint32: the same for docs of the same name
 	docConcept = 16 // uint32: the same for docs of the same name without style words
 	docShape   = 20 // number of words in the high four bits, of style words in the low
-	docFlags   = 21 // number of leading style words, flagMonochrome, flagAlias
+	docFlags   = 21 // number of leading style words, and the flags below
 	docKnown   = 22 // number of binary digits of the number of docs of the same name
 	docPopular = 23 // number of packs that draw the same concept, up to 255; 0 before version 4
 	docSize    = 24
 
 	leadMask       = 0x0f
+	flagOwn        = 0x20 // not in the files of earlier programs, which have no such icons
 	flagMonochrome = 0x40
 	flagAlias      = 0x80
 )

@@ -7,30 +7,38 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/vellum"
 
-	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/license"
 )
 
 // A Filter restricts the hits. An empty field does not restrict them; a value that no icon has
 // excludes all.
 type Filter struct {
-	Style      string // style words of names, such as outline or two-tone
+	Style      string // one of Looks, or style words of names, such as sharp
+	Grid       int    // one of Grids; 0: any
 	Category   string // of the icon, or of its pack; case does not matter
 	License    string // SPDX identifier in any case, or an obligation: see license.Matches
 	Commercial bool   // only packs whose licence allows commercial use
+	Stroked    bool   // only icons whose strokes have one width
 	// Packs are the keys of the packs to search; nil: all. Unlike Query.Pack, they are no part of
 	// the query: each is searched as if there were others too.
 	Packs []string
 }
 
+// ofAllPacks reports whether the filter lets each pack pass as a whole.
+func (f Filter) ofAllPacks() bool {
+	return f.Category == "" && f.License == "" && !f.Commercial && f.Packs == nil
+}
+
 // allows returns the docs that pass the filter, or nil for all. The caller must not change them.
 func (x *Index) allows(f Filter) *roaring.Bitmap {
-	if f.Style == "" && f.Category == "" && f.License == "" && !f.Commercial && f.Packs == nil {
+	if f.Style == "" && f.Grid == 0 && !f.Stroked && f.ofAllPacks() {
 		return x.shown
 	}
 	docs := x.docsWhere(func(p *packRecord) bool {
-		return (!f.Commercial || p.Commercial) && (f.License == "" || license.Matches(f.License, p.License)) &&
-			(f.Packs == nil || slices.Contains(f.Packs, p.Key))
+		if f.Commercial && !p.Commercial || f.Packs != nil && !slices.Contains(f.Packs, p.Key) {
+			return false
+		}
+		return f.License == "" || license.Matches(f.License, p.License)
 	})
 	if f.Category != "" {
 		in := x.docsWhere(func(p *packRecord) bool { return strings.EqualFold(p.Category, f.Category) })
@@ -38,9 +46,13 @@ func (x *Index) allows(f Filter) *roaring.Bitmap {
 		docs.And(in)
 	}
 	if f.Style != "" {
-		for _, w := range nameWords(nil, icon.CanonicalQuery(strings.ReplaceAll(f.Style, " ", "-"))) {
-			docs.And(x.listed(x.styles, w))
-		}
+		docs.And(x.ofStyle(f.Style))
+	}
+	if f.Grid != 0 {
+		docs.And(x.listed(x.styles, gridKey(f.Grid)))
+	}
+	if f.Stroked {
+		docs.And(x.listed(x.styles, strokedKey))
 	}
 	if x.shown != nil {
 		docs.And(x.shown)

@@ -30,7 +30,8 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 	for line := range strings.Lines(strings.TrimSpace(fixture)) {
 		head, names, _ := strings.Cut(strings.TrimSpace(line), "): ")
 		key, title, _ := strings.Cut(head, " (")
-		p := icon.Pack{Key: key, Name: title, Monochrome: key != "copies", License: map[string]string{"ph": "MIT"}[key], CommercialUse: key != "copies"}
+		p := icon.Pack{Key: key, Name: title, Monochrome: key != "copies",
+			License: map[string]string{"ph": "MIT"}[key], CommercialUse: key != "copies"}
 		if key == "old" {
 			p.Category = "Archive / Unmaintained"
 		}
@@ -44,7 +45,8 @@ func smallLibrary(t testing.TB) ([]icon.Pack, []Doc) {
 			if parent != "" {
 				drawing = key + "/" + parent
 			}
-			d := Doc{Pack: key, Name: name, AliasOf: parent, Width: 24, Height: float64(16 + len(packs)), Monochrome: p.Monochrome}
+			d := Doc{Pack: key, Name: name, AliasOf: parent, Width: 24, Height: float64(16 + len(packs)), Monochrome: p.Monochrome,
+				Stroked: key == "mdi" && name == "home-outline"}
 			if name == "home" && key == "mdi" {
 				d.Categories = []string{"Buildings"}
 			}
@@ -86,7 +88,8 @@ func openWith(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon.Lexicon)
 
 // smallLexicon knows one word that no name has.
 func smallLexicon() *lexicon.Lexicon {
-	return &lexicon.Lexicon{Projects: []lexicon.Project{{Name: "tags", Icons: []lexicon.Tagged{{Name: "trash", Tags: []string{"garbage", "rubbish bin"}}}}}}
+	return &lexicon.Lexicon{Projects: []lexicon.Project{{Name: "tags",
+		Icons: []lexicon.Tagged{{Name: "trash", Tags: []string{"garbage", "rubbish bin"}}}}}}
 }
 
 func small(t testing.TB) *Index {
@@ -120,7 +123,8 @@ func random(t testing.TB, seed uint64, packs, docs int) *Index {
 		for range 1 + r.IntN(5) {
 			name = append(name, words[r.IntN(len(words))])
 		}
-		d := Doc{Pack: ps[r.IntN(packs)].Key, Name: strings.Join(name, "-"), Width: 24, Height: 24, Image: [16]byte{1, byte(r.IntN(256)), byte(r.IntN(8))}}
+		d := Doc{Pack: ps[r.IntN(packs)].Key, Name: strings.Join(name, "-"), Width: 24, Height: 24,
+			Image: [16]byte{1, byte(r.IntN(256)), byte(r.IntN(8))}}
 		if ref := (icon.Ref{Pack: d.Pack, Name: d.Name}); !seen[ref] {
 			seen[ref] = true
 			ds = append(ds, d)

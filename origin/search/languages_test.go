@@ -83,7 +83,8 @@ func (r *report) languages(t testing.TB, packs []icon.Pack, docs []Doc) {
 		title string
 		held  map[string][]heldKeyword
 	}{{"keywords of emoji held back", keywords}, {"texts of " + heldPackage + ", held back", interfaces}} {
-		r.line("\n| language | %s | found by %s |\n|---|---|%s", table.title, strings.Join(names, " | "), strings.Repeat("---|", len(names)))
+		r.line("\n| language | %s | found by %s |\n|---|---|%s", table.title, strings.Join(names, " | "),
+			strings.Repeat("---|", len(names)))
 		for _, language := range lexicon.Languages {
 			held, cells := table.held[language], ""
 			for _, ask := range engines {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/icon/scheme"
 )
 
 // library reads the folder of @iconify/json that ICONEDGE_LIBRARY names, roughly as publish passes
@@ -72,7 +73,7 @@ func (p libraryPack) docs(key string, monochrome bool) (docs []Doc) {
 	}
 	for name, ic := range p.Icons {
 		if !ic.Hidden {
-			docs = append(docs, p.doc(key, name, monochrome, ic, "", ""))
+			docs = append(docs, p.doc(Doc{Pack: key, Name: name, Monochrome: monochrome}, ic, ""))
 		}
 	}
 	for name, alias := range p.Aliases {
@@ -88,7 +89,7 @@ func (p libraryPack) docs(key string, monochrome bool) (docs []Doc) {
 			ic = parent
 		}
 		if !ic.Hidden {
-			docs = append(docs, p.doc(key, name, monochrome, ic, alias.Parent, turns))
+			docs = append(docs, p.doc(Doc{Pack: key, Name: name, AliasOf: alias.Parent, Monochrome: monochrome}, ic, turns))
 		}
 	}
 	for i := range docs {
@@ -98,7 +99,8 @@ func (p libraryPack) docs(key string, monochrome bool) (docs []Doc) {
 	return docs
 }
 
-func (p libraryPack) doc(key, name string, monochrome bool, ic libraryIcon, aliasOf, turns string) Doc {
+// doc completes the document of an icon with its size and image.
+func (p libraryPack) doc(d Doc, ic libraryIcon, turns string) Doc {
 	or := func(a, b, c float64) float64 {
 		for _, f := range []float64{a, b} {
 			if f != 0 {
@@ -107,7 +109,7 @@ func (p libraryPack) doc(key, name string, monochrome bool, ic libraryIcon, alia
 		}
 		return c
 	}
-	d := Doc{Pack: key, Name: name, AliasOf: aliasOf, Width: or(ic.Width, p.Width, 16), Height: or(ic.Height, p.Height, 16), Monochrome: monochrome}
+	d.Width, d.Height = or(ic.Width, p.Width, 16), or(ic.Height, p.Height, 16)
 	sum := sha256.Sum256(fmt.Append(nil, d.Width, d.Height, turns, ic.Body))
 	copy(d.Image[:], sum[:])
 	return d
@@ -163,6 +165,23 @@ func TestLibrary(t *testing.T) {
 	}
 	if got := x.Suggest("arrwo"); !slices.Contains(got, "arrow") {
 		t.Errorf("arrwo: suggestions %q, want arrow among them", got)
+	}
+}
+
+// TestLibraryInCode checks that each example of the table of names in code finds its icon among the
+// first three.
+func TestLibraryInCode(t *testing.T) {
+	x := openLibrary(t)
+	for text, want := range scheme.Examples {
+		hits, _ := x.Search(Query{Text: text, Limit: 3})
+		found := slices.ContainsFunc(hits, func(h Hit) bool {
+			return slices.ContainsFunc(append(h.Also, h.Ref), func(ref icon.Ref) bool {
+				return ref.String() == want || "*/"+ref.Name == want
+			})
+		})
+		if !found {
+			t.Errorf("%s: got %s, want %s", text, refs(hits), want)
+		}
 	}
 }
 

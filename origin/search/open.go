@@ -190,6 +190,7 @@ func (x *Index) hit(doc uint32, allowed *roaring.Bitmap) Hit {
 		Width:      math.Float64frombits(binary.LittleEndian.Uint64(size)),
 		Height:     math.Float64frombits(binary.LittleEndian.Uint64(size[8:])),
 		Monochrome: x.flags(doc)&flagMonochrome != 0,
+		Own:        x.flags(doc)&flagOwn != 0,
 		Also:       x.also(doc, allowed),
 	}
 }

@@ -32,14 +32,15 @@ func TestPosting(t *testing.T) {
 		return docs
 	}
 	for why, list := range map[string][]uint32{
-		"nothing":                           nil,
-		"one":                               {70_000},
-		"few":                               docs(100, 0, 400_000),
-		"a list and a bitmap":               append(docs(20_000, 0, 65_536), docs(100, 65_536, 131_072)...),
-		"bitmaps":                           docs(200_000, 0, 400_000),
-		"runs in few containers":            ranges(5, 900, 65_530, 65_540),
-		"runs in many":                      ranges(0, 400_000),
-		"runs, lists and bitmaps in many":   append(append(ranges(10, 20_000, 300_000, 301_000), docs(30_000, 65_536, 131_072)...), docs(50, 140_000, 240_000)...),
+		"nothing":                nil,
+		"one":                    {70_000},
+		"few":                    docs(100, 0, 400_000),
+		"a list and a bitmap":    append(docs(20_000, 0, 65_536), docs(100, 65_536, 131_072)...),
+		"bitmaps":                docs(200_000, 0, 400_000),
+		"runs in few containers": ranges(5, 900, 65_530, 65_540),
+		"runs in many":           ranges(0, 400_000),
+		"runs, lists and bitmaps in many": append(append(ranges(10, 20_000, 300_000, 301_000),
+			docs(30_000, 65_536, 131_072)...), docs(50, 140_000, 240_000)...),
 		"the first and last of a container": {0, 65_535, 65_536, 131_071, math.MaxUint32 - 1},
 	} {
 		for _, optimised := range []bool{false, true} {
@@ -51,7 +52,8 @@ func TestPosting(t *testing.T) {
 			if _, err := want.WriteTo(&file); err != nil {
 				t.Fatal(err)
 			}
-			for _, only := range []span{{0, math.MaxUint32}, {0, 0}, {65_536, 65_537}, {300, 70_000}, {131_071, 300_500}, {399_999, 500_000}} {
+			for _, only := range []span{{0, math.MaxUint32}, {0, 0}, {65_536, 65_537}, {300, 70_000},
+				{131_071, 300_500}, {399_999, 500_000}} {
 				for _, most := range []int{1 << 20, 50, 1} {
 					var all []uint32
 					for _, d := range want.ToArray() {

@@ -17,8 +17,10 @@ const maxRanked = 4096
 
 // Tiers, the best first. The guessed ones are for readings that the user may not have meant.
 const (
-	tierName        = iota // the name is the query
+	tierCode        = iota // the query is the name in code
+	tierName               // the name is the query
 	tierGuessedName        // such as that of an icon of a pack that the query names
+	tierGuessedCode        // the query may be the name in code
 	tierConcept            // the name without its style is the query
 	tierGuessedConcept
 	// tierCompleted is for a few names that begin with the query, and are much likelier than all
@@ -319,6 +321,8 @@ func (x *Index) order(s *scratch, scoped bool) []rank {
 		tier, pack := r.tier(), x.packOf(r.doc())
 		rotation := shown[pack]
 		switch {
+		case tier == tierCode, tier == tierGuessedCode: // they have an order of their own
+			continue
 		case tier == tierCompleted:
 			again := names.next(uint64(tierBegins)<<32 | uint64(x.field(r.doc(), docName)))
 			if again > 0 || completed == maxCompleted {
@@ -332,7 +336,7 @@ func (x *Index) order(s *scratch, scoped bool) []rank {
 		case tier >= tierBegins || tier == tierTyped:
 			name := uint64(tier)<<32 | uint64(x.field(r.doc(), docName))
 			rotation = max(shown[pack]/packPlaces, names.next(name))
-		case tier > tierGuessedName && !scoped:
+		case tier > tierGuessedCode && !scoped:
 			drawn := uint64(pack)<<32 | uint64(x.field(r.doc(), docConcept))
 			if styled.next(drawn) >= maxStyled {
 				r = r.in(tierVariants)

@@ -16,6 +16,12 @@ type reading struct {
 	within  *roaring.Bitmap // docs of the packs; nil for all
 	guessed bool            // the user may have meant the words as typed
 	scoped  bool            // restricted to one pack that the query names explicitly
+	late    bool            // counts where no name has the words of the other readings
+}
+
+// guess returns a less likely reading than r of the same query.
+func (r reading) guess(terms []term, within *roaring.Bitmap) reading {
+	return reading{terms: terms, within: within, guessed: true, scoped: r.scoped}
 }
 
 // readings lists the ways to understand a query among the allowed docs (nil: all), the plainest
@@ -73,7 +79,7 @@ func (x *Index) joined(to []reading, plain reading) []reading {
 			continue // more likely an incomplete word: "map s" is not maps
 		}
 		if one := (term{typed, fold(typed)}); x.docsWith(one.folded) != nil {
-			to = append(to, reading{slices.Concat(plain.terms[:i-1], []term{one}, plain.terms[i+1:]), plain.within, true, plain.scoped})
+			to = append(to, plain.guess(slices.Concat(plain.terms[:i-1], []term{one}, plain.terms[i+1:]), plain.within))
 		}
 	}
 	return x.splitWord(to, plain)
@@ -91,7 +97,7 @@ func (x *Index) splitWord(to []reading, plain reading) []reading {
 				continue
 			}
 			two := []term{{first, fold(first)}, {last, fold(last)}}
-			to = append(to, reading{slices.Concat(plain.terms[:i], two, plain.terms[i+1:]), plain.within, true, plain.scoped})
+			to = append(to, plain.guess(slices.Concat(plain.terms[:i], two, plain.terms[i+1:]), plain.within))
 		}
 	}
 	return to
@@ -117,7 +123,8 @@ func (x *Index) splitDigits(terms []term) []term {
 func (x *Index) splitCharacters(terms []term) []term {
 	for i := 0; i < len(terms) && len(terms) < maxWords; i++ {
 		typed := []rune(terms[i].typed)
-		if len(typed) < 2 || !unicode.In(typed[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) || x.hasMeaning(terms[i].folded) || x.docsWith(terms[i].folded) != nil {
+		if len(typed) < 2 || !unicode.In(typed[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) ||
+			x.hasMeaning(terms[i].folded) || x.docsWith(terms[i].folded) != nil {
 			continue
 		}
 		var parts []term
@@ -163,7 +170,7 @@ func (x *Index) guess(to []reading, packs []int, terms []term, plain reading) []
 	if within.IsEmpty() {
 		return to
 	}
-	return append(to, reading{terms, within, true, plain.scoped})
+	return append(to, plain.guess(terms, within))
 }
 
 // colon splits "pack:name" and "pack/name" if there is such a pack.

@@ -22,7 +22,7 @@ import (
 var tagProjects = map[string]string{"lucide": "lucide-static", "tabler": "@tabler/icons", "mdi": "@mdi/svg"}
 
 // lexiconModules is the folder of the packages that the lexicon learns from.
-var lexiconModules = filepath.Join("..", "..", "library", "lexicon", "node_modules")
+var lexiconModules = filepath.Join("..", "..", "tools", "library", "lexicon", "node_modules")
 
 // shippedLexicon is the lexicon that publications use.
 func shippedLexicon(t testing.TB) *lexicon.Lexicon {
@@ -63,7 +63,7 @@ func libraryLexicon(t testing.TB, without string, further []string) *lexicon.Lex
 // An engine finds icons: this package, or another to compare with.
 type engine func(q question) []icon.Ref
 
-// baselines make engines to compare with. There are none without the build tag.
+// baselines make engines to compare with. There are none without testdata/baseline_test.go.
 var baselines []func(t testing.TB, docs []Doc) (string, engine)
 
 // TestRelevance runs the queries with known answers on the real library, and writes the figures of
@@ -81,10 +81,12 @@ func TestRelevance(t *testing.T) {
 	x, file := r.build(t, packs, docs, shippedLexicon(t))
 	built := processTime() - used
 	opened, memory := mapped(t, file)
-	r.line("%d icons and aliases of %d packs; the index has %.0f MB and was built in %.1f s of CPU, the lexicon included. Mapped, it was opened in %.0f ms of CPU, "+
+	r.line("%d icons and aliases of %d packs; the index has %.0f MB and was built in %.1f s of CPU, the lexicon "+
+		"included. Mapped, it was opened in %.0f ms of CPU, "+
 		"and the process has %.0f MB of anonymous memory after 1,000 queries.\n",
 		len(docs), len(packs), float64(len(file))/1e6, built.Seconds(), opened.Seconds()*1e3, float64(memory)/1e6)
-	r.line("| engine | queries | known-item MRR | among 10 | keyword nDCG@20 | packs among 20 | synonym R@20 | no result | CPU mean | p99 |")
+	r.line("| engine | queries | known-item MRR | among 10 | keyword nDCG@20 | packs among 20 | synonym R@20 | no " +
+		"result | CPU mean | p99 |")
 	r.line("|---|---|---|---|---|---|---|---|---|---|")
 	var ours []map[string]scores
 	for _, p := range r.parts {
@@ -229,7 +231,8 @@ func (r *report) engine(name string, p part, ask engine) map[string]scores {
 			by[group] = append(by[group], s)
 		}
 	}
-	r.line("| %s | %s | %.3f | %.3f | %.3f | %.1f | %.3f | %.3f | %.2f ms | %.1f ms |", name, p.name, by["known"].mean("mrr"), by["known"].mean("s10"),
+	r.line("| %s | %s | %.3f | %.3f | %.3f | %.1f | %.3f | %.3f | %.2f ms | %.1f ms |", name, p.name,
+		by["known"].mean("mrr"), by["known"].mean("s10"),
 		by["keyword"].mean("ndcg"), by["keyword"].mean("packs"), by["synonym"].mean("r20"), by["all"].mean("zero"), spent.mean, spent.p99)
 	return by
 }

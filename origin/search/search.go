@@ -9,10 +9,13 @@
 // have the words, the search includes semantic matches: package lexicon has learned meanings of
 // words from tags and a dictionary.
 //
-// The order of hits: names equal to the query, names equal to it without their style
-// ("home-outline"), names with all words, names with a prefix, names with a typo, semantic matches.
-// Icons come before variants in style, icons before aliases, popular packs before unusual ones, and
-// packs rotate. Icons with the same SVG are one hit, with the others in Hit.Also.
+// A query may also be a name in code, such as FaHouse: package scheme has the forms.
+//
+// The order of hits: the icons of a name in code, names equal to the query, names equal to it
+// without their style ("home-outline"), names with all words, names with a prefix, names with a
+// typo, semantic matches. Icons come before variants in style, icons before aliases, popular packs
+// before unusual ones, and packs rotate. Icons with the same SVG are one hit, with the others in
+// Hit.Also.
 //
 // The package imports packages icon and lexicon, an FST (vellum) for the words, and compressed
 // bitmaps (roaring) for the icons that have them. It does no I/O, reads no clock, and keeps nothing
@@ -38,11 +41,15 @@ type Doc struct {
 	Width, Height float64 // in pixels
 	Monochrome    bool
 	Categories    []string // categories of its pack that it is in
+	Spellings     []string // its name as its author spelled it, if that is another one
 	// This hash of the SVG makes docs with an equal hash a single hit; zero means no duplicate.
 	Image [16]byte
 	// Shape describes what the SVG looks like: hashes of similar SVGs differ in few bits. Zero
 	// means that nothing is known.
-	Shape [16]byte
+	Shape   [16]byte
+	Own     bool // it is monochrome, in a colour of its own
+	Stroked bool // its strokes have one width, which a request can change
+	Look    Look // by its SVG alone
 }
 
 // A Query asks for icons. Pack, if not empty, is the key of the pack to search; a pack that is not
@@ -63,6 +70,7 @@ type Hit struct {
 	AliasOf       string // empty for an icon
 	Width, Height float64
 	Monochrome    bool
+	Own           bool // it is monochrome, in a colour of its own
 	// Also lists icons with the same SVG: one in each other pack that passes the filter.
 	Also []icon.Ref
 	// Matched says how the words of the query match. It is nil without Query.Explain.
@@ -92,8 +100,14 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 		e.like = q.Similar.String()
 		total = x.findSimilar(s, q, allowed)
 	} else {
-		e.readings = x.readings(q, allowed)
-		total = x.find(s, l, e.readings)
+		c := x.coded(l, q, allowed)
+		total = x.gatherCoded(s, c)
+		e.code = q.Text
+		if c.words != "" {
+			q.Text = c.words
+		}
+		e.readings = x.late(q, c, x.readings(q, allowed), allowed)
+		total += x.find(s, l, e.readings)
 	}
 	ranks := x.order(s, len(e.readings) > 0 && e.readings[0].scoped)
 	skip, limit := max(0, q.Offset), max(0, q.Limit)

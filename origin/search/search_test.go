@@ -20,11 +20,15 @@ func TestSearch(t *testing.T) {
 		want string // the first hits
 	}{
 		{"exact names first, in packs by turns, folded with copies; plain before styles", Query{Text: "home"},
-			"mdi/home old/home ic/baseline-home ic/outline-home mdi/home-outline mdi/home-variant mdi/homes-row mdi/home-circle-plus copies/homestead"},
+			"mdi/home old/home ic/baseline-home ic/outline-home mdi/home-outline mdi/home-variant mdi/homes-row " +
+				"mdi/home-circle-plus copies/homestead"},
 		{"an alias is found by its name, and folded with its icon", Query{Text: "house"}, "ph/house mdi/house ph/house-fill ph/house-bold"},
-		{"the last word may be half typed; then names take turns", Query{Text: "hous"}, "mdi/house ph/house-fill ph/house-bold ph/house-line ph/house"},
-		{"a word that is not the last may not, while whole ones are found", Query{Text: "arr left"}, "mdi/arrow-left mdi/arrow-left-bold mdi/left-arrow-box ph/arrow-left"},
-		{"words in order before others, the fewest other words first", Query{Text: "arrow left"}, "mdi/arrow-left ph/arrow-left mdi/arrow-left-bold ph/arrow-left-bold mdi/left-arrow-box"},
+		{"the last word may be half typed; then names take turns", Query{Text: "hous"},
+			"mdi/house ph/house-fill ph/house-bold ph/house-line ph/house"},
+		{"a word that is not the last may not, while whole ones are found", Query{Text: "arr left"},
+			"mdi/arrow-left mdi/arrow-left-bold mdi/left-arrow-box ph/arrow-left"},
+		{"words in order before others, the fewest other words first", Query{Text: "arrow left"},
+			"mdi/arrow-left ph/arrow-left mdi/arrow-left-bold ph/arrow-left-bold mdi/left-arrow-box"},
 		{"a style in the query is not another word", Query{Text: "home outline"}, "mdi/home-outline ic/outline-home"},
 		{"camelCase", Query{Text: "FolderOpen"}, "mdi/folder-open"},
 		{"but names are sometimes one word", Query{Text: "GitHub"}, "mdi/github"},
@@ -55,9 +59,21 @@ func TestSearch(t *testing.T) {
 		{"a style", Query{Text: "home", Filter: Filter{Style: "outline"}}, "ic/outline-home mdi/home-outline"},
 		{"a licence", Query{Text: "house", Filter: Filter{License: "mit"}}, "ph/house"},
 		{"commercial use", Query{Text: "home", Filter: Filter{Commercial: true}, Pack: "copies"}, ""},
+		{"strokes of one width", Query{Text: "home", Filter: Filter{Stroked: true}}, "mdi/home-outline"},
 		{"a category of icons", Query{Text: "home", Filter: Filter{Category: "BUILDINGS"}}, "mdi/home"},
 		{"a category of packs", Query{Text: "home", Filter: Filter{Category: "archive / unmaintained"}}, "old/home"},
 		{"a style that no icon has", Query{Text: "home", Filter: Filter{Style: "baroque"}}, ""},
+		{"a class", Query{Text: "ph-bold ph-house"}, "ph/house-bold ph/house mdi/house"},
+		{"a component", Query{Text: "MdOutlineHome"}, "ic/outline-home ic/baseline-home"},
+		{"a component, half typed", Query{Text: "MdOutlineWi"}, "ic/baseline-wifi"},
+		{"a component with a typo", Query{Text: "MdOutlineWfii"}, "ic/baseline-wifi"},
+		{"a component with a style", Query{Text: "StarOutlined"}, "ic/outline-star"},
+		{"an element", Query{Text: `<Icon icon="mdi:github" />`}, "mdi/github"},
+		{"an import", Query{Text: "import { mdiTrashCan } from '@mdi/js'"}, "mdi/trash-can"},
+		{"another library's name for a pack", Query{Text: "materialdesignicons:github"}, "mdi/github"},
+		{"a file", Query{Text: "arrow-right.svg"}, "mdi/arrow-right"},
+		{"a name in code of another pack than the one given", Query{Text: "i-mdi-house", Pack: "ph"}, "ph/house"},
+		{"a name that looks like a class is a name", Query{Text: "index-9"}, "old/index-9"},
 		{"a semantic match", Query{Text: "garbage"}, "ph/trash mdi/trash-can"},
 	} {
 		row.q.Limit = 50
@@ -74,12 +90,13 @@ func TestSearch(t *testing.T) {
 func TestHit(t *testing.T) {
 	x := small(t)
 	hits, total := x.Search(Query{Text: "mdi house", Limit: 1})
-	want := Hit{icon.Ref{Pack: "mdi", Name: "house"}, "home", 24, 17, true, nil, nil}
+	want := Hit{Ref: icon.Ref{Pack: "mdi", Name: "house"}, AliasOf: "home", Width: 24, Height: 17, Monochrome: true}
 	want.Also = []icon.Ref{{Pack: "copies", Name: "home"}}
 	if total == 0 || !reflect.DeepEqual(hits, []Hit{want}) {
 		t.Errorf("got %+v of %d, want %+v", hits, total, want)
 	}
-	if hits, _ := x.Search(Query{Text: "copies pin", Limit: 1}); len(hits) != 1 || hits[0].Monochrome || hits[0].AliasOf != "" || hits[0].Height != 21 {
+	if hits, _ := x.Search(Query{Text: "copies pin", Limit: 1}); len(hits) != 1 || hits[0].Monochrome ||
+		hits[0].AliasOf != "" || hits[0].Height != 21 {
 		t.Errorf("got %+v", hits)
 	}
 }
@@ -165,7 +182,8 @@ func TestBound(t *testing.T) {
 		t.Errorf("%d hits of %d, want %d of %d", len(hits), total, maxRanked, len(docs))
 	}
 	if got := refs(hits[:3]); got != "z/word a/word-0-more z/word-other" {
-		t.Errorf("the first hits are %s, want z/word a/word-0-more z/word-other: shorter names first, although they are last in the file", got)
+		t.Errorf("the first hits are %s, want z/word a/word-0-more z/word-other: shorter names first, although they are last in the file",
+			got)
 	}
 }
 
@@ -188,7 +206,8 @@ func TestConcurrent(t *testing.T) {
 }
 
 func FuzzSearch(f *testing.F) {
-	for _, s := range []string{"home", "mdi:home", "ph trash", "FolderOpen", "p3 up", "\x00", "بيت", "🏠 home", "a/b", "' OR 1=1", "s s s s s s s s s s s s s s s s s s"} {
+	for _, s := range []string{"home", "mdi:home", "ph trash", "FolderOpen", "p3 up", "\x00", "بيت", "🏠 home", "a/b",
+		"' OR 1=1", "s s s s s s s s s s s s s s s s s s"} {
 		f.Add(s, "", uint8(3), uint8(2))
 	}
 	f.Add("home", "p1", uint8(0), uint8(200))

@@ -20,6 +20,9 @@ type set struct {
 func (l *lookups) sets(readings []reading) (sets []set) {
 	for _, loose := range []bool{false, true} {
 		for _, r := range readings {
+			if r.late && !loose {
+				continue
+			}
 			having, begun := l.match(r, loose)
 			if having != nil {
 				sets = append(sets, set{docs: having, terms: r.terms, guessed: r.guessed})

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -25,16 +24,21 @@ func (x *Index) doc(ref icon.Ref) (doc uint32, ok bool) {
 	if pack < 0 {
 		return 0, false
 	}
-	from, to := x.span(pack)
-	n := sort.Search(int(to-from), func(i int) bool {
-		name, _ := x.names(from + uint32(i))
-		return bytes.Compare(name, []byte(ref.Name)) >= 0
-	})
-	if doc = from + uint32(n); doc == to {
+	if doc = x.firstFrom(pack, ref.Name); doc == x.packs[pack].End {
 		return 0, false
 	}
 	name, _ := x.names(doc)
 	return doc, string(name) == ref.Name
+}
+
+// firstFrom returns the first doc of a pack whose name is not before name; its End, if there is
+// none.
+func (x *Index) firstFrom(pack int, name string) (doc uint32) {
+	from, to := x.span(pack)
+	return from + uint32(sort.Search(int(to-from), func(i int) bool {
+		own, _ := x.names(from + uint32(i))
+		return string(own) >= name
+	}))
 }
 
 // findSimilar gathers the docs of other packs with the concept of an icon, or of one of its

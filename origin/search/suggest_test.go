@@ -34,3 +34,17 @@ func TestSuggest(t *testing.T) {
 		}
 	}
 }
+
+// TestCompleteCode completes names in code in the form in which they are typed.
+func TestCompleteCode(t *testing.T) {
+	x := small(t)
+	for text, want := range map[string]string{
+		"ph ph-hou": "ph ph-house", "i-mdi-git": "i-mdi-github", "mdiGit": "mdi github", "MdOutlineWi": "md outline wifi",
+		"material-icons arrow": "", "ph ph-": "",
+	} {
+		got := x.Complete(text)
+		if want == "" && len(got) > 0 && strings.Contains(got[0], "ph ph") || want != "" && !slices.Contains(got, want) {
+			t.Errorf("Complete(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

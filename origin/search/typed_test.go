@@ -142,7 +142,8 @@ func (r *report) typed(t *testing.T, x *Index, packs []icon.Pack, docs []Doc) {
 			}
 			for _, scoped := range []bool{false, true} {
 				mrr, best := d.ask(scoped)
-				r.line("| %s%s | %s | %.3f | %.3f |", what, from.label, map[bool]string{false: "all packs", true: "one pack"}[scoped], mrr, best)
+				r.line("| %s%s | %s | %.3f | %.3f |", what, from.label,
+					map[bool]string{false: "all packs", true: "one pack"}[scoped], mrr, best)
 			}
 		}
 	}
@@ -158,8 +159,9 @@ func halves(t *testing.T, packs []icon.Pack, docs []Doc) *Index {
 		}
 		var file bytes.Buffer
 		err := Build(t.Context(), &file, Library{
-			Packs: slices.DeleteFunc(slices.Clone(packs), func(p icon.Pack) bool { return other(p.Key) }),
-			Docs:  slices.Values(slices.DeleteFunc(slices.Clone(docs), func(d Doc) bool { return other(d.Pack) })), Lexicon: shippedLexicon(t),
+			Packs:   slices.DeleteFunc(slices.Clone(packs), func(p icon.Pack) bool { return other(p.Key) }),
+			Docs:    slices.Values(slices.DeleteFunc(slices.Clone(docs), func(d Doc) bool { return other(d.Pack) })),
+			Lexicon: shippedLexicon(t),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -59,9 +59,11 @@ func TestTypingPopularNames(t *testing.T) {
 		lines += fmt.Sprintf("p%d: calendar trash moon%d book boom boot boo-%d\n", i, i, i)
 	}
 	packs, docs := packsOf(lines)
-	x := openWith(t, packs, docs, &lexicon.Lexicon{Projects: []lexicon.Project{{Name: "tags", Icons: []lexicon.Tagged{{Name: "back", Tags: []string{"tra"}}}}}})
+	x := openWith(t, packs, docs, &lexicon.Lexicon{Projects: []lexicon.Project{{Name: "tags",
+		Icons: []lexicon.Tagged{{Name: "back", Tags: []string{"tra"}}}}}})
 	for _, row := range []struct{ why, text, pack, want string }{
-		{"exact names, then a much likelier name once, then names with the word", "cal", "", "a/cal b/cal p0/calendar a/cal-circle p1/calendar"},
+		{"exact names, then a much likelier name once, then names with the word", "cal", "",
+			"a/cal b/cal p0/calendar a/cal-circle p1/calendar"},
 		{"a name that is not much likelier follows", "car", "", "b/car c/car b/card"},
 		{"names that few packs draw are not much likelier", "moo", "", "a/moo-x"},
 		{"three names at most", "boo", "", "a/boo p0/book p0/boom p0/boot p0/boo-0"},

@@ -13,7 +13,8 @@ import (
 
 // phraseLexicon has a meaning of two words.
 func phraseLexicon() *lexicon.Lexicon {
-	return &lexicon.Lexicon{Projects: []lexicon.Project{{Name: "tags", Icons: []lexicon.Tagged{{Name: "trash", Tags: []string{"garbage", "trash can", "arrow left"}}}}}}
+	return &lexicon.Lexicon{Projects: []lexicon.Project{{Name: "tags",
+		Icons: []lexicon.Tagged{{Name: "trash", Tags: []string{"garbage", "trash can", "arrow left"}}}}}}
 }
 
 // TestFormerVersions checks that the index of a release that an earlier program published gives the
@@ -22,7 +23,8 @@ func phraseLexicon() *lexicon.Lexicon {
 func TestFormerVersions(t *testing.T) {
 	packs, docs := smallLibrary(t)
 	now := openWith(t, packs, docs, phraseLexicon())
-	if hits, _ := now.Search(Query{Text: "garbage", Limit: 50}); !slices.ContainsFunc(hits, func(h Hit) bool { return h.Ref.Name == "arrow-left" }) {
+	if hits, _ := now.Search(Query{Text: "garbage", Limit: 50}); !slices.ContainsFunc(hits,
+		func(h Hit) bool { return h.Ref.Name == "arrow-left" }) {
 		t.Errorf("garbage finds %s, want arrow-left included, by a meaning of two words", refs(hits))
 	}
 	if !now.Current() {
@@ -40,7 +42,8 @@ func TestFormerVersions(t *testing.T) {
 		if former.Current() {
 			t.Errorf("%s is current", v)
 		}
-		for _, q := range []Query{{Text: "home"}, {Text: "garbage"}, {Text: "garbage house"}, {Text: "arrow left"}, {Text: "trahs"}, {Text: "ph trash"}, {Text: "xyzzyq"},
+		for _, q := range []Query{{Text: "home"}, {Text: "garbage"}, {Text: "garbage house"}, {Text: "arrow left"},
+			{Text: "trahs"}, {Text: "ph trash"}, {Text: "xyzzyq"},
 			{Similar: icon.Ref{Pack: "mdi", Name: "home"}}} {
 			q.Limit, q.Explain = 50, true
 			got, n := former.Search(q)

@@ -72,6 +72,19 @@ func folded(terms []term) []string {
 	return words
 }
 
+// spelledWords returns the folded words of other spellings of a name, as a query has them: größe of
+// Größe, whose name is grosse, and github of GitHub, whose name is git-hub.
+func spelledWords(spellings []string) (words []string) {
+	for _, s := range spellings {
+		for w := range strings.FieldsFuncSeq(strings.ToLower(norm.NFC.String(s)), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && !lexicon.IsPictograph(r)
+		}) {
+			words = append(words, fold(w))
+		}
+	}
+	return words
+}
+
 // nameWords splits an icon's name into folded words and appends them to buf.
 func nameWords(buf []string, name string) []string {
 	for w := range strings.SplitSeq(name, "-") {

@@ -3,6 +3,8 @@ package shape
 import (
 	"bytes"
 	"sync"
+
+	"github.com/iconedge/iconedge/icon/geometry"
 )
 
 const (
@@ -39,7 +41,7 @@ func (p *painter) initial() state {
 	if p.mask {
 		ink = 0
 	}
-	return state{by: matrix{a: 1, d: 1}, fill: ink, stroke: noInk, color: ink, opacity: 1, fillOpacity: 1, strokeOpacity: 1, width: 1}
+	return state{by: geometry.Identity, fill: ink, stroke: noInk, color: ink, opacity: 1, fillOpacity: 1, strokeOpacity: 1, width: 1}
 }
 
 // content paints elements up to the end tag of the element that has them, and returns the SVG after
@@ -133,7 +135,7 @@ func (p *painter) use(t *tag, st state, g *grid) {
 	}
 	x, _ := number(t.value("x"))
 	y, _ := number(t.value("y"))
-	st.by = st.by.after(matrix{1, 0, 0, 1, x, y})
+	st.by = st.by.Of(geometry.Translate(x, y))
 	target := element(p.svg, id)
 	if target == nil {
 		return
@@ -176,7 +178,7 @@ func (p *painter) trace(t *tag) {
 	}
 	switch string(t.name) {
 	case "path":
-		tr.path(t.value("d"))
+		tr.path(string(t.value("d")))
 	case "rect":
 		if w, h := of("width"), of("height"); w > 0 && h > 0 {
 			tr.rectangle(of("x"), of("y"), w, h, max(of("rx"), of("ry")))
@@ -189,25 +191,16 @@ func (p *painter) trace(t *tag) {
 		tr.move(point{of("x1"), of("y1")})
 		tr.line(point{of("x2"), of("y2")})
 	default:
-		tr.polygon(t.value("points"), string(t.name) == "polygon")
+		tr.polygon(string(t.value("points")), string(t.name) == "polygon")
 	}
 }
 
 // viewBox returns the transform from a viewBox to the grid, in whose middle it is.
 func viewBox(value []byte) matrix {
-	n := numbers{value}
-	var box [4]float64
-	for i := range box {
-		f, ok := n.next()
-		if !ok {
-			return matrix{a: 1, d: 1}
-		}
-		box[i] = f
+	box, ok := geometry.List(string(value))
+	if !ok || len(box) != 4 || max(box[2], box[3]) <= 0 {
+		return geometry.Identity
 	}
-	side := max(box[2], box[3])
-	if side <= 0 {
-		return matrix{a: 1, d: 1}
-	}
-	k := cells / side
+	k := cells / max(box[2], box[3])
 	return matrix{k, 0, 0, k, (cells-k*box[2])/2 - k*box[0], (cells-k*box[3])/2 - k*box[1]}
 }

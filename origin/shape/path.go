@@ -1,9 +1,24 @@
 package shape
 
-import "math"
+import (
+	"math"
+
+	"github.com/iconedge/iconedge/icon/geometry"
+)
 
 // A point is in the coordinates of the grid, once its transform has been applied.
 type point struct{ x, y float64 }
+
+// A matrix maps the units of the SVG to cells of the grid.
+type matrix = geometry.Matrix
+
+func apply(m matrix, p point) point {
+	x, y := m.Apply(p.x, p.y)
+	return point{x, y}
+}
+
+// scaleOf returns the factor of lengths, on average over all directions.
+func scaleOf(m matrix) float64 { return math.Sqrt(math.Abs(m[0]*m[3] - m[1]*m[2])) }
 
 // A line is a polyline: one subpath.
 type line struct {
@@ -17,7 +32,6 @@ type tracer struct {
 	free  [][]point // memory of earlier lines
 	at    point     // the current point, in the units of the SVG
 	start point     // of the subpath
-	last  point     // the last control point, for S and T
 	by    matrix
 	scale float64 // of by
 	full  bool    // too much has been traced
@@ -35,8 +49,8 @@ func (t *tracer) reset(by matrix) {
 	for _, l := range t.lines {
 		t.free = append(t.free, l.points[:0])
 	}
-	t.lines, t.by, t.scale, t.full, t.n = t.lines[:0], by, by.scale(), false, 0
-	t.at, t.start, t.last = point{}, point{}, point{}
+	t.lines, t.by, t.scale, t.full, t.n = t.lines[:0], by, scaleOf(by), false, 0
+	t.at, t.start = point{}, point{}
 }
 
 func (t *tracer) move(p point) {
@@ -44,8 +58,8 @@ func (t *tracer) move(p point) {
 	if n := len(t.free); n > 0 {
 		points, t.free = t.free[n-1], t.free[:n-1]
 	}
-	t.at, t.start, t.last = p, p, p
-	t.lines = append(t.lines, line{points: append(points, t.by.apply(p))})
+	t.at, t.start = p, p
+	t.lines = append(t.lines, line{points: append(points, apply(t.by, p))})
 }
 
 func (t *tracer) line(p point) {
@@ -57,14 +71,14 @@ func (t *tracer) line(p point) {
 		return
 	}
 	l := &t.lines[len(t.lines)-1]
-	l.points = append(l.points, t.by.apply(p))
-	t.at, t.last = p, p
+	l.points = append(l.points, apply(t.by, p))
+	t.at = p
 }
 
 func (t *tracer) close() {
 	if n := len(t.lines); n > 0 {
 		t.lines[n-1].closed = true
-		t.at, t.last = t.start, t.start
+		t.at = t.start
 	}
 }
 
@@ -79,14 +93,6 @@ func (t *tracer) cubic(a, b, to point) {
 		t.line(point{k0*from.x + k1*a.x + k2*b.x + k3*to.x, k0*from.y + k1*a.y + k2*b.y + k3*to.y})
 	}
 	t.line(to)
-	t.last = b
-}
-
-func (t *tracer) quadratic(a, to point) {
-	from := t.at
-	third := func(p point) point { return point{p.x + (a.x-p.x)*2/3, p.y + (a.y-p.y)*2/3} }
-	t.cubic(third(from), third(to), to)
-	t.last = a
 }
 
 // arc follows an elliptical arc (SVG 2, appendix B.2.4).
@@ -125,97 +131,24 @@ func (t *tracer) arc(rx, ry, degrees float64, large, sweep bool, to point) {
 	t.line(to)
 }
 
-// path follows path data up to its first error, as browsers do.
-func (t *tracer) path(data []byte) {
-	n := numbers{data}
-	command := byte(0)
-	for !t.full {
-		rest := n.skipSpace()
-		if len(rest) == 0 {
-			return
-		}
-		if c := rest[0]; c|0x20 >= 'a' && c|0x20 <= 'z' {
-			command = c
-			n.rest = rest[1:]
-		} else if command|0x20 == 'z' || command == 0 {
-			return
-		}
-		if !t.segment(command, &n) {
-			return
-		}
-		switch command { // further pairs of numbers are lines
+// path follows path data.
+func (t *tracer) path(data string) {
+	geometry.Path(data, func(s geometry.Segment) bool {
+		a := s.Args
+		switch s.Kind {
 		case 'M':
-			command = 'L'
-		case 'm':
-			command = 'l'
+			t.move(point{a[0], a[1]})
+		case 'L':
+			t.line(point{a[0], a[1]})
+		case 'C':
+			t.cubic(point{a[0], a[1]}, point{a[2], a[3]}, point{a[4], a[5]})
+		case 'A':
+			t.arc(a[0], a[1], a[2], a[3] == 1, a[4] == 1, point{a[5], a[6]})
+		case 'Z':
+			t.close()
 		}
-	}
-}
-
-// arguments is the number of numbers of each command except those of arcs.
-var arguments = map[byte]int{'m': 2, 'l': 2, 'h': 1, 'v': 1, 'c': 6, 's': 4, 'q': 4, 't': 2, 'z': 0}
-
-// segment follows one command.
-func (t *tracer) segment(command byte, n *numbers) bool {
-	lower := command | 0x20
-	base := point{}
-	if command == lower {
-		base = t.at
-	}
-	if lower == 'a' {
-		return t.arcSegment(base, n)
-	}
-	count, known := arguments[lower]
-	var a [6]float64
-	for i := range count {
-		f, ok := n.next()
-		if !ok {
-			return false
-		}
-		a[i] = f
-	}
-	p := func(i int) point { return point{base.x + a[i], base.y + a[i+1]} }
-	mirrored := point{2*t.at.x - t.last.x, 2*t.at.y - t.last.y}
-	switch lower {
-	case 'm':
-		t.move(p(0))
-	case 'l':
-		t.line(p(0))
-	case 'h':
-		t.line(point{base.x + a[0], t.at.y})
-	case 'v':
-		t.line(point{t.at.x, base.y + a[0]})
-	case 'c':
-		t.cubic(p(0), p(2), p(4))
-	case 's':
-		t.cubic(mirrored, p(0), p(2))
-	case 'q':
-		t.quadratic(p(0), p(2))
-	case 't':
-		t.quadratic(mirrored, p(0))
-	case 'z':
-		t.close()
-	}
-	return known
-}
-
-func (t *tracer) arcSegment(base point, n *numbers) bool {
-	var f [3]float64
-	for i := range f {
-		v, ok := n.next()
-		if !ok {
-			return false
-		}
-		f[i] = v
-	}
-	large, ok1 := n.flag()
-	sweep, ok2 := n.flag()
-	x, ok3 := n.next()
-	y, ok4 := n.next()
-	if ok1 && ok2 && ok3 && ok4 {
-		t.arc(f[0], f[1], f[2], large, sweep, point{base.x + x, base.y + y})
-	}
-	return ok1 && ok2 && ok3 && ok4
+		return !t.full
+	})
 }
 
 // ellipse follows a whole ellipse.
@@ -250,11 +183,11 @@ func (t *tracer) rectangle(x, y, width, height, radius float64) {
 }
 
 // polygon follows a list of points.
-func (t *tracer) polygon(points []byte, closed bool) {
-	n := numbers{points}
+func (t *tracer) polygon(points string, closed bool) {
+	n := geometry.Numbers{Rest: points}
 	for first := true; !t.full; first = false {
-		x, ok1 := n.next()
-		y, ok2 := n.next()
+		x, ok1 := n.Next()
+		y, ok2 := n.Next()
 		if !ok1 || !ok2 {
 			break
 		}

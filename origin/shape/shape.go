@@ -6,7 +6,7 @@
 // elements, opacity and presentation attributes count. Gradients count as grey. Style sheets, clip
 // paths, filters, text and images do not count, because icons rarely need them to be recognised.
 //
-// The package imports nothing but the standard library. Its input is the output of package svg.
+// The input is the output of package svg.
 package shape
 
 import (
@@ -39,10 +39,21 @@ const (
 	dark = .8
 	// visible is the ink from which a cell is a part of the icon.
 	visible = .1
+	// full is the ink from which a cell counts as covered. One in areaShare of the visible cells is
+	// inside an area of a solid icon.
+	full      = .9
+	areaShare = 12
 )
 
 // Of returns the hash of a clean SVG.
 func Of(svg []byte) Hash {
+	h, _ := Describe(svg)
+	return h
+}
+
+// Describe returns the hash of a clean SVG, and whether the icon is solid: it has areas, and not
+// lines alone.
+func Describe(svg []byte) (h Hash, solid bool) {
 	p := painters.Get().(*painter)
 	defer painters.Put(p)
 	g := p.paint(svg, false)
@@ -50,7 +61,7 @@ func Of(svg []byte) Hash {
 	if !ok { // white on nothing, for instance
 		g = p.paint(svg, true)
 		if area, ok = g.bounds(); !ok {
-			return Hash{}
+			return Hash{}, false
 		}
 	}
 	shares := g.shares(area)
@@ -60,7 +71,6 @@ func Of(svg []byte) Hash {
 			sum, n = sum+share, n+1
 		}
 	}
-	var h Hash
 	for i, share := range shares {
 		if share >= light {
 			h[i/4] |= 1 << (i % 4 * 2)
@@ -69,7 +79,25 @@ func Of(svg []byte) Hash {
 			h[i/4] |= 2 << (i % 4 * 2)
 		}
 	}
-	return h
+	return h, g.solid()
+}
+
+// solid reports whether a part of the visible cells is inside an area: it and the cells beside it
+// are covered. A line, which is less than two cells wide, has no such cells.
+func (g *grid) solid() bool {
+	seen, inside := 0, 0
+	for y := 1; y < cells-1; y++ {
+		for x := 1; x < cells-1; x++ {
+			at := y*cells + x
+			if g[at] >= visible {
+				seen++
+			}
+			if min(g[at], g[at-1], g[at+1], g[at-cells], g[at+cells]) >= full {
+				inside++
+			}
+		}
+	}
+	return inside*areaShare >= seen
 }
 
 // A square is a part of a grid.

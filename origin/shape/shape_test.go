@@ -34,7 +34,8 @@ func TestSame(t *testing.T) {
 		{"relative, without separators", `<path fill="currentColor" fill-rule="evenodd" d="m2 2 20-.0.0 20-20 0zm5 5 10-.0.0 10-10 0z"/>`},
 		{"a stroke", `<path fill="none" stroke="currentColor" stroke-width="5" d="M4.5 4.5h15v15h-15z"/>`},
 		{"a stroked rectangle", `<rect x="4.5" y="4.5" width="15" height="15" fill="none" stroke="#000" stroke-width="5"/>`},
-		{"a stroked polygon of a group", `<g fill="none" stroke="black" stroke-width="5"><polygon points="4.5,4.5 19.5,4.5 19.5 19.5 4.5,19.5"/></g>`},
+		{"a stroked polygon of a group",
+			`<g fill="none" stroke="black" stroke-width="5"><polygon points="4.5,4.5 19.5,4.5 19.5 19.5 4.5,19.5"/></g>`},
 		{"four lines", `<g stroke="#000" stroke-width="5"><line x1="3" y1="4.5" x2="21" y2="4.5"/><line x1="3" y1="19.5" x2="21" y2="19.5"/><line x1="4.5" y1="3" x2="4.5" y2="21"/><line x1="19.5" y1="3" x2="19.5" y2="21"/></g>`},
 		{"white over black", `<path d="M2 2h20v20H2z"/><path fill="#fff" d="M7 7h10v10H7z"/>`},
 		{"white alone", `<path fill="#FFFFFF" fill-rule="evenodd" d="M2 2h20v20H2zM7 7h10v10H7z"/>`},
@@ -45,7 +46,8 @@ func TestSame(t *testing.T) {
 		{"a symbol", `<symbol id="a"><path fill-rule="evenodd" d="M2 2h20v20H2zM7 7h10v10H7z"/></symbol><use href="#a"/>`},
 		{"a mask", `<defs><mask id="a"><path fill="#fff" d="M0 0h24v24H0z"/><path fill="#000" d="M7 7h10v10H7z"/></mask></defs><path fill="currentColor" d="M2 2h20v20H2z" mask="url(#a)"/>`},
 		{"a masked group", `<mask id="a"><path fill="#fff" d="M2 2h20v20H2z"/><path d="M7 7h10v10H7z"/></mask><g mask="url(#a)"><path d="M0 0h24v24H0z"/></g>`},
-		{"beside things that are not painted", ring + `<defs><circle r="99"/></defs><circle cx="12" cy="12" r="4" fill="none"/><circle cx="12" cy="12" r="4" opacity="0"/><g display="none">` + ring + `<path d="M0 0h24v24H0z"/></g><title>a</title>`},
+		{"beside things that are not painted", ring +
+			`<defs><circle r="99"/></defs><circle cx="12" cy="12" r="4" fill="none"/><circle cx="12" cy="12" r="4" opacity="0"/><g display="none">` + ring + `<path d="M0 0h24v24H0z"/></g><title>a</title>`},
 	} {
 		got, want := Of(icon(row.body)), Of(icon(ring))
 		if d := got.Distance(want); d > 8 {
@@ -60,8 +62,10 @@ func TestSame(t *testing.T) {
 func TestDifferent(t *testing.T) {
 	shapes := map[string]string{
 		"a ring": ring, "a disc": `<circle cx="12" cy="12" r="10"/>`, "a cross": `<path d="M10 2h4v8h8v4h-8v8h-4v-8H2v-4h8z"/>`,
-		"a bar": `<ellipse cx="12" cy="12" rx="10" ry="3"/>`, "an arc": `<path fill="none" stroke="#000" stroke-width="4" d="M4 20A16 16 0 0 1 20 4"/>`,
-		"a wave": `<path fill="none" stroke="#000" stroke-width="3" d="M2 12q5-12 10 0t10 0"/>`, "a curve": `<path d="M2 22C2 2 22 2 22 22S12 12 2 22z"/>`,
+		"a bar":   `<ellipse cx="12" cy="12" rx="10" ry="3"/>`,
+		"an arc":  `<path fill="none" stroke="#000" stroke-width="4" d="M4 20A16 16 0 0 1 20 4"/>`,
+		"a wave":  `<path fill="none" stroke="#000" stroke-width="3" d="M2 12q5-12 10 0t10 0"/>`,
+		"a curve": `<path d="M2 22C2 2 22 2 22 22S12 12 2 22z"/>`,
 	}
 	for a := range shapes {
 		for b := range shapes {
@@ -73,7 +77,8 @@ func TestDifferent(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	for _, svg := range []string{"", "<", "<svg", "<svg>", "</svg>", `<svg viewBox="0 0 0 0"><path d="M0 0"/></svg>`, string(icon("")), string(icon(`<path fill="none" d="M0 0h24v24z"/>`)), string(icon(`<text>a</text>`))} {
+	for _, svg := range []string{"", "<", "<svg", "<svg>", "</svg>", `<svg viewBox="0 0 0 0"><path d="M0 0"/></svg>`,
+		string(icon("")), string(icon(`<path fill="none" d="M0 0h24v24z"/>`)), string(icon(`<text>a</text>`))} {
 		if h := Of([]byte(svg)); h != (Hash{}) {
 			t.Errorf("%s has the shape\n%s", svg, picture(h))
 		}
@@ -82,8 +87,10 @@ func TestNothing(t *testing.T) {
 
 // FuzzOf checks that any input has a hash, at a bounded cost.
 func FuzzOf(f *testing.F) {
-	for _, body := range []string{ring, `<use href="#a"/><g id="a"><use href="#a"/></g>`, `<mask id="a"><path mask="url(#a)" d="M0 0h9v9"/></mask><path mask="url(#a)" d="M0 0h9v9"/>`,
-		`<path d="M1e300 1e300L-1e300-1e300zA1e-9 9 9 1 0 1 1M nan"/>`, `<path stroke="#1" stroke-width="1e30" d="M0 0a9 9 0 10 9 9t1 1"/>`} {
+	for _, body := range []string{ring, `<use href="#a"/><g id="a"><use href="#a"/></g>`,
+		`<mask id="a"><path mask="url(#a)" d="M0 0h9v9"/></mask><path mask="url(#a)" d="M0 0h9v9"/>`,
+		`<path d="M1e300 1e300L-1e300-1e300zA1e-9 9 9 1 0 1 1M nan"/>`,
+		`<path stroke="#1" stroke-width="1e30" d="M0 0a9 9 0 10 9 9t1 1"/>`} {
 		f.Add(icon(body))
 	}
 	f.Fuzz(func(t *testing.T, svg []byte) {
@@ -97,4 +104,23 @@ func FuzzOf(f *testing.F) {
 			t.Fatalf("%d elements painted", p.tags)
 		}
 	})
+}
+
+// TestSolid checks that Describe distinguishes lines from areas, however an icon draws them.
+func TestSolid(t *testing.T) {
+	for _, row := range []struct {
+		body string
+		want bool
+	}{
+		{`<path fill="none" stroke="currentColor" stroke-width="2" d="M3 12l9-9 9 9v9H3z"/>`, false},
+		{`<path fill="currentColor" d="M3 3h18v18H3zM5 5v14h14V5z"/>`, false},
+		{`<circle cx="12" cy="12" r="9" fill="none" stroke="#000"/>`, false},
+		{`<path fill="currentColor" d="M3 12l9-9 9 9v9H3z"/>`, true},
+		{`<path fill="currentColor" fill-rule="evenodd" d="M2 2h20v20H2zM10 10h4v4h-4z"/>`, true},
+		{"", false},
+	} {
+		if _, got := Describe(icon(row.body)); got != row.want {
+			t.Errorf("%s: solid %t, want %t", row.body, got, row.want)
+		}
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/iconedge/iconedge/icon/geometry"
 )
 
 // A state has what an element's content inherits. Ink is the darkness of a colour, 0 to 1.
@@ -70,8 +72,19 @@ func (in *state) set(name, value []byte, p *painter) {
 			in.opacity = 0
 		}
 	case "transform":
-		in.by = in.by.transformed(value)
+		if m, ok := geometry.Transform(string(value)); ok {
+			in.by = in.by.Of(m)
+		}
 	}
+}
+
+// number reads one number with an optional unit; a percentage is a share.
+func number(value []byte) (f float64, ok bool) {
+	n := geometry.Numbers{Rest: string(value)}
+	if f, ok = n.Next(); ok && strings.HasPrefix(n.Rest, "%") {
+		f /= 100
+	}
+	return f, ok
 }
 
 // share reads an opacity.

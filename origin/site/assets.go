@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
 
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
+	pictures "github.com/iconedge/iconedge/origin/picture"
 )
 
 // files holds the script and the style sheet, which `make site` builds from the folder site/ of the
@@ -105,16 +107,46 @@ func (s *Site) manifest(context.Context, *Request) (*Page, error) {
 		Background string  `json:"background_color"`
 		Theme      string  `json:"theme_color"`
 		Icons      []image `json:"icons"`
-	}{"iconedge", "iconedge", "/", "/", "standalone", "#ffffff", "#ffffff", []image{{"/favicon.svg", "any", "image/svg+xml"}}})
+	}{"iconedge", "iconedge", "/", "/", "standalone", "#ffffff", "#ffffff", []image{{"/favicon.svg", "any", "image/svg+xml"},
+		{"/apple-touch-icon.png", "180x180", "image/png"}}})
 	if err != nil {
 		return nil, err
 	}
 	return s.text("application/manifest+json", string(b)), nil
 }
 
-// logo is the sign of the site: four tiles, one of them turned.
-const logo = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="24" height="24"><g fill="#4f5bd5"><rect x="2" y="2" width="9" height="9" rx="2.5"/><rect x="2" y="13" width="9" height="9" rx="2.5"/><rect x="13" y="13" width="9" height="9" rx="2.5"/><path d="M17.5 1.2l5.3 5.3-5.3 5.3-5.3-5.3z"/></g></svg>`
+// tiles are the sign of the site: four tiles, one of them turned, in a square of 24.
+const tiles = `<g fill="#4f5bd5"><rect x="2" y="2" width="9" height="9" rx="2.5"/><rect x="2" y="13" width="9" height="9" rx="2.5"/><rect x="13" y="13" width="9" height="9" rx="2.5"/><path d="M17.5 1.2l5.3 5.3-5.3 5.3-5.3-5.3z"/></g></svg>`
+
+// The logo, and the logo for the home screens of phones, which show transparent parts in black and
+// cut the corners: with a ground and a margin.
+const (
+	logo      = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="24" height="24">` + tiles
+	touchLogo = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-5 -5 34 34"><path fill="#fff" d="M-5-5h34v34H-5z"/>` + tiles
+)
 
 func (s *Site) favicon(context.Context, *Request) (*Page, error) {
 	return s.text("image/svg+xml", logo), nil
+}
+
+// logoFiles are the logo in pixels, for programs that take no SVG. They are drawn for the first
+// request.
+var logoFiles = sync.OnceValues(func() (files struct{ ico, touch []byte }, err error) {
+	const side, note = 180, "iconedge, Apache-2.0"
+	painter := pictures.NewPainter()
+	if files.touch, err = painter.PNG(context.Background(), []byte(touchLogo), side, side, note); err != nil {
+		return files, err
+	}
+	files.ico, err = painter.ICO(context.Background(), []byte(logo), note)
+	return files, err
+})
+
+func (s *Site) faviconFile(context.Context, *Request) (*Page, error) {
+	files, err := logoFiles()
+	return s.text("image/x-icon", string(files.ico)), err
+}
+
+func (s *Site) touchIcon(context.Context, *Request) (*Page, error) {
+	files, err := logoFiles()
+	return s.text("image/png", string(files.touch)), err
 }

@@ -20,6 +20,14 @@ type bagView struct {
 // Share returns the address that shows the same bag anywhere.
 func (v bagView) Share() string { return v.Site + "/bag?icons=" + string(v.List) }
 
+// Row returns the address of a picture of all icons of the bag; empty: a row takes fewer.
+func (v bagView) Row() string {
+	if len(v.Icons) > icon.MaxRow {
+		return ""
+	}
+	return v.CDN + "/-/row.svg?icons=" + strings.ReplaceAll(string(v.List), "/", ":") + "&color=000&dark=fff"
+}
+
 // bag renders the chosen icons. Without icons in the address, the script fills in those that the
 // browser has stored.
 func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
@@ -37,7 +45,7 @@ func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
 			v.Missing++
 			continue
 		}
-		p := pictureOf(q.Release, ref, ic.Monochrome)
+		p := pictureOf(q.Release, ref, lookIn(ic))
 		v.Icons = append(v.Icons, p)
 		v.Restricted = v.Restricted || p.Restricted
 		names = append(names, ref.String())

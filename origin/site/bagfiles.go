@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/bag"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // spritePolicy lets a sprite that a browser opens as a page apply its own styles, and do nothing
@@ -84,7 +84,8 @@ func inBag(err error, q *Request, ref icon.Ref) error {
 	_, known := q.Release.Pack(ref.Pack)
 	switch {
 	case p.Status == http.StatusGone && known:
-		p.Detail = "the operator of this service has withdrawn an icon of the pack " + ref.Pack + " that is in this bag; the page of the bag leaves it out"
+		p.Detail = "the operator of this service has withdrawn an icon of the pack " + ref.Pack +
+			" that is in this bag; the page of the bag leaves it out"
 	case p.Status == http.StatusGone:
 		p.Detail = "the operator of this service has withdrawn a pack of which this bag has an icon; the page of the bag leaves it out"
 	case p.Status == http.StatusNotFound && known:

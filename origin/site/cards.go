@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	cards "github.com/iconedge/iconedge/origin/card"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // cardsCached is the Cache-Control of cards, which other sites show beside a link: that of icons.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/iconedge/iconedge/docs"
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/manual"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // repository is the address of the files of the repository, to which documents link.
@@ -46,7 +46,8 @@ func (s *Site) document(_ context.Context, q *Request) (*Page, error) {
 		path = manual.Root
 	}
 	if i, ok := m.Image(path); ok {
-		return &Page{Status: http.StatusOK, MediaType: i.MediaType, Body: i.Body, CacheControl: listsCached, Keys: pagesKey + " " + documentsKey}, nil
+		return &Page{Status: http.StatusOK, MediaType: i.MediaType, Body: i.Body, CacheControl: listsCached,
+			Keys: pagesKey + " " + documentsKey}, nil
 	}
 	page := m.Page(path)
 	if page == nil {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 type errorView struct {
@@ -13,6 +13,10 @@ type errorView struct {
 	Heading string
 	Detail  string
 	Near    []suggestion
+	// Of an address at which nothing is: icons that the person may mean, and the search for all.
+	Results []picture
+	Total   int
+	All     string
 }
 
 // headings are the headings of the error pages. Other statuses have no page.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/catalog"
 )
 
 // functions are those that templates call.
@@ -48,7 +49,7 @@ func linkable(address string) bool {
 type picture struct {
 	Ref        icon.Ref
 	Name       string // in the list
-	Monochrome bool
+	Look       look
 	PackName   string // empty: the list is of one pack
 	License    string // empty: the list does not name it
 	Restricted bool   // its licence allows no commercial use
@@ -61,13 +62,48 @@ func (p picture) Page() string { return "/icon/" + p.Ref.String() }
 func (p picture) Image() string { return "/" + p.Ref.String() + ".svg" }
 
 // Class returns the class by which the style sheet shows the icon on a dark ground.
-func (p picture) Class() string { return classOf(p.Monochrome) }
+func (p picture) Class() string { return p.Look.class() }
 
-// classOf returns the class of an icon: m is black, and white on a dark ground; c has its own
-// colours.
-func classOf(monochrome bool) string {
-	if monochrome {
+// A look says how a page shows an icon, by the icon's colours.
+type look uint8
+
+const (
+	own   look = iota // it has colours of its own
+	text              // it has the colour of the text
+	light             // it is of one light colour
+)
+
+// lookOf returns the look of an icon. Color is that of a monochrome icon.
+func lookOf(monochrome bool, color icon.Color) look {
+	switch {
+	case !monochrome:
+		return own
+	case color == "":
+		return text
+	}
+	c, _ := icon.ReadColor(string(color))
+	if luma := 299*int(c.R) + 587*int(c.G) + 114*int(c.B); luma > 220_000 { // of 255,000
+		return light
+	}
+	return own
+}
+
+// lookIn returns the look of an icon of a release.
+func lookIn(ic catalog.Icon) look {
+	if !ic.Own {
+		return lookOf(ic.Monochrome, "")
+	}
+	return lookOf(true, ic.Meta().Color)
+}
+
+// class returns the class of an icon: m is black, and white on a dark ground; c has its own
+// colours, and l needs a dark ground.
+func (l look) class() string {
+	switch l {
+	case text:
 		return "m"
+	case light:
+		return "c l"
 	}
 	return "c"
 }

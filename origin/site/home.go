@@ -69,7 +69,7 @@ func wall(ctx context.Context, r *catalog.Release, packs []*icon.Pack) (icons []
 		}
 		if samples := sampled(ctx, r, p); len(samples) > 0 {
 			ic := samples[n%len(samples)]
-			icons = append(icons, picture{Ref: ic.Ref, Name: ic.Ref.Name, Monochrome: ic.Monochrome, PackName: p.Name})
+			icons = append(icons, picture{Ref: ic.Ref, Name: ic.Ref.Name, Look: lookIn(ic), PackName: p.Name})
 		}
 	}
 	return icons

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"regexp"
 	"strconv"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/search"
 	"github.com/iconedge/iconedge/origin/svg"
-	"github.com/iconedge/iconedge/problem"
 )
 
 type iconView struct {
@@ -20,11 +19,14 @@ type iconView struct {
 	Ref        icon.Ref
 	Pack       *icon.Pack
 	Monochrome bool
+	Color      icon.Color // of a monochrome icon; empty: that of the text
 	AliasOf    string
 	Tags       []string
 	Categories []string
 	Width      float64 // of the icon with the customisation, in pixels
 	Height     float64
+	Stroke     float64 // width of all strokes; 0: they have not one
+	TwoTone    bool
 	Custom     customisation
 	Snippets   []snippet
 	Near       []nearIcon
@@ -34,16 +36,45 @@ type iconView struct {
 // Path returns the address of the icon on the page's own host, with the customisation.
 func (v iconView) Path() string { return "/" + v.Ref.String() + ".svg" + v.Custom.String() }
 
+// A pictureLink leads to the icon as PNG, in pixels of its height.
+type pictureLink struct {
+	Size       int
+	Path, File string
+}
+
+// pictureSizes are the usual ones: of e-mail, documents, messengers and previews.
+var pictureSizes = []int{32, 64, 128, 256, 512, icon.MaxPicture}
+
+// Pictures returns the links to the icon in pixels, with the customisation but its size.
+func (v iconView) Pictures() (list []pictureLink) {
+	for _, size := range pictureSizes {
+		if v.Width*float64(size) > v.Height*icon.MaxPictureSide {
+			break // it would be too wide
+		}
+		c := v.Custom
+		c.Size = size
+		list = append(list, pictureLink{size, "/" + v.Ref.String() + ".png" + c.String(),
+			fmt.Sprintf("%s-%s-%d.png", v.Ref.Pack, v.Ref.Name, size)})
+	}
+	return list
+}
+
 // Address returns the address of the icon on the CDN, with the customisation.
 func (v iconView) Address() string { return v.CDN + v.Path() }
 
 // Class returns the class of the preview. An icon with a colour of its own is shown in it.
 func (v iconView) Class() string {
-	if v.Custom.Color != "" {
+	if v.Custom.Color+v.Custom.Secondary != "" {
 		return "k"
 	}
-	return classOf(v.Monochrome)
+	return v.OwnClass()
 }
+
+// OwnClass returns the class of the preview without a chosen colour.
+func (v iconView) OwnClass() string { return lookOf(v.Monochrome, v.Color).class() }
+
+// Text reports whether the icon has the colour of the text.
+func (v iconView) Text() bool { return v.Monochrome && v.Color == "" }
 
 // Credited reports whether the licence requires a credit where the icon is shown.
 func (v iconView) Credited() bool { return credited(v.Pack.License) }
@@ -54,12 +85,13 @@ type customisation struct {
 	Size   int // 0: the icon's own
 	Rotate int // degrees
 	Flip   string
+	icon.Style
 }
 
 // parseCustomisation reads the parameters of an icon's page. It returns the variant for package svg
 // too.
 func parseCustomisation(p icon.Params) (c customisation, v icon.Variant, err error) {
-	for _, name := range []string{"color", "size", "rotate", "flip"} {
+	for _, name := range []string{"color", "size", "rotate", "flip", "stroke", "secondary"} {
 		one := icon.Params{}
 		if value, given := p[name]; given {
 			one[name] = value
@@ -77,7 +109,7 @@ func parseCustomisation(p icon.Params) (c customisation, v icon.Variant, err err
 	if v, err = icon.ParseVariant(p); err != nil {
 		return c, v, err
 	}
-	c.Size, c.Rotate = v.Height, 90*v.Rotate
+	c.Size, c.Rotate, c.Style = v.Height, 90*v.Rotate, v.Style
 	switch {
 	case v.HFlip:
 		c.Flip = "horizontal"
@@ -99,6 +131,10 @@ func (c customisation) String() string {
 		q.add("rotate", strconv.Itoa(c.Rotate))
 	}
 	q.add("flip", c.Flip)
+	if c.Stroke > 0 {
+		q.add("stroke", icon.StrokeText(c.Stroke))
+	}
+	q.add("secondary", string(c.Secondary))
 	return q.String()
 }
 
@@ -127,6 +163,11 @@ func (s *Site) icon(ctx context.Context, q *Request) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	meta := ic.Meta()
+	custom.Style = custom.Style.Of(meta.Stroke, meta.TwoTone)
+	if plain, err = svg.Restyle(plain, meta.Stroke, custom.Style); err != nil {
+		return nil, fmt.Errorf("styling %s: %w", ic.Ref, err)
+	}
 	image, width, height, err := svg.Transform(plain, variant)
 	if err != nil {
 		return nil, fmt.Errorf("transforming %s: %w", ic.Ref, err)
@@ -138,19 +179,21 @@ func (s *Site) icon(ctx context.Context, q *Request) (*Page, error) {
 		image = icon.Recolour(image, custom.Color)
 	}
 	target := ic.Ref
-	meta := ic.Meta()
 	if meta.AliasOf != "" {
 		target.Name = meta.AliasOf
 	}
 	v := iconView{
-		Ref: ic.Ref, Pack: ic.Pack.Pack, Monochrome: ic.Monochrome, AliasOf: meta.AliasOf,
-		Tags: meta.Tags, Categories: meta.Categories, Width: width, Height: height, Custom: custom,
+		Ref: ic.Ref, Pack: ic.Pack.Pack, Monochrome: ic.Monochrome, Color: meta.Color, AliasOf: meta.AliasOf,
+		Stroke: meta.Stroke, TwoTone: meta.TwoTone, Tags: meta.Tags, Categories: meta.Categories,
+		Width: width, Height: height, Custom: custom,
 	}
 	v.frame = s.frame(ic.Ref.Name+" · "+ic.Pack.Name+" · iconedge",
-		fmt.Sprintf("The icon %s of %s, licence %s: its address, code, SVG and PNG.", ic.Ref.Name, ic.Pack.Name, ic.Pack.License), "/icon/"+target.String())
+		fmt.Sprintf("The icon %s of %s, licence %s: its address, code, SVG and PNG.", ic.Ref.Name, ic.Pack.Name,
+			ic.Pack.License), "/icon/"+target.String())
 	v.Snippets = snippets(v, image)
 	v.Near = s.near(ctx, q, ic)
-	v.JSON = imageObject{"https://schema.org/", "ImageObject", ic.Ref.Name, s.cdn + "/" + ic.Ref.String() + ".svg", ic.Pack.LicenseURL, ic.Pack.Attribution, v.Canonical}
+	v.JSON = imageObject{"https://schema.org/", "ImageObject", ic.Ref.Name, s.cdn + "/" + ic.Ref.String() + ".svg",
+		ic.Pack.LicenseURL, ic.Pack.Attribution, v.Canonical}
 	page, err := s.render("icon", v, icon.LibraryKey, "icon/"+ic.Ref.String(), "pack/"+ic.Ref.Pack)
 	return page, err
 }
@@ -184,18 +227,10 @@ const (
 	maxNear   = 700 // bytes of an icon that is shown inside a page
 )
 
-// inlineSVG matches the SVGs that can be a part of a page: shapes in the colour of the text,
-// without ids, styles and links, which would be those of the page too.
-var inlineSVG = regexp.MustCompile(`^<svg xmlns="http://www\.w3\.org/2000/svg" width="[\d.]+" height="[\d.]+" viewBox="([\d. -]+)">((?:<(?:g|path|circle|ellipse|rect|line|polyline|polygon)` +
-	`(?: (?:(?:d|points|transform|[cr]?[xy][12]?|r|width|height|opacity|(?:fill|stroke|clip)-[a-z]+)="[^"<>&#]*"|(?:fill|stroke)="(?:currentColor|none)"))*/?>|</g>)+)</svg>$`)
-
-// inline returns an SVG as a part of a page; ok is false if it can't be.
-func inline(image []byte) (element template.HTML, ok bool) {
-	parts := inlineSVG.FindSubmatch(image)
-	if parts == nil || len(image) > maxNear {
-		return "", false
-	}
-	return template.HTML(fmt.Sprintf(`<svg viewBox="%s" width="32" height="32" fill="currentColor" aria-hidden="true">%s</svg>`, parts[1], parts[2])), true
+// element returns the icon of a list as an element of a page, in the colour of the text.
+func (d inlined) element() template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg viewBox="%s" width="32" height="32" fill="currentColor" aria-hidden="true">%s</svg>`,
+		d.viewBox, d.inside))
 }
 
 // near returns icons of other packs that are similar to an icon: small ones of one colour, so that
@@ -207,7 +242,7 @@ func (s *Site) near(ctx context.Context, q *Request, of catalog.Icon) (list []ne
 		if len(list) == nearIcons {
 			break
 		}
-		if packs[h.Ref.Pack] || !h.Monochrome {
+		if packs[h.Ref.Pack] || !h.Monochrome || h.Own {
 			continue
 		}
 		ic, err := q.Release.Icon(ctx, h.Ref)
@@ -218,9 +253,9 @@ func (s *Site) near(ctx context.Context, q *Request, of catalog.Icon) (list []ne
 		if err != nil {
 			continue
 		}
-		if element, ok := inline(image); ok {
+		if d, ok := inline(image, maxNear, ""); ok && !d.painted {
 			packs[h.Ref.Pack] = true
-			list = append(list, nearIcon{pictureOf(q.Release, h.Ref, true), element})
+			list = append(list, nearIcon{pictureOf(q.Release, h.Ref, text), d.element()})
 		}
 	}
 	return list

@@ -9,7 +9,8 @@ import (
 
 func TestLicenseGroups(t *testing.T) {
 	var packs []*icon.Pack
-	for _, spdx := range []string{"CC-BY-NC-4.0", "GPL-3.0-only", "MIT", "CC-BY-SA-4.0", "CC-BY-4.0", "ISC", "CC0-1.0", "LicenseRef-Own", "MIT", "CC-BY-3.0"} {
+	for _, spdx := range []string{"CC-BY-NC-4.0", "GPL-3.0-only", "MIT", "CC-BY-SA-4.0", "CC-BY-4.0", "ISC",
+		"CC0-1.0", "LicenseRef-Own", "MIT", "CC-BY-3.0"} {
 		packs = append(packs, &icon.Pack{License: spdx})
 	}
 	got := ""

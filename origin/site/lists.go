@@ -10,8 +10,8 @@ import (
 
 // A listed icon is one that the page of its pack shows.
 type listed struct {
-	name       string
-	monochrome bool
+	name string
+	look look
 }
 
 // lists hold the icons of packs for their pages, because reading the metadata of 30,000 icons takes
@@ -52,7 +52,7 @@ func inCategory(p *catalog.Pack, category string) []listed {
 func iconsWhere(p *catalog.Pack, wanted func(release.Meta) bool) (icons []listed) {
 	p.Icons(func(m release.Meta) bool {
 		if !m.Hidden && m.AliasOf == "" && wanted(m) {
-			icons = append(icons, listed{m.Name, m.Monochrome})
+			icons = append(icons, listed{m.Name, lookOf(m.Monochrome, m.Color)})
 		}
 		return true
 	})

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/catalog"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // onPack is the number of icons on a page of a pack.
@@ -46,7 +46,7 @@ func (s *Site) pack(_ context.Context, q *Request) (*Page, error) {
 	v.Total = len(icons)
 	first := min((asked.Page-1)*onPack, v.Total)
 	for _, i := range icons[first:min(first+onPack, v.Total)] {
-		v.Icons = append(v.Icons, picture{Ref: icon.Ref{Pack: p.Key, Name: i.name}, Name: i.name, Monochrome: i.monochrome})
+		v.Icons = append(v.Icons, picture{Ref: icon.Ref{Pack: p.Key, Name: i.name}, Name: i.name, Look: i.look})
 	}
 	v.Pager = pager{asked.Page, pages(v.Total, onPack), packAddress(p.Key, asked.Category)}
 	if asked.Page > max(1, v.Pager.Pages) {

@@ -1,12 +1,15 @@
 package site
 
 import (
+	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
+	"github.com/iconedge/iconedge/origin/search"
 )
 
 // Invalid is the parameter by which an edge asks for the 400 page about another parameter, which it
@@ -32,12 +35,15 @@ var hints = map[string]string{
 	"license":    "the licence is an SPDX identifier such as MIT",
 	"commercial": "commercial is true or false",
 	"style":      "the style is a word such as outline",
+	"grid":       "the grid is 16, 20, 24, 32 or 48",
 	"category":   "the category is one of the pack's",
 	"page":       "the page is a number from 1",
 	"icons":      "a bag has at most 200 icons, each pack/name, with commas between them",
 	"color":      "a colour is hexadecimal, such as #e4572e",
 	"size":       "the size is a number of pixels from 1 to 4096",
 	"rotate":     "rotate is 90, 180 or 270",
+	"stroke":     "the stroke is a number from 0.25 to 4",
+	"secondary":  "the second colour is a CSS colour, such as #ffcc00",
 	"flip":       "flip is horizontal, vertical, or both with a comma between them",
 }
 
@@ -51,6 +57,7 @@ type selection struct {
 	Text                           string
 	Pack, License, Style, Category string
 	Commercial                     bool
+	Grid                           int // height of icons; 0: any
 	Page                           int
 }
 
@@ -68,6 +75,9 @@ func parseSelection(p icon.Params) (s selection, err error) {
 	if s.Commercial, err = p.Bool("commercial"); err != nil {
 		return s, wrong("commercial", err)
 	}
+	if s.Grid, err = parseGrid(p); err != nil {
+		return s, wrong("grid", err)
+	}
 	if s.Page, err = p.Int("page", 1, icon.MaxPage, 1); err != nil {
 		return s, wrong("page", err)
 	}
@@ -84,6 +94,9 @@ func (s selection) Address(page int) string {
 		b.add("commercial", "true")
 	}
 	b.add("style", s.Style)
+	if s.Grid > 0 {
+		b.add("grid", strconv.Itoa(s.Grid))
+	}
 	b.add("category", s.Category)
 	b.addPage(page)
 	return "/search" + b.String()
@@ -91,5 +104,20 @@ func (s selection) Address(page int) string {
 
 // filtered reports whether a filter is set.
 func (s selection) filtered() bool {
-	return s.Pack != "" || s.License != "" || s.Style != "" || s.Category != "" || s.Commercial
+	return s != selection{Text: s.Text, Page: s.Page}
+}
+
+// parseGrid reads the height of icons.
+func parseGrid(p icon.Params) (int, error) {
+	size, err := p.Int("grid", 1, icon.MaxGrid, 0)
+	if err == nil && size != 0 && !slices.Contains(search.Grids, size) {
+		err = errors.New("not one of the sizes")
+	}
+	return size, err
+}
+
+// with returns the selection with another style or grid.
+func (s selection) with(style string, grid int) selection {
+	s.Style, s.Grid = style, grid
+	return s
 }

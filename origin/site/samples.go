@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/svg"
-	"github.com/iconedge/iconedge/problem"
 )
 
 const (
@@ -76,7 +76,8 @@ func (s *Site) samples(ctx context.Context, q *Request) (*Page, error) {
 	body := fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg"%s viewBox="0 0 %d %d" width="%[2]d" height="%[3]d">%s%s</svg>`,
 		prefix, width, sampleSize, symbols.Bytes(), uses.Bytes())
 	return &Page{
-		Status: http.StatusOK, MediaType: "image/svg+xml", Body: body, CacheControl: cardsCached, Keys: pagesKey + " pack/" + key + " " + icon.LibraryKey,
+		Status: http.StatusOK, MediaType: "image/svg+xml", Body: body, CacheControl: cardsCached,
+		Keys:   pagesKey + " pack/" + key + " " + icon.LibraryKey,
 		Header: [][2]string{{"Content-Security-Policy", spritePolicy}},
 	}, nil
 }
@@ -96,7 +97,7 @@ func card(ctx context.Context, r *catalog.Release, p *icon.Pack) packCard {
 	icons := sampled(ctx, r, p)
 	c := packCard{Pack: p, Samples: len(icons)}
 	for _, ic := range icons {
-		c.coloured = c.coloured || !ic.Monochrome
+		c.coloured = c.coloured || !ic.Monochrome || ic.Own
 	}
 	return c
 }
@@ -109,4 +110,9 @@ func (c packCard) Width() int  { return samplesWidth(c.Samples) }
 func (c packCard) Height() int { return sampleSize }
 
 // Class returns the class of the image.
-func (c packCard) Class() string { return classOf(!c.coloured) }
+func (c packCard) Class() string {
+	if c.coloured {
+		return own.class()
+	}
+	return text.class()
+}

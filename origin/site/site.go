@@ -58,7 +58,8 @@ var kinds = []string{"home", "search", "icon", "packs", "pack", "bag", "document
 
 // New returns a Site.
 func New(o Options) *Site {
-	s := &Site{cdn: strings.TrimRight(o.CDNURL, "/"), site: strings.TrimRight(o.SiteURL, "/"), assets: theAssets, templates: map[string]*template.Template{}}
+	s := &Site{cdn: strings.TrimRight(o.CDNURL, "/"), site: strings.TrimRight(o.SiteURL, "/"), assets: theAssets,
+		templates: map[string]*template.Template{}}
 	if s.site == "" {
 		s.site = s.cdn
 	}
@@ -157,14 +158,18 @@ func (a *Address) Render(ctx context.Context, s *Site, q *Request) (*Page, error
 	return a.render(s, ctx, q)
 }
 
+// searchParams are the parameters of a search.
+var searchParams = []string{"q", "pack", "license", "commercial", "style", "grid", "category", "page", Invalid}
+
 // Addresses lists all addresses of the site. No address that is an icon's on the CDN is among them,
 // because those end in .svg.
 var Addresses = []*Address{
 	{"/", nil, false, (*Site).home},
-	{"/search", []string{"q", "pack", "license", "commercial", "style", "category", "page", Invalid}, false, (*Site).search},
+	{"/search", searchParams, false, (*Site).search},
+	{"/-/search", searchParams, false, (*Site).found},
 	{"/packs", []string{"license", "category", "commercial", Invalid}, false, (*Site).packs},
 	{"/bag", []string{"icons", Invalid}, false, (*Site).bag},
-	{"/icon/{pack}/{name}", []string{"color", "size", "rotate", "flip", Invalid}, false, (*Site).icon},
+	{"/icon/{pack}/{name}", []string{"color", "size", "rotate", "flip", "stroke", "secondary", Invalid}, false, (*Site).icon},
 	{"/pack/{pack}", []string{"category", "page", Invalid}, false, (*Site).pack},
 	{"/docs", nil, true, (*Site).document},
 	{"/docs/", nil, true, (*Site).document},
@@ -176,6 +181,7 @@ var Addresses = []*Address{
 	{"/-/bag/sprite.svg", []string{"icons", Invalid}, false, (*Site).bagSprite},
 	{"/-/card/{pack}/{file}", nil, false, (*Site).iconCard},
 	{"/-/card/{file}", nil, false, (*Site).packCard},
+	{LostPath, []string{"q", Invalid}, false, (*Site).lost},
 	{"/-/samples/{file}", nil, false, (*Site).samples},
 	{"/-/site/{file}", nil, false, (*Site).asset},
 	{"/sitemap/{file}", nil, false, (*Site).packSitemap},
@@ -184,7 +190,9 @@ var Addresses = []*Address{
 	{"/manifest.webmanifest", nil, false, (*Site).manifest},
 	{"/opensearch.xml", nil, false, (*Site).opensearch},
 	{"/sw.js", nil, false, (*Site).worker},
-	{"/favicon.svg", nil, false, (*Site).favicon},
+	{"/favicon.svg", nil, true, (*Site).favicon},
+	{"/favicon.ico", nil, true, (*Site).faviconFile},
+	{"/apple-touch-icon.png", nil, true, (*Site).touchIcon},
 }
 
 // Find finds the address of a well-formed path, and its variable parts.

@@ -26,19 +26,25 @@ const maxSnippet = 3000
 
 // snippets returns the code for an icon. image is its SVG with the customisation.
 func snippets(v iconView, image []byte) []snippet {
-	address, color := v.Address(), "currentColor"
-	if v.Custom.Color != "" {
+	address, color := v.Address(), ""
+	switch {
+	case v.Custom.Color != "":
 		color = string(v.Custom.Color)
+	case v.Text():
+		color = "currentColor"
 	}
 	list := []snippet{
-		{ID: "html", Label: "HTML", Code: fmt.Sprintf(`<img src="%s" alt="" width="%d" height="%d">`, address, whole(v.Width), whole(v.Height))},
+		{ID: "html", Label: "HTML", Code: fmt.Sprintf(`<img src="%s" alt="" width="%d" height="%d">`, address,
+			whole(v.Width), whole(v.Height))},
 		{ID: "css", Label: "CSS", Code: cssRule(v, color)},
 		{ID: "react", Label: "React", Code: reactComponent(v, color)},
-		{ID: "vue", Label: "Vue", Code: fmt.Sprintf("<script setup>\nimport { Icon, addAPIProvider } from '@iconify/vue'\naddAPIProvider('', { resources: ['%s'] })\n</script>\n\n<template>\n  <Icon icon=\"%s:%s\"%s />\n</template>",
+		{ID: "vue", Label: "Vue", Code: fmt.Sprintf("<script setup>\nimport { Icon, addAPIProvider } from "+
+			"'@iconify/vue'\naddAPIProvider('', { resources: ['%s'] })\n</script>\n\n<template>\n  <Icon icon=\"%s:%s\"%s />\n</template>",
 			v.CDN, v.Ref.Pack, v.Ref.Name, iconifyProps(v))},
-		{ID: "svelte", Label: "Svelte", Code: fmt.Sprintf("<script>\n  import Icon, { addAPIProvider } from '@iconify/svelte'\n  addAPIProvider('', { resources: ['%s'] })\n</script>\n\n<Icon icon=\"%s:%s\"%s />",
+		{ID: "svelte", Label: "Svelte", Code: fmt.Sprintf("<script>\n  import Icon, { addAPIProvider } from "+
+			"'@iconify/svelte'\n  addAPIProvider('', { resources: ['%s'] })\n</script>\n\n<Icon icon=\"%s:%s\"%s />",
 			v.CDN, v.Ref.Pack, v.Ref.Name, iconifyProps(v))},
-		{ID: "markdown", Label: "Markdown", Code: fmt.Sprintf("![%s](%s)", v.Ref.Name, address)},
+		{ID: "markdown", Label: "Markdown", Code: fmt.Sprintf("![%s](%s)", v.Ref.Name, markdownAddress(v))},
 		{ID: "mcp", Label: "MCP", Code: mcpCall(v)},
 		{ID: "cli", Label: "Command line", Code: fmt.Sprintf("npx @iconedge/react add %s --out src/icons --api %s", v.Ref, v.Site)},
 	}
@@ -50,24 +56,42 @@ func snippets(v iconView, image []byte) []snippet {
 	return append(list, drawing, uri)
 }
 
+// markdownAddress returns the address of the icon in Markdown. An icon in the colour of the text is
+// black in an image, and invisible on dark pages, so that it gets a colour for each kind of page.
+func markdownAddress(v iconView) string {
+	if v.Custom.Color != "" || !v.Text() {
+		return v.Address()
+	}
+	return v.CDN + "/" + v.Ref.String() + ".svg?color=000&dark=fff" + strings.Replace(v.Custom.String(), "?", "&", 1)
+}
+
 // whole returns a length for an attribute of <img>, which takes whole pixels alone.
 func whole(length float64) int { return max(1, int(math.Round(length))) }
 
-// cssRule returns a rule that shows the icon as a mask over a colour; an icon with its own colours
-// as a background.
+// cssRule returns a rule that shows the icon as a mask over a colour; an icon in its own colours,
+// or with a second one, as a background.
 func cssRule(v iconView, color string) string {
-	if !v.Monochrome {
-		return fmt.Sprintf(".icon-%s {\n  width: %vpx;\n  height: %vpx;\n  background: url(\"%s\") center / contain no-repeat;\n}", v.Ref.Name, v.Width, v.Height, v.Address())
+	if color == "" || v.Custom.Secondary != "" {
+		return fmt.Sprintf(".icon-%s {\n  width: %vpx;\n  height: %vpx;\n  background: url(\"%s\") center / contain no-repeat;\n}",
+			v.Ref.Name, v.Width, v.Height, v.Address())
 	}
 	shape := v.Custom
 	shape.Color = "" // of a mask only the shape counts
-	return fmt.Sprintf(".icon-%s {\n  width: %vpx;\n  height: %vpx;\n  background-color: %s;\n  mask: url(\"%s\") center / contain no-repeat;\n}",
+	return fmt.Sprintf(".icon-%s {\n  width: %vpx;\n  height: %vpx;\n  background-color: %s;\n  mask: url(\"%s\") "+
+		"center / contain no-repeat;\n}",
 		v.Ref.Name, v.Width, v.Height, color, v.CDN+"/"+v.Ref.String()+".svg"+shape.String())
 }
 
 func reactComponent(v iconView, color string) string {
 	size := v.Height
-	return fmt.Sprintf("import { configureIcons, Icon } from '@iconedge/react';\n\nconfigureIcons({ base: '%s' });\n\nexport function %sIcon() {\n  return <Icon pack=\"%s\" name=\"%s\" size={%v} color=\"%s\" />;\n}",
+	if color != "" {
+		color = fmt.Sprintf(` color="%s"`, color)
+	}
+	if width := v.Custom.Stroke; width > 0 {
+		color += fmt.Sprintf(" strokeWidth={%v}", width)
+	}
+	return fmt.Sprintf("import { configureIcons, Icon } from '@iconedge/react';\n\nconfigureIcons({ base: '%s' "+
+		"});\n\nexport function %sIcon() {\n  return <Icon pack=\"%s\" name=\"%s\" size={%v}%s />;\n}",
 		v.CDN, pascal(v.Ref.Name), v.Ref.Pack, v.Ref.Name, size, color)
 }
 

@@ -6,21 +6,25 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/origin/release"
-	"github.com/iconedge/iconedge/problem"
 )
 
 // robots keeps crawlers out of the pages whose number has no end. It names the sitemap of packs,
 // and that of the documents, which is not part of the former because a pack may be called docs.
 func (s *Site) robots(context.Context, *Request) (*Page, error) {
-	return s.text("text/plain; charset=utf-8", "User-agent: *\nDisallow: /search\nDisallow: /bag\nDisallow: /-/bag\n\nSitemap: "+s.site+"/sitemap.xml\nSitemap: "+s.site+"/docs/sitemap.xml\n"), nil
+	return s.text("text/plain; charset=utf-8",
+		"User-agent: *\nDisallow: /search\nDisallow: /bag\nDisallow: /-/bag\n\nSitemap: "+s.site+
+			"/sitemap.xml\nSitemap: "+s.site+"/docs/sitemap.xml\n"), nil
 }
 
 func (s *Site) opensearch(context.Context, *Request) (*Page, error) {
-	return s.text("application/opensearchdescription+xml", xml.Header+`<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">`+
-		`<ShortName>iconedge</ShortName><Description>Search open-source icons</Description><InputEncoding>UTF-8</InputEncoding>`+
-		`<Image width="16" height="16" type="image/svg+xml">`+escape(s.site)+`/favicon.svg</Image>`+
-		`<Url type="text/html" template="`+escape(s.site)+`/search?q={searchTerms}"/></OpenSearchDescription>`+"\n"), nil
+	return s.text("application/opensearchdescription+xml",
+		xml.Header+`<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">`+
+			`<ShortName>iconedge</ShortName><Description>Search open-source icons</Description><InputEncoding>UTF-8</InputEncoding>`+
+			`<Image width="16" height="16" type="image/svg+xml">`+escape(s.site)+`/favicon.svg</Image>`+
+			`<Image width="16" height="16" type="image/x-icon">`+escape(s.site)+`/favicon.ico</Image>`+
+			`<Url type="text/html" template="`+escape(s.site)+`/search?q={searchTerms}"/></OpenSearchDescription>`+"\n"), nil
 }
 
 // escape returns s as text of an XML document.

@@ -33,7 +33,7 @@ type element struct {
 }
 
 // elements is the allow-list, by the names of SVG 2 and Filter Effects 1. Names are case-sensitive.
-// The list leaves out script, foreignObject, iframe, handler, feImage, metadata and every element
+// The list leaves out script, foreignObject, iframe, handler, metadata and every element
 // that is not SVG; the cleaner removes those with all their content.
 var elements = func() map[string]*element {
 	table := map[string]*element{}
@@ -52,14 +52,15 @@ var elements = func() map[string]*element {
 	add(roleGradient, "linearGradient radialGradient")
 	add(roleStop, "stop")
 	add(roleEffect, "feBlend feColorMatrix feComponentTransfer feComposite feConvolveMatrix feDiffuseLighting feDisplacementMap "+
-		"feDistantLight feDropShadow feFlood feFuncA feFuncB feFuncG feFuncR feGaussianBlur feMerge feMergeNode feMorphology feOffset "+
-		"fePointLight feSpecularLighting feSpotLight feTile feTurbulence")
+		"feDistantLight feDropShadow feFlood feFuncA feFuncB feFuncG feFuncR feGaussianBlur feImage feMerge feMergeNode feMorphology "+
+		"feOffset fePointLight feSpecularLighting feSpotLight feTile feTurbulence")
 	add(roleAnimation, "animate animateTransform animateMotion set mpath")
 	add(roleText, "text tspan textPath")
 	add(roleImage, "image")
 	add(roleWords, "title desc")
 	add(roleStyle, "style")
-	for _, name := range strings.Fields("use linearGradient radialGradient pattern textPath mpath filter animate animateTransform animateMotion set image") {
+	for _, name := range strings.Fields("use linearGradient radialGradient pattern textPath mpath filter animate " +
+		"animateTransform animateMotion set image feImage") {
 		table[name].refer = true
 	}
 	for _, name := range strings.Fields("text tspan textPath title desc style") {
@@ -107,19 +108,29 @@ var attributes = func() map[string]*attribute {
 	}
 	add(checkName, "id class lang role aria-hidden aria-label aria-labelledby aria-describedby xml:space xml:lang type media "+
 		"requiredFeatures requiredExtensions systemLanguage version baseProfile")
-	add(checkPlain, "d points x y x1 y1 x2 y2 cx cy r rx ry fx fy fr width height dx dy rotate textLength lengthAdjust startOffset method spacing side path pathLength "+
-		"viewBox preserveAspectRatio transform gradientTransform patternTransform gradientUnits patternUnits patternContentUnits spreadMethod offset "+
+	add(checkPlain, "d points x y x1 y1 x2 y2 cx cy r rx ry fx fy fr width height dx dy rotate textLength "+
+		"lengthAdjust startOffset method spacing side path pathLength "+
+		"viewBox preserveAspectRatio transform gradientTransform patternTransform gradientUnits patternUnits "+
+		"patternContentUnits spreadMethod offset "+
 		"clipPathUnits maskUnits maskContentUnits markerUnits markerWidth markerHeight orient refX refY zoomAndPan "+
-		"filterUnits primitiveUnits in in2 result mode operator k1 k2 k3 k4 stdDeviation edgeMode radius scale xChannelSelector yChannelSelector "+
-		"order kernelMatrix divisor bias targetX targetY preserveAlpha kernelUnitLength surfaceScale diffuseConstant specularConstant specularExponent "+
-		"azimuth elevation z pointsAtX pointsAtY pointsAtZ limitingConeAngle baseFrequency numOctaves seed stitchTiles tableValues slope intercept amplitude exponent "+
-		"attributeType begin dur end min max restart repeatCount repeatDur calcMode keyTimes keySplines keyPoints additive accumulate origin")
-	add(checkCSS, "alignment-baseline baseline-shift clip clip-path clip-rule color-interpolation color-interpolation-filters color-rendering "+
-		"cursor direction display dominant-baseline enable-background fill-opacity fill-rule filter flood-opacity font font-family font-feature-settings font-kerning font-size "+
+		"filterUnits primitiveUnits in in2 result mode operator k1 k2 k3 k4 stdDeviation edgeMode radius scale "+
+		"xChannelSelector yChannelSelector "+
+		"order kernelMatrix divisor bias targetX targetY preserveAlpha kernelUnitLength surfaceScale diffuseConstant "+
+		"specularConstant specularExponent "+
+		"azimuth elevation z pointsAtX pointsAtY pointsAtZ limitingConeAngle baseFrequency numOctaves seed "+
+		"stitchTiles tableValues slope intercept amplitude exponent "+
+		"attributeType begin dur end min max restart repeatCount repeatDur calcMode keyTimes keySplines keyPoints "+
+		"additive accumulate origin")
+	add(checkCSS, "alignment-baseline baseline-shift clip clip-path clip-rule color-interpolation "+
+		"color-interpolation-filters color-rendering "+
+		"cursor direction display dominant-baseline enable-background fill-opacity fill-rule filter flood-opacity "+
+		"font font-family font-feature-settings font-kerning font-size "+
 		"font-size-adjust font-stretch font-style font-variant font-weight glyph-orientation-horizontal glyph-orientation-vertical "+
-		"image-rendering isolation kerning letter-spacing marker marker-end marker-mid marker-start mask mask-type mix-blend-mode opacity overflow "+
+		"image-rendering isolation kerning letter-spacing marker marker-end marker-mid marker-start mask mask-type "+
+		"mix-blend-mode opacity overflow "+
 		"paint-order pointer-events shape-rendering stop-opacity stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin "+
-		"stroke-miterlimit stroke-opacity stroke-width text-anchor text-decoration text-overflow text-rendering transform-box transform-origin "+
+		"stroke-miterlimit stroke-opacity stroke-width text-anchor text-decoration text-overflow text-rendering "+
+		"transform-box transform-origin "+
 		"unicode-bidi vector-effect visibility white-space word-spacing writing-mode")
 	add(checkPaint, "fill stroke color stop-color flood-color lighting-color")
 	add(checkStyle, "style")

@@ -2,14 +2,16 @@ package svg
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strconv"
 )
 
 // A verdict lists the colours that an SVG is painted in.
 type verdict struct {
-	colors       []rgba    // all but currentColor, each once, and at most two
+	colors       []rgba    // all but currentColor, without their alpha, each once, and at most two
 	sources      []*[]byte // the values that set them
+	translucent  bool      // some of these values have an alpha
 	defaultBlack []int32   // elements painted black because they declare no paint
 	current      bool      // currentColor is painted
 	mixed        bool      // a colour has a source that can't be replaced by itself
@@ -24,12 +26,15 @@ func (v *verdict) monochrome() bool { return !v.uncertain && len(v.colors) == 0 
 // determine them, it says so in uncertain.
 type analyser struct {
 	verdict
-	p       *parser
-	sheets  cascade
-	dynamic bool // hidden elements may become visible
-	masks   []int32
-	seen    map[int32]bool // elements painted through references
-	long    map[*[]byte]*reading
+	widths
+	p        *parser
+	sheets   cascade
+	dynamic  bool // hidden elements may become visible
+	masks    []int32
+	stencils []stencil
+	tones    *tones         // takes in the opacity of what is painted; nil: it does not
+	seen     map[int32]bool // elements painted through references
+	long     map[*[]byte]*reading
 }
 
 // A reading is what the analyser reads in a value.
@@ -83,10 +88,20 @@ func (j *analyser) firstVisit(i int32) bool {
 // inherited holds the properties that an element takes over from its parent.
 type inherited struct {
 	fill, stroke, color               paint
-	fillClear, strokeClear, thin      bool // the paint is invisible
+	opacity                           float64 // of all groups that the element is in
+	fillOpacity, strokeOpacity        float64
+	thin                              bool // strokes have no width
 	hidden                            bool
 	markerStart, markerMid, markerEnd *[]byte
+	pen                               pen
 }
+
+// initial has the initial values of these properties.
+var initial = inherited{opacity: 1, fillOpacity: 1, strokeOpacity: 1, pen: pen{width: 1, implied: true, scale: 1}}
+
+// faint is the opacity below which a paint is not visible: design programs export the areas that
+// react to a click as paints with an opacity of one percent.
+const faint = 0.02
 
 // analyse returns the colours of everything that is painted. Masks and clip paths are not painted:
 // they only hide parts of other elements.
@@ -95,12 +110,12 @@ func (p *parser) analyse() *analyser {
 	if len(p.sheets) > 0 {
 		j.sheets = p.cascade()
 	}
-	j.uncertain = j.sheets.uncertain
+	j.uncertain, j.differ = j.sheets.uncertain, j.sheets.restrokes
 	j.dynamic = p.animated || j.sheets.inexact
 	if p.animated {
 		j.animations()
 	}
-	j.children(0, inherited{})
+	j.children(0, initial)
 	return j
 }
 
@@ -120,16 +135,23 @@ func (j *analyser) paint(i int32, in inherited) {
 	case roleGroup, roleShape, roleLine, roleUse:
 	case roleText, roleImage:
 		j.uncertain = true
+		j.differ = j.differ || n.elem.role == roleText
 		return
 	default:
 		return
 	}
 	d := j.sheets.declaredOn(n)
-	if j.invisible(&d) {
+	if j.hides(&d) {
 		return
 	}
 	st := j.inherit(in, &d)
-	j.effects(&d)
+	st.opacity *= j.opacity(d[propOpacity], 1)
+	if st.opacity < faint {
+		return
+	}
+	j.tones.fade(i, &d, st.opacity)
+	st.pen = j.placed(st.pen, n, &d)
+	j.effects(&d, st.pen)
 	switch n.elem.role {
 	case roleGroup:
 		j.children(i, st)
@@ -140,12 +162,28 @@ func (j *analyser) paint(i int32, in inherited) {
 	}
 }
 
-// invisible reports whether an element and all its content can't be seen.
-func (j *analyser) invisible(d *declared) bool {
-	if j.dynamic {
-		return false
+// hides reports whether an element and all its content is not drawn.
+func (j *analyser) hides(d *declared) bool {
+	return !j.dynamic && d[propDisplay] != nil && string(bytes.TrimSpace(*d[propDisplay])) == "none"
+}
+
+// opacity returns a declared opacity, or unless if there is none. It is 1 where it may change.
+func (j *analyser) opacity(v *[]byte, unless float64) float64 {
+	switch {
+	case j.dynamic:
+		return 1
+	case v == nil || len(*v) > 32:
+		return unless
 	}
-	return isZero(d[propOpacity]) || d[propDisplay] != nil && string(bytes.TrimSpace(*d[propDisplay])) == "none"
+	s, percent := bytes.CutSuffix(bytes.TrimSpace(*v), []byte{'%'})
+	f, err := strconv.ParseFloat(string(s), 64)
+	switch {
+	case err != nil || math.IsNaN(f):
+		return unless
+	case percent:
+		f /= 100
+	}
+	return min(max(f, 0), 1)
 }
 
 // isZero reports whether a declared number is 0.
@@ -178,14 +216,12 @@ func (j *analyser) inherit(in inherited, d *declared) inherited {
 		}
 		*p.to = got
 	}
-	for _, p := range [...]struct {
-		to   *bool
-		prop property
-	}{{&in.fillClear, propFillOpacity}, {&in.strokeClear, propStrokeOpacity}, {&in.thin, propStrokeWidth}} {
-		if d[p.prop] != nil {
-			*p.to = !j.dynamic && isZero(d[p.prop])
-		}
+	in.fillOpacity = j.opacity(d[propFillOpacity], in.fillOpacity)
+	in.strokeOpacity = j.opacity(d[propStrokeOpacity], in.strokeOpacity)
+	if v := d[propStrokeWidth]; v != nil {
+		in.thin = !j.dynamic && isZero(v)
 	}
+	in.pen = in.pen.inherit(d)
 	if v := d[propVisibility]; v != nil && !j.dynamic {
 		switch string(bytes.TrimSpace(*v)) {
 		case "hidden", "collapse":
@@ -214,21 +250,28 @@ func (j *analyser) inherit(in inherited, d *declared) inherited {
 func (j *analyser) styleOf(i int32) inherited {
 	n := &j.p.nodes[i]
 	if n.elem == nil {
-		return inherited{}
+		return initial
 	}
 	d := j.sheets.declaredOn(n)
-	return j.inherit(j.styleOf(n.parent), &d)
+	st := j.inherit(j.styleOf(n.parent), &d)
+	st.pen.scale = math.NaN() // that of the element that refers to it
+	return st
 }
 
 func (j *analyser) shape(i int32, n *node, st inherited) {
 	if st.hidden {
 		return
 	}
-	if n.elem.role == roleShape && !st.fillClear {
+	if n.elem.role == roleShape && j.visible(st.fill, st.color, st.opacity*st.fillOpacity) {
 		j.apply(i, st.fill, st.color)
+		j.tones.add(toned{i, propFill}, st.fill, st.opacity, st.fillOpacity)
 	}
-	if st.stroke.kind != paintUnset && !st.strokeClear && !st.thin {
+	if st.stroke.kind != paintUnset && !st.thin && j.visible(st.stroke, st.color, st.opacity*st.strokeOpacity) {
 		j.apply(i, st.stroke, st.color)
+		j.tones.add(toned{i, propStroke}, st.stroke, st.opacity, st.strokeOpacity)
+		if st.stroke.kind != paintNone {
+			j.stroke(st.pen)
+		}
 	}
 	for _, m := range [...]*[]byte{st.markerStart, st.markerMid, st.markerEnd} {
 		if m != nil {
@@ -241,16 +284,20 @@ func (j *analyser) shape(i int32, n *node, st inherited) {
 	}
 }
 
+// visible reports whether a paint with an opacity can be seen. Color is what currentColor means.
+func (j *analyser) visible(p, color paint, opacity float64) bool {
+	if p.kind == paintCurrent {
+		p = color
+	}
+	if p.kind == paintColor {
+		opacity *= float64(p.color.A) / 255
+	}
+	return j.dynamic || opacity >= faint
+}
+
 // use paints the target of a use element, which inherits from the use element.
 func (j *analyser) use(n *node, st inherited) {
-	a := n.attr(attrHref)
-	if a == nil {
-		a = n.attr(attrXlinkHref)
-	}
-	if a == nil {
-		return
-	}
-	t := j.p.reference(a.value)
+	t := j.p.target(n)
 	if t == none {
 		return
 	}
@@ -260,9 +307,12 @@ func (j *analyser) use(n *node, st inherited) {
 		return
 	}
 	d := j.sheets.declaredOn(target)
-	if !j.invisible(&d) {
-		j.effects(&d)
-		j.children(t, j.inherit(st, &d))
+	st = j.inherit(st, &d)
+	st.pen = j.placed(st.pen, target, &d)
+	if st.opacity *= j.opacity(d[propOpacity], 1); !j.hides(&d) && st.opacity >= faint {
+		j.tones.fade(t, &d, st.opacity)
+		j.effects(&d, st.pen)
+		j.children(t, st)
 	}
 }
 
@@ -279,8 +329,12 @@ func (j *analyser) apply(i int32, p, color paint) {
 			return
 		}
 		j.apply(i, color, paint{})
+		if color.kind == paintColor { // both values together set the colour
+			j.addSource(p.src)
+		}
 	case paintColor:
 		j.add(p.color)
+		j.translucent = j.translucent || p.color.A != 255
 		j.addSource(p.src)
 	case paintURL:
 		j.server(p.ref)
@@ -290,6 +344,7 @@ func (j *analyser) apply(i int32, p, color paint) {
 }
 
 func (j *analyser) add(c rgba) {
+	c.A = 255
 	if len(j.colors) < 2 && !slices.Contains(j.colors, c) { // more than two make no difference
 		j.colors = append(j.colors, c)
 	}

@@ -3,6 +3,7 @@ package svg
 import (
 	"bytes"
 	"encoding/base64"
+	"net/url"
 	"strings"
 )
 
@@ -21,12 +22,14 @@ func (p *parser) filterAttrs(elem *element) (ok bool, err error) {
 			}
 		}
 		if info == nil {
+			p.noteAttribute(raw.name, nil)
 			continue
 		}
 		a := attr{info: info, value: raw.value, simple: raw.simple}
 		keep, harmless := p.checkAttr(elem, &a)
 		ok = ok && harmless
 		if !keep {
+			p.noteAttribute(raw.name, raw.value)
 			continue
 		}
 		for _, other := range p.attrs[first:] { // two prefixes of one namespace
@@ -70,6 +73,9 @@ func (p *parser) checkAttr(elem *element, a *attr) (keep, harmless bool) {
 		a.value = canonicalCurrent(a.value)
 		return keep, true
 	case checkStyle:
+		if outsideURL.Match(a.value) {
+			p.note(outside)
+		}
 		return a.setStyle(), true
 	case checkHref:
 		if !elem.refer {
@@ -100,35 +106,57 @@ func (p *parser) checkAttr(elem *element, a *attr) (keep, harmless bool) {
 // setHref keeps references within the SVG, and the data: URLs of raster images.
 func (a *attr) setHref(elem *element) bool {
 	v := bytes.Trim(a.value, " \t\r\n")
-	if elem.role == roleImage {
+	inside := len(v) > 0 && v[0] == '#'
+	if elem.role == roleImage || elem.name == "feImage" && !inside {
 		if v = pixels(v); v == nil {
 			return false
 		}
-	} else if len(v) == 0 || v[0] != '#' {
+	} else if !inside {
 		return false
 	}
-	a.value = v
+	a.value, a.simple = v, a.simple && bytes.Equal(a.value, v)
 	return true
 }
 
-// pixels returns v in normal form if it is a data: URL of a raster image format, otherwise nil.
-// Raster formats hold nothing but pixels; an SVG within an SVG would not be cleaned.
+// pixels returns a data: URL of a raster image in normal form; nil if v is no such URL. The first
+// bytes of the image decide about its kind, as in browsers, not the media type of the URL. Raster
+// formats hold nothing but pixels; an SVG within an SVG would not be cleaned.
 func pixels(v []byte) []byte {
-	for _, kind := range [...]struct{ name, magic string }{
-		{"png", "\x89PNG\r\n\x1a\n"}, {"jpeg", "\xff\xd8\xff"}, {"jpg", "\xff\xd8\xff"}, {"gif", "GIF8"}, {"webp", "RIFF"},
-	} {
-		start := "data:image/" + kind.name + ";base64,"
-		if len(v) < len(start) || !strings.EqualFold(string(v[:len(start)]), start) {
-			continue
-		}
-		code := bytes.Join(bytes.Fields(v[len(start):]), nil)
-		data, err := base64.StdEncoding.DecodeString(string(code))
-		if err != nil || !bytes.HasPrefix(data, []byte(kind.magic)) || kind.name == "webp" && (len(data) < 12 || string(data[8:12]) != "WEBP") {
-			return nil
-		}
-		return append([]byte(start), code...)
+	const scheme, coding = "data:", ";base64"
+	if len(v) < len(scheme) || !strings.EqualFold(string(v[:len(scheme)]), scheme) {
+		return nil
 	}
-	return nil
+	media, code, found := bytes.Cut(v[len(scheme):], []byte{','})
+	if n := len(media) - len(coding); !found || n < 0 || !strings.EqualFold(string(media[n:]), coding) {
+		return nil
+	}
+	text, err := url.PathUnescape(string(code))
+	if err != nil {
+		return nil
+	}
+	// Browsers accept white space in the code, and a missing end (Infra Standard, section 8).
+	text = strings.TrimRight(strings.Join(strings.Fields(text), ""), "=")
+	data, err := base64.RawStdEncoding.DecodeString(text)
+	kind := pixelKind(data)
+	if err != nil || kind == "" {
+		return nil
+	}
+	return base64.StdEncoding.AppendEncode([]byte("data:image/"+kind+";base64,"), data)
+}
+
+// pixelKind returns the format of a raster image; "" if it is none.
+func pixelKind(data []byte) string {
+	for _, format := range [...]struct{ name, magic string }{
+		{"png", "\x89PNG\r\n\x1a\n"}, {"jpeg", "\xff\xd8\xff"}, {"gif", "GIF87a"}, {"gif", "GIF89a"},
+	} {
+		if bytes.HasPrefix(data, []byte(format.magic)) {
+			return format.name
+		}
+	}
+	if len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP" {
+		return "webp"
+	}
+	return ""
 }
 
 // harmlessPlain reports whether the value of a plain attribute is free of anything that looks like
@@ -160,7 +188,8 @@ func mayAnimate(name []byte) bool {
 		}
 	}
 	switch s {
-	case "", "href", "src", "style", "class", "id", "attributename", "xmlns", "type", "media", "target", "values", "from", "to", "by", "begin", "end", "cursor":
+	case "", "href", "src", "style", "class", "id", "attributename", "xmlns", "type", "media", "target", "values",
+		"from", "to", "by", "begin", "end", "cursor":
 		return false
 	}
 	return !strings.HasPrefix(s, "on") && !strings.HasPrefix(s, "xlink") && !strings.HasPrefix(s, "xml")

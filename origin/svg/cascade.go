@@ -32,6 +32,9 @@ const (
 	propMarkerMid
 	propMarkerEnd
 	propBlend
+	propTransform
+	propScale
+	propVectorEffect
 	propAll
 	propCount
 )
@@ -40,8 +43,10 @@ var properties = map[string]property{
 	"fill": propFill, "stroke": propStroke, "color": propColor, "stop-color": propStopColor, "flood-color": propFloodColor,
 	"lighting-color": propLightingColor, "fill-opacity": propFillOpacity, "stroke-opacity": propStrokeOpacity,
 	"stop-opacity": propStopOpacity, "flood-opacity": propFloodOpacity, "opacity": propOpacity, "stroke-width": propStrokeWidth,
-	"display": propDisplay, "visibility": propVisibility, "filter": propFilter, "mask": propMask, "mask-image": propMask, "marker": propMarker,
+	"display": propDisplay, "visibility": propVisibility, "filter": propFilter, "mask": propMask,
+	"mask-image": propMask, "marker": propMarker,
 	"marker-start": propMarkerStart, "marker-mid": propMarkerMid, "marker-end": propMarkerEnd, "mix-blend-mode": propBlend, "all": propAll,
+	"transform": propTransform, "scale": propScale, "zoom": propScale, "vector-effect": propVectorEffect,
 }
 
 // paints reports whether the value of a property is a colour.
@@ -57,6 +62,8 @@ type cascade struct {
 	rules     []weightedRule // in order of precedence: the last rule wins
 	uncertain bool           // a rule that can't be evaluated sets a painted property
 	inexact   bool           // some rules are missing from rules
+	restrokes bool           // one of these rules may change the width of strokes
+	fades     bool           // one of them may change the opacity of a paint
 }
 
 type weightedRule struct {
@@ -103,6 +110,8 @@ func (c *cascade) add(items []item, certain bool) {
 func (c *cascade) addUncertain(decls []decl) {
 	c.inexact = true
 	for _, d := range decls {
+		c.restrokes = c.restrokes || d.changesStrokes()
+		c.fades = c.fades || fades(d.prop)
 		switch {
 		case paints(d.prop):
 			k := readPaint(d.value).kind

@@ -52,19 +52,30 @@ func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\
 
 // decode resolves references and normalises line ends (XML 1.0, section 2.11) and, in an attribute,
 // white space (section 3.3.3). It returns raw itself where there is nothing to change.
-func decode(raw []byte, attribute bool) ([]byte, error) {
+func (p *parser) decode(raw []byte, attribute bool) ([]byte, error) {
 	if bytes.IndexByte(raw, '&') < 0 && bytes.IndexByte(raw, '\r') < 0 && !(attribute && bytes.ContainsAny(raw, "\n\t")) {
 		return raw, nil
 	}
-	out := make([]byte, 0, len(raw))
+	return p.appendDecoded(make([]byte, 0, len(raw)), raw, attribute, 0)
+}
+
+// appendDecoded appends the decoded form of raw, the text of an entity within depth others.
+func (p *parser) appendDecoded(out, raw []byte, attribute bool, depth int) (_ []byte, err error) {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
 		case c == '&':
 			r, size := reference(raw[i:])
 			if size == 0 {
-				return nil, unclean("it has an entity that XML does not predefine, or a malformed reference")
+				var text []byte
+				if text, size, err = p.entityText(raw[i:], depth); err != nil {
+					return nil, err
+				}
+				if out, err = p.appendDecoded(out, text, attribute, depth+1); err != nil {
+					return nil, err
+				}
+			} else {
+				out = utf8.AppendRune(out, r)
 			}
-			out = utf8.AppendRune(out, r)
 			i += size
 			continue
 		case c == '\r' && i+1 < len(raw) && raw[i+1] == '\n': // the line feed stands for both

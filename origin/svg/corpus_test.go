@@ -51,11 +51,15 @@ func TestHostile(t *testing.T) {
 func TestBombs(t *testing.T) {
 	long, paths := strings.Repeat("a ", 30<<10), strings.Repeat(`<path d="M0"/>`, 20_000)
 	for name, content := range map[string]string{
-		"class": "<style>" + strings.Repeat(strings.Repeat(".x", 16)+"{fill:red}", 15_000) + "</style>" + strings.Repeat(`<path class="`+strings.Repeat("a ", 511)+`x"/>`, 330),
-		"paint": "<style>path{fill:" + long + "}</style>" + paths, "filter": "<style>path{filter:" + long + "}</style>" + paths, "mask": "<style>path{mask:" + long + "}</style>" + paths,
-		"marker": `<g marker="` + long + `url(#m)">` + paths + "</g>", "variable": `<style>path{--x:` + long + `url(#m)}</style><marker id="m"/>` + paths,
-		"references": `<style>path{` + strings.Repeat("--x:url(#m);", 20_000) + `}</style><marker id="m"/>` + paths, "declarations": "<style>path{" + strings.Repeat("a:b;", 100_000) + "}</style>" + paths,
-		"selectors": "<style>" + strings.Repeat(":not(a),", 20_000) + "a{fill:" + long + "}</style>",
+		"class": "<style>" + strings.Repeat(strings.Repeat(".x", 16)+"{fill:red}", 15_000) + "</style>" +
+			strings.Repeat(`<path class="`+strings.Repeat("a ", 511)+`x"/>`, 330),
+		"paint":  "<style>path{fill:" + long + "}</style>" + paths,
+		"filter": "<style>path{filter:" + long + "}</style>" + paths, "mask": "<style>path{mask:" + long + "}</style>" + paths,
+		"marker":       `<g marker="` + long + `url(#m)">` + paths + "</g>",
+		"variable":     `<style>path{--x:` + long + `url(#m)}</style><marker id="m"/>` + paths,
+		"references":   `<style>path{` + strings.Repeat("--x:url(#m);", 20_000) + `}</style><marker id="m"/>` + paths,
+		"declarations": "<style>path{" + strings.Repeat("a:b;", 100_000) + "}</style>" + paths,
+		"selectors":    "<style>" + strings.Repeat(":not(a),", 20_000) + "a{fill:" + long + "}</style>",
 	} {
 		doc := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">` + content + "</svg>"
 		if _, err := CleanDocument([]byte(doc), false); err != nil && !errors.Is(err, ErrUnclean) {
@@ -77,6 +81,21 @@ func TestOdd(t *testing.T) {
 	}
 }
 
+// TestDrawn checks that SVGs as designers' programs write them are never refused. TestDrawnSVGs in
+// cmd/iconedge compares their pictures in a browser with those of the clean forms.
+func TestDrawn(t *testing.T) {
+	for name, in := range corpus(t, "drawn", 80) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			d, err := CleanDocument(in, true)
+			if err != nil {
+				t.Fatalf("it is refused: %v", err)
+			}
+			checkOutput(t, name, d)
+			checkClean(t, d, cleanAgain)
+		})
+	}
+}
+
 // checkOutput compares a clean SVG with its golden file, and looks for content that is not allowed.
 func checkOutput(t *testing.T, name string, d Icon) {
 	t.Helper()
@@ -89,7 +108,7 @@ func checkOutput(t *testing.T, name string, d Icon) {
 // TestGoldenFiles checks that each SVG has exactly one golden file, so that none is left behind
 // when an SVG is removed or changes from accepted to refused.
 func TestGoldenFiles(t *testing.T) {
-	for _, folder := range []string{"hostile", "odd"} {
+	for _, folder := range []string{"hostile", "odd", "drawn"} {
 		outs, err := filepath.Glob(filepath.Join("testdata", folder, "*.out.*"))
 		if err != nil {
 			t.Fatal(err)

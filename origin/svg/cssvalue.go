@@ -40,7 +40,8 @@ func harmlessTokens(list []token) bool {
 			if urls++; urls > maxURLs {
 				return false
 			}
-			if !strings.HasPrefix(t.text, "#") || len(t.text) == 1 || !harmlessWord(t.text) || strings.ContainsAny(t.text, "\"'()\\<> \t\n") {
+			if !strings.HasPrefix(t.text, "#") || len(t.text) == 1 || !harmlessWord(t.text) ||
+				strings.ContainsAny(t.text, "\"'()\\<> \t\n") {
 				return false
 			}
 		case tokFunction:
@@ -113,7 +114,8 @@ func harmlessWord(s string) bool {
 		return true
 	}
 	s = strings.ToLower(s)
-	return !strings.ContainsAny(s, "(@;{}\\") && !strings.Contains(s, "//") && !strings.Contains(s, "script:") && !strings.Contains(s, "data:")
+	return !strings.ContainsAny(s, "(@;{}\\") && !strings.Contains(s, "//") && !strings.Contains(s, "script:") &&
+		!strings.Contains(s, "data:")
 }
 
 // cleanValue checks one CSS value. It returns v itself if every parser reads it alike, and

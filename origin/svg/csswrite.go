@@ -50,12 +50,15 @@ func serialise(list []token) (string, bool) {
 
 // plainID reports whether a URL is "#" followed by characters that have no meaning in CSS.
 func plainID(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; !(i == 0 && c == '#' || i > 0 && (isName(c) && c < 0x80 || c == '.' || c == ':')) {
+	if len(s) < 2 || s[0] != '#' {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		if c := s[i]; c >= 0x80 || !isName(c) && c != '.' && c != ':' {
 			return false
 		}
 	}
-	return len(s) > 1
+	return true
 }
 
 // serialiseName escapes the characters that would end a name and, if ident is set, the ones that
@@ -66,13 +69,25 @@ func serialiseName(s string, ident bool) string {
 		switch {
 		case r >= 0x80, r < 0x80 && isNameStart(byte(r)):
 			b.WriteRune(r)
-		case isName(byte(r)) && !(ident && (i == 0 && r != '-' || i == 0 && len(s) == 1 || i == 1 && s[0] == '-' && isDigit(byte(r)))):
+		case isName(byte(r)) && !(ident && beginsNumber(s, i)):
 			b.WriteRune(r)
 		default:
 			fmt.Fprintf(&b, "\\%x ", r)
 		}
 	}
 	return b.String()
+}
+
+// beginsNumber reports whether a character of a name that may not begin one, a digit or a dash,
+// stands where an identifier begins.
+func beginsNumber(s string, i int) bool {
+	switch i {
+	case 0:
+		return s[0] != '-' || len(s) == 1
+	case 1:
+		return s[0] == '-' && isDigit(s[1])
+	}
+	return false
 }
 
 func serialiseString(s string) string {

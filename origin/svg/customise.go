@@ -22,9 +22,8 @@ func Customise(svg []byte, v icon.Variant, own bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	inside, r.box = viewbox.Turn{HFlip: v.HFlip, VFlip: v.VFlip, Rotate: v.Rotate}.Apply(inside, r.box)
-	if v.Rotate%2 != 0 {
-		r.width, r.height = r.height, r.width
+	if inside, err = r.turn(svg, inside, v); err != nil {
+		return nil, err
 	}
 	width, height := text(v.Width, v.WidthText), text(v.Height, v.HeightText)
 	switch {
@@ -49,8 +48,14 @@ func Customise(svg []byte, v icon.Variant, own bool) ([]byte, error) {
 	if height == "auto" {
 		height = viewbox.Number(r.box.Height)
 	}
+	if inside, err = r.frame(inside, v.Frame); err != nil {
+		return nil, err
+	}
 	if v.Box {
 		inside = append(rectangle(r.box), inside...)
+	}
+	if !own {
+		r.color = "" // Iconify's SVGs have no such attribute
 	}
 	return r.written(width, height, inside), nil
 }
@@ -64,8 +69,7 @@ func text(pixels int, s string) string {
 
 // rectangle returns a transparent rectangle of the size of a box.
 func rectangle(b Box) []byte {
-	return []byte(`<rect x="` + viewbox.Number(b.Left) + `" y="` + viewbox.Number(b.Top) + `" width="` + viewbox.Number(b.Width) + `" height="` + viewbox.Number(b.Height) +
-		`" fill="rgba(255, 255, 255, 0)"/>`)
+	return []byte(`<rect ` + place(b) + `" fill="rgba(255, 255, 255, 0)"/>`)
 }
 
 // written is around with attributes as text; it leaves out those that are none.
@@ -79,6 +83,13 @@ func (r root) written(width, height string, inside []byte) []byte {
 			out = append(out, ` `+a[0]+`="`+a[1]+`"`...)
 		}
 	}
-	out = append(append(out, ` viewBox="`+r.box.String()+`">`...), inside...)
+	out = append(out, ` viewBox="`+r.box.String()+`"`...)
+	if r.stretched {
+		out = append(out, rootFills...)
+	}
+	if r.color != "" {
+		out = append(out, rootColor+r.color+`"`...)
+	}
+	out = append(append(out, '>'), inside...)
 	return append(out, rootEnd...)
 }

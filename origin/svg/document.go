@@ -2,21 +2,20 @@ package svg
 
 import (
 	"bytes"
-	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/iconedge/iconedge/icon/viewbox"
 )
 
 // CleanDocument cleans a whole SVG file, as in a folder of icons. It keeps the viewBox, or makes
 // one of width and height. Presentation attributes of the root move to a group within it, so that
-// every clean SVG has a root of the same form.
+// every clean SVG has a root of the same form. Style sheets become attributes where they can, and
+// all names by which two icons in one page could disturb each other become those of this icon.
 //
-// Unless palette is set, an SVG with exactly one painted colour (also the default black) becomes
-// monochrome: CleanDocument replaces that colour with currentColor wherever it is painted. The
-// error wraps ErrUnclean.
+// Unless palette is set, an SVG with exactly one painted colour becomes monochrome: CleanDocument
+// writes that colour in one way wherever it is painted. Black, also by default, is the colour of
+// the text and becomes currentColor. The error wraps ErrUnclean.
 func CleanDocument(doc []byte, palette bool) (Icon, error) {
 	p := parsers.Get().(*parser)
 	defer p.release()
@@ -24,100 +23,155 @@ func CleanDocument(doc []byte, palette bool) (Icon, error) {
 		return Icon{}, err
 	}
 	top := p.nodes[0].first
-	box, width, height, err := frame(&p.nodes[top])
+	if err := p.checkKind(top); err != nil {
+		return Icon{}, err
+	}
+	named := p.nodes[top].attr(attributes["color"])
+	f, drafted, err := p.settle(top)
 	if err != nil {
 		return Icon{}, err
 	}
-	p.wrap(top, box, width)
-	verdict := p.analyse()
-	monochrome := verdict.monochrome()
-	if !monochrome && !palette {
-		monochrome = verdict.recolor()
+	write := func() []byte { return p.writeInside(make([]byte, 0, len(doc)+64), &p.nodes[top]) }
+	mono := monochrome{}
+	if palette {
+		j := p.analyse()
+		inside := write()
+		mono.is = j.monochrome() && p.currentOnlyPaints(inside)
+		if m := j.drawnInOne(inside); named != nil && m.literal == string(named.value) {
+			mono = m // it was cleaned before
+		}
+	} else {
+		mono = p.unify(write)
 	}
-	inside := p.writeInside(make([]byte, 0, len(doc)+64), &p.nodes[top])
-	return p.finish(inside, box, width, height, monochrome), nil
+	if drafted {
+		if err := p.finalNames(write); err != nil {
+			return Icon{}, err
+		}
+	}
+	return p.finish(write(), f, mono), nil
 }
 
-// frame reads the viewBox and the size of a root. The size comes from width and height if they are
-// absolute lengths with the ratio of the viewBox, and otherwise from the viewBox.
-func frame(n *node) (box Box, width, height float64, err error) {
-	value := func(name string) string {
-		if a := n.attr(attributes[name]); a != nil {
-			return string(a.value)
-		}
-		return ""
+// settle makes one element of everything that a document says of itself: of its style sheets, its
+// size, its background and its names, for which it returns whether they are drafts.
+func (p *parser) settle(top int32) (f frame, drafted bool, err error) {
+	rest, err := p.resolveStyles(top)
+	if err != nil {
+		return f, false, err
 	}
-	width, height = length(value("width")), length(value("height"))
-	switch view := strings.FieldsFunc(value("viewBox"), func(r rune) bool { return r == ' ' || r == ',' }); {
-	case len(view) == 4:
-		for i, f := range []*float64{&box.Left, &box.Top, &box.Width, &box.Height} {
-			if *f, err = strconv.ParseFloat(view[i], 64); err != nil {
-				return box, 0, 0, unclean("its viewBox is not four numbers")
+	if f, err = p.readFrame(top); err != nil {
+		return f, false, err
+	}
+	p.resolvePercentages(top, f.own, f.box != f.own)
+	ground := p.nodes[top].background()
+	p.wrap(top, f)
+	p.paintBehind(top, ground, f.box)
+	if rest != nil {
+		p.sheets = append(p.sheets, p.prepend(node{elem: elements["style"], sheet: rest}, top))
+	}
+	p.takeFallbacks()
+	// The names of the file must not look like its colour. The final ones follow from the content
+	// with its final colours.
+	drafted, err = p.draftNames()
+	return f, drafted, err
+}
+
+// cleanStyled is CleanTurned for a body with a style sheet, which would apply to every icon of a
+// page. It becomes attributes, as in a document.
+func (p *parser) cleanStyled(body []byte, box Box, turn Turn) (Icon, error) {
+	doc := root{xlink: true, width: box.Width, height: box.Height, box: box}.around(body)
+	if err := p.parse(doc, true); err != nil {
+		return Icon{}, err
+	}
+	top := p.nodes[0].first
+	f, drafted, err := p.settle(top)
+	if err != nil {
+		return Icon{}, err
+	}
+	if turn.Rotate%2 != 0 {
+		p.resolvePercentages(top, box, true)
+	}
+	write := func() []byte { return p.writeInside(make([]byte, 0, len(doc)), &p.nodes[top]) }
+	mono := p.paintedAlike(write())
+	if drafted {
+		if err := p.finalNames(write); err != nil {
+			return Icon{}, err
+		}
+	}
+	inside, box := turn.Apply(write(), box)
+	f.box, f.width, f.height = box, box.Width, box.Height
+	return p.finish(inside, f, mono), nil
+}
+
+// checkKind refuses files that are not one icon.
+func (p *parser) checkKind(top int32) error {
+	if p.draws(top) {
+		return nil
+	}
+	symbols := 0
+	for i := range p.nodes {
+		if e := p.nodes[i].elem; e != nil && e.role == roleSymbol {
+			symbols++
+		}
+	}
+	switch {
+	case p.glyphs > 0:
+		return unclean("it is a font, not an icon: publish the files that the font was made of")
+	case symbols > 0:
+		return unclean("it is a sprite of %s, not an icon: publish each as a file of its own", counted(symbols, "symbol"))
+	}
+	return nil
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// draws reports whether anything below a node is drawn at its own place.
+func (p *parser) draws(i int32) bool {
+	for c := p.nodes[i].first; c != none; c = p.nodes[c].next {
+		n := &p.nodes[c]
+		if n.elem == nil {
+			continue
+		}
+		switch n.elem.role {
+		case roleShape, roleLine, roleText, roleUse, roleImage:
+			return true
+		case roleGroup:
+			if p.draws(c) {
+				return true
 			}
 		}
-	case len(view) > 0:
-		return box, 0, 0, unclean("its viewBox is not four numbers")
-	case width > 0 && height > 0:
-		box.Width, box.Height = width, height
-	default:
-		return box, 0, 0, unclean("it has neither a viewBox nor both a width and a height")
 	}
-	if err := checkBox(box); err != nil {
-		return box, 0, 0, err
-	}
-	if box.Width == 0 || box.Height == 0 {
-		return box, 0, 0, unclean("its viewBox has no area")
-	}
-	ratio := box.Width / box.Height
-	switch {
-	case width == 0 && height > 0:
-		width = hundredth(height * ratio)
-	case height == 0 && width > 0:
-		height = hundredth(width / ratio)
-	}
-	if !(width > 0 && height > 0) || math.Abs(width/height/ratio-1) > 0.01 {
-		width, height = box.Width, box.Height
-	}
-	return box, width, height, nil
+	return false
 }
 
-func hundredth(f float64) float64 { return math.Round(f*100) / 100 }
-
-// units holds the absolute lengths of CSS Values 4, section 6, in pixels.
-var units = map[string]float64{"": 1, "px": 1, "pt": 96.0 / 72, "pc": 16, "in": 96, "cm": 96 / 2.54, "mm": 96 / 25.4, "q": 96 / 101.6}
-
-// length reads a width or height in pixels. It returns 0 for a relative length, such as 100% or
-// 1em, and for an invalid one.
-func length(s string) float64 {
-	s = strings.ToLower(strings.TrimSpace(s))
-	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz%")
-	scale, known := units[s[len(digits):]]
-	f, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !known || !(f > 0) || f > maxNumber {
-		return 0
-	}
-	if scale != 1 {
-		f = hundredth(f * scale)
-	}
-	return f
-}
-
-// wrap moves the presentation attributes of the root to a new group around the content of the root.
-func (p *parser) wrap(top int32, box Box, width float64) {
+// wrap moves the presentation attributes of the root to a new group around the content of the root,
+// and the transform by which stretch fits the content to a group within it.
+func (p *parser) wrap(top int32, f frame) {
 	attrs := p.groupAttrs(p.nodes[top].attrs)
 	p.nodes[top].attrs = nil
-	if len(attrs) == 0 {
-		return
+	clear(p.ids) // the id of the root may move to the group
+	if f.transform != nil {
+		p.enclose(top, []attr{{info: attributes["transform"], value: f.transform}})
 	}
-	recentre(attrs, box, width)
-	first, last := p.nodes[top].first, p.nodes[top].last
-	p.nodes[top].first, p.nodes[top].last = none, none
-	g := p.add(node{elem: elements["g"], attrs: attrs}, top)
+	if len(attrs) > 0 {
+		recentre(attrs, f.box, f.width)
+		p.enclose(top, attrs)
+	}
+}
+
+// enclose puts the children of a node into a new group.
+func (p *parser) enclose(i int32, attrs []attr) {
+	first, last := p.nodes[i].first, p.nodes[i].last
+	p.nodes[i].first, p.nodes[i].last = none, none
+	g := p.add(node{elem: elements["g"], attrs: attrs}, i)
 	p.nodes[g].first, p.nodes[g].last = first, last
 	for c := first; c != none; c = p.nodes[c].next {
 		p.nodes[c].parent = g
 	}
-	clear(p.ids) // the id of the root may have moved to the group
 }
 
 // groupAttrs returns the attributes of a root that go to the group within it. The others mean
@@ -127,10 +181,20 @@ func (p *parser) groupAttrs(attrs []attr) []attr {
 	for _, a := range attrs {
 		switch a.info.name {
 		case "xmlns", "width", "height", "viewBox", "x", "y", "preserveAspectRatio", "version", "baseProfile", "zoomAndPan",
-			"overflow", "enable-background", "role", "aria-hidden", "aria-label", "aria-labelledby", "aria-describedby", "lang", "xml:lang", "type", "media":
+			"overflow", "enable-background", "role", "aria-hidden", "aria-label", "aria-labelledby",
+			"aria-describedby", "lang", "xml:lang", "type", "media":
 			continue
+		case "color": // of a monochrome icon that was cleaned before
+			if !bytes.Contains(bytes.ToLower(p.src), []byte("currentcolor")) {
+				continue
+			}
 		case "xml:space":
 			if !p.hasText() {
+				continue
+			}
+		case "style":
+			a.decls = slices.DeleteFunc(slices.Clone(a.decls), boxOnly)
+			if a.value = nil; len(a.decls) == 0 {
 				continue
 			}
 		}
@@ -146,14 +210,16 @@ func recentre(attrs []attr, box Box, width float64) {
 	x, y, unit := box.Left+box.Width/2, box.Top+box.Height/2, box.Width/width
 	for i := range attrs {
 		a := &attrs[i]
-		if a.info != attributes["transform"] || slices.ContainsFunc(attrs, func(o attr) bool { return o.info == attributes["transform-origin"] }) {
+		if a.info != attributes["transform"] || slices.ContainsFunc(attrs,
+			func(o attr) bool { return o.info == attributes["transform-origin"] }) {
 			continue
 		}
 		if unit != 1 {
 			a.value = bytes.Join([][]byte{viewbox.Operation("scale", unit), a.value, viewbox.Operation("scale", 1/unit)}, []byte{' '})
 		}
 		if x != 0 || y != 0 {
-			a.value = bytes.Join([][]byte{viewbox.Operation("translate", x, y), a.value, viewbox.Operation("translate", 0-x, 0-y)}, []byte{' '})
+			a.value = bytes.Join([][]byte{viewbox.Operation("translate", x, y), a.value,
+				viewbox.Operation("translate", 0-x, 0-y)}, []byte{' '})
 		}
 	}
 }
@@ -165,59 +231,4 @@ func (p *parser) hasText() bool {
 		}
 	}
 	return false
-}
-
-// recolor replaces the only colour of an SVG with currentColor, if it has exactly one and nothing
-// else would change. It reports whether it did.
-func (j *analyser) recolor() bool {
-	if j.uncertain || j.mixed || j.current || len(j.colors) != 1 || j.colors[0].A != 255 {
-		return false
-	}
-	for _, i := range j.defaultBlack {
-		n := &j.p.nodes[i]
-		if d := j.sheets.declaredOn(n); d[propFill] != nil {
-			return false // a declaration without an effect, which would override the new attribute
-		}
-	}
-	if j.masked() {
-		return false
-	}
-	for _, src := range j.sources {
-		*src = bytes.Clone(currentColor)
-	}
-	for _, i := range j.defaultBlack {
-		j.p.nodes[i].filled = true
-	}
-	for i := range j.p.nodes {
-		for k := range j.p.nodes[i].attrs {
-			if a := &j.p.nodes[i].attrs[k]; a.info == attrStyle {
-				a.value = nil // write serialises decls, which may have changed
-			}
-		}
-	}
-	return true
-}
-
-// masked reports whether a painted colour is also, at the same place in the file, a colour from
-// which a mask takes its brightness. Replacing it would change the mask.
-func (j *analyser) masked() bool {
-	seen := map[int32]bool{}
-	m := &analyser{p: j.p, sheets: j.sheets, dynamic: j.dynamic, masks: j.masks}
-	for len(m.masks) > 0 {
-		i := m.masks[0]
-		m.masks = m.masks[1:]
-		if !seen[i] {
-			seen[i] = true
-			m.children(i, m.styleOf(i))
-		}
-	}
-	sources, defaultBlack := map[*[]byte]bool{}, map[int32]bool{}
-	for _, src := range j.sources {
-		sources[src] = true
-	}
-	for _, i := range j.defaultBlack {
-		defaultBlack[i] = true
-	}
-	return slices.ContainsFunc(m.sources, func(src *[]byte) bool { return sources[src] }) ||
-		slices.ContainsFunc(m.defaultBlack, func(i int32) bool { return defaultBlack[i] })
 }

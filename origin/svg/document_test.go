@@ -23,21 +23,32 @@ func TestFrame(t *testing.T) {
 		{`viewBox="0 0 24 24" width="1em" height="1em"`, "0 0 24 24", 24, 24},
 		{`viewBox="0 0 24 24" width="100%" height="100%"`, "0 0 24 24", 24, 24},
 		{`viewBox="0 0 24 24" width="48px" height="48px"`, "0 0 24 24", 48, 48},
-		// The viewBox decides the ratio.
-		{`viewBox="0 0 24 24" width="48" height="24"`, "0 0 24 24", 24, 24},
+		// Browsers show the box in the middle.
+		{`viewBox="0 0 24 24" width="48" height="24"`, "0 0 24 24", 48, 24},
+		{`viewBox="0 0 24 24" width="48" height="24" preserveAspectRatio="xMidYMid meet"`, "0 0 24 24", 48, 24},
+		{`viewBox="0 0 24 24" width="48" height="24" preserveAspectRatio="xMinYMid"`, "0 0 48 24", 48, 24},
+		{`viewBox="0 0 24 24" width="48" height="24" preserveAspectRatio="xMaxYMax meet"`, "-24 0 48 24", 48, 24},
+		{`viewBox="0 0 24 24" width="48" height="24" preserveAspectRatio="xMidYMin slice"`, "0 0 24 12", 48, 24},
+		{`viewBox="0 0 24 24" width="48" height="24" preserveAspectRatio="xMidYMax slice"`, "0 12 24 12", 48, 24},
+		{`viewBox="2 2 24 24" width="48" height="24" preserveAspectRatio="none"`, "0 0 48 24", 48, 24},
+		{`viewBox="0 0 24 24" width="1em" height="2em" preserveAspectRatio="none"`, "0 0 16 32", 16, 32},
+		// No viewBox, and a size of the text around it, or none.
+		{`width="1em" height="2em"`, "0 0 16 32", 16, 32},
+		{`width="100%" height="100%" stroke="red" stroke-width="2"`, "0 0 22 19", 22, 19},
+		{`style="width:30px;height:20px" width="1" height="2"`, "0 0 30 20", 30, 20},
 		{`viewBox="0 0 24 24" width="0" height="-5"`, "0 0 24 24", 24, 24},
 		{`viewBox="0 0 1e2 .5e2"`, "0 0 100 50", 100, 50},
-		{``, "", 0, 0},
-		{`width="24"`, "", 0, 0},
-		{`width="100%" height="24"`, "", 0, 0},
+		{``, "0 0 21 18", 21, 18},
+		{`width="24"`, "0 0 24 18", 24, 18},
+		{`width="100%" height="24"`, "0 0 21 24", 21, 24},
 		{`viewBox="0 0 24"`, "", 0, 0},
 		{`viewBox="0 0 24 24 24"`, "", 0, 0},
 		{`viewBox="0 0 0 24"`, "", 0, 0},
 		{`viewBox="0 0 NaN 24"`, "", 0, 0},
 		{`viewBox="a b c d" width="24" height="24"`, "", 0, 0},
-		{`width="1e12" height="24"`, "", 0, 0},
+		{`width="1e12" height="24"`, "0 0 21 24", 21, 24},
 	} {
-		d, err := CleanDocument([]byte(`<svg xmlns="http://www.w3.org/2000/svg" `+c.attributes+`><path d="M0 0"/></svg>`), true)
+		d, err := CleanDocument([]byte(`<svg xmlns="http://www.w3.org/2000/svg" `+c.attributes+`><path d="M3 4h18l-4 14z"/></svg>`), true)
 		if c.view == "" {
 			if !errors.Is(err, ErrUnclean) {
 				t.Errorf("%s: %+v, %v, want ErrUnclean", c.attributes, d, err)
@@ -86,13 +97,22 @@ func TestBounds(t *testing.T) {
 		{"a chain of references that is too long", chain(5000), false},
 		{"many elements", strings.Repeat("<path/>", 40_000), true},
 		{"many elements with a reference", `<path id="a"/>` + strings.Repeat(`<use href="#a"/>`, 40_000), false},
-		{"a marker at some vertices", `<marker id="m"><path d="M0 0h1"/></marker><path marker-mid="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, true},
-		{"a marker at many vertices", `<marker id="m">` + strings.Repeat("<path/>", 100) + `</marker><path marker-mid="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, false},
-		{"a marker at vertices that CSS sets", `<style>path{d:path("M0 0` + strings.Repeat("h1", 1000) + `")}</style><marker id="m">` + strings.Repeat("<g/>", 100) + `</marker><path marker="url(#m)"/>`, false},
-		{"a marker at vertices that an animation sets", `<marker id="m">` + strings.Repeat("<g/>", 100) + `</marker><path marker="url(#m)"><set attributeName="d" to="M0 0` + strings.Repeat("h1", 1000) + `"/></path>`, false},
-		{"a marker at the ends of a long path", `<marker id="m">` + strings.Repeat("<path/>", 100) + `</marker><path marker-start="url(#m)" marker-end="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, true},
-		{"a pattern within the group that it paints", `<g fill="url(#p)"><pattern id="p" width="1" height="1"><path fill="red" d="M0 0h1"/></pattern><path d="M0 0h9v9z"/></g>`, true},
-		{"nested groups with a clip path", `<clipPath id="c">` + strings.Repeat("<path/>", 5) + `</clipPath>` + strings.Repeat(`<g clip-path="url(#c)">`, 50) + strings.Repeat("</g>", 50), true},
+		{"a marker at some vertices", `<marker id="m"><path d="M0 0h1"/></marker><path marker-mid="url(#m)" d="M0 0` +
+			strings.Repeat("h1", 1000) + `"/>`, true},
+		{"a marker at many vertices", `<marker id="m">` + strings.Repeat("<path/>", 100) +
+			`</marker><path marker-mid="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, false},
+		{"a marker at vertices that CSS sets", `<style>path{d:path("M0 0` + strings.Repeat("h1", 1000) +
+			`")}</style><marker id="m">` + strings.Repeat("<g/>", 100) + `</marker><path marker="url(#m)"/>`, false},
+		{"a marker at vertices that an animation sets",
+			`<marker id="m">` + strings.Repeat("<g/>", 100) +
+				`</marker><path marker="url(#m)"><set attributeName="d" to="M0 0` + strings.Repeat("h1", 1000) + `"/></path>`, false},
+		{"a marker at the ends of a long path", `<marker id="m">` + strings.Repeat("<path/>", 100) +
+			`</marker><path marker-start="url(#m)" marker-end="url(#m)" d="M0 0` + strings.Repeat("h1", 1000) + `"/>`, true},
+		{"a pattern within the group that it paints",
+			`<g fill="url(#p)"><pattern id="p" width="1" height="1"><path fill="red" d="M0 0h1"/></pattern><path d="M0 0h9v9z"/></g>`,
+			true},
+		{"nested groups with a clip path", `<clipPath id="c">` + strings.Repeat("<path/>", 5) + `</clipPath>` +
+			strings.Repeat(`<g clip-path="url(#c)">`, 50) + strings.Repeat("</g>", 50), true},
 		{"a long attribute name", "<path " + strings.Repeat("a", maxAttrs) + `="" />`, true},
 	} {
 		d, err := Clean([]byte(c.body), Box{Width: 24, Height: 24})
@@ -147,7 +167,7 @@ func TestPool(t *testing.T) {
 	if err := fresh.parse(second, false); err != nil {
 		t.Fatal(err)
 	}
-	want := fresh.finish(fresh.writeBody(nil), Box{Width: 1, Height: 1}, 1, 1, true)
+	want := fresh.finish(fresh.writeBody(nil), frame{box: Box{Width: 1, Height: 1}, width: 1, height: 1}, monochrome{is: true})
 	for range 100 {
 		if _, err := Clean(first, Box{Width: 1, Height: 1}); err != nil {
 			t.Fatal(err)

@@ -58,9 +58,19 @@ func (p *parser) addElement(o *open) error {
 	if n := len(p.open); n > 0 {
 		parent = p.open[n-1].node
 	}
+	place := int32(0)
+	if parent != none {
+		p.nodes[parent].children++
+		place = p.nodes[parent].children
+	}
 	elem := elements[string(local)]
 	if !svg || elem == nil || parent == none || parent > 0 && p.nodes[parent].elem.words {
 		p.removed = p.removed || svg && string(local) != "metadata"
+		p.noteElement(string(local), svg)
+		switch string(local) {
+		case "font", "glyph", "missing-glyph", "font-face":
+			p.glyphs++
+		}
 		return p.checkNames() // the content that is left out must be well-formed too
 	}
 	first, xlink := len(p.attrs), p.xlink
@@ -73,10 +83,11 @@ func (p *parser) addElement(o *open) error {
 			return unclean("its root has an attribute that makes it unsafe")
 		}
 		p.attrs, p.xlink, p.removed = p.attrs[:first], xlink, true
+		p.note(elem.name)
 		return nil
 	}
 	attrs := p.attrs[first:len(p.attrs):len(p.attrs)]
-	o.node = p.add(node{elem: elem, attrs: attrs}, parent)
+	o.node = p.add(node{elem: elem, attrs: attrs, place: place}, parent)
 	switch elem.role {
 	case roleAnimation:
 		p.animated = true
@@ -158,7 +169,7 @@ func (p *parser) readAttr() (a rawAttr, err error) {
 	if bytes.IndexByte(raw, '<') >= 0 {
 		return a, malformed("an attribute's value contains <")
 	}
-	a.value, err = decode(raw, true)
+	a.value, err = p.decode(raw, true)
 	return a, err
 }
 

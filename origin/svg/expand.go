@@ -38,7 +38,7 @@ func (p *parser) checkRules(elements int) error {
 		eachRule(p.nodes[s].sheet.items, func(r *rule) { selectors += len(r.parts) })
 	}
 	if selectors*elements > maxRules {
-		return unclean("its style sheet has too many rules for its number of elements")
+		return tooManyRules()
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (p *parser) checkMatching() error {
 		}
 	}
 	if parts*words > maxTests {
-		return unclean("its style sheet has too many rules for its number of elements")
+		return tooManyRules()
 	}
 	return nil
 }
@@ -130,7 +130,8 @@ type expansion struct {
 // newExpansion collects the declarations that can change the cost of nodes elsewhere in the SVG.
 func newExpansion(p *parser) *expansion {
 	n := len(p.nodes)
-	e := &expansion{p: p, own: make([]renderCost, n), referred: make([]renderCost, n), referrals: make([][]referral, n), known: make([]bool, n), styled: p.sheetsRefer()}
+	e := &expansion{p: p, own: make([]renderCost, n), referred: make([]renderCost, n),
+		referrals: make([][]referral, n), known: make([]bool, n), styled: p.sheetsRefer()}
 	eachDecl := func(decls []decl) {
 		for _, d := range decls {
 			e.inherits = e.inherits || inheritWord.Match(d.value)

@@ -6,11 +6,12 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 var (
 	rootForm = regexp.MustCompile(`^<svg xmlns="http://www\.w3\.org/2000/svg"( xmlns:xlink="http://www\.w3\.org/1999/xlink")? ` +
-		`width="[0-9.e+-]+" height="[0-9.e+-]+" viewBox="[0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+">`)
+		`width="[0-9.e+-]+" height="[0-9.e+-]+" viewBox="[0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+ [0-9.e+-]+"( preserveAspectRatio="none")?( color="#[0-9A-Fa-f]{3,6}")?>`)
 	cssEscape  = regexp.MustCompile(`\\([0-9a-fA-F]{1,6})[ \t\n]?|\\(.)`)
 	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	// binds matches a whole declaration.
@@ -23,6 +24,12 @@ var (
 // it uses another parser, lists of forbidden instead of allowed names, and a rough reading of CSS.
 func faults(doc []byte) (list []string) {
 	add := func(what string) { list = append(list, what) }
+	if !utf8.Valid(doc) {
+		add("it is not UTF-8")
+	}
+	if bytes.Contains(doc, []byte("<!")) || bytes.Contains(doc, []byte("<?")) {
+		add("it has a declaration")
+	}
 	if !rootForm.Match(doc) {
 		add("the root has the wrong form")
 	}
@@ -47,7 +54,8 @@ func faults(doc []byte) (list []string) {
 				add("an element of another namespace")
 			}
 			switch strings.ToLower(t.Name.Local) {
-			case "script", "foreignobject", "iframe", "a", "handler", "feimage", "metadata", "embed", "object", "link", "meta", "base", "audio", "video", "img":
+			case "script", "foreignobject", "iframe", "a", "handler", "metadata", "embed", "object",
+				"link", "meta", "base", "audio", "video", "img":
 				add("an element " + t.Name.Local)
 			}
 			for _, a := range t.Attr {
@@ -81,7 +89,8 @@ func attrFaults(e xml.StartElement, a xml.Attr) (list []string) {
 		return list
 	case strings.HasPrefix(name, "on"), strings.HasPrefix(name, "data-"), name == "src", name == "base":
 		list = append(list, "an attribute "+name)
-	case name == "href" && !strings.HasPrefix(value, "#") && !(e.Name.Local == "image" && pixelURL.MatchString(value)):
+	case name == "href" && !strings.HasPrefix(value, "#") &&
+		!(strings.HasSuffix(strings.ToLower(e.Name.Local), "image") && pixelURL.MatchString(value)):
 		list = append(list, "an href of "+value)
 	case name == "attributename":
 		// Browsers ignore names that merely contain one of these.
@@ -91,7 +100,8 @@ func attrFaults(e xml.StartElement, a xml.Attr) (list []string) {
 		}
 	}
 	switch name {
-	case "id", "class", "lang", "role", "type", "media", "version", "baseprofile", "requiredfeatures", "requiredextensions", "systemlanguage",
+	case "id", "class", "lang", "role", "type", "media", "version", "baseprofile", "requiredfeatures",
+		"requiredextensions", "systemlanguage",
 		// Words that no browser follows.
 		"aria-label", "aria-hidden", "aria-labelledby", "aria-describedby", "space":
 		return list

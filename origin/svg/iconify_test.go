@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -57,7 +58,8 @@ func TestTurnsAsIconify(t *testing.T) {
 		for _, s := range c.Shown {
 			v := icon.Variant{Width: s.Size.Width, Height: s.Size.Height, Rotate: s.Then.Rotate, HFlip: s.Then.HFlip, VFlip: s.Then.VFlip}
 			got, width, height, err := Transform(d.SVG, v)
-			if err != nil || string(got) != s.SVG {
+			// Only our root names the colour of an icon of one colour.
+			if err != nil || ownColor.ReplaceAllString(string(got), "$1") != s.SVG {
 				t.Errorf("%s %+v, then %+v: %v\ngot  %s\nwant %s", c.Name, c.Turn, v, err, got, s.SVG)
 			}
 			if r, _, err := readRoot(got); err != nil || r.width != width || r.height != height {
@@ -69,6 +71,8 @@ func TestTurnsAsIconify(t *testing.T) {
 		}
 	}
 }
+
+var ownColor = regexp.MustCompile(`^(<svg [^>]*) color="#[0-9a-f]+"`)
 
 func TestNumbersAsJavaScript(t *testing.T) {
 	c := readIconify(t)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/icon"
 )
 
 // iconSet is the part of a file of @iconify/json that the tests need.
@@ -31,7 +33,8 @@ func (s *iconSet) box(name string) Box {
 		return def
 	}
 	i := s.Icons[name]
-	return Box{Left: pick(0, i.Left, s.Left), Top: pick(0, i.Top, s.Top), Width: pick(16, i.Width, s.Width), Height: pick(16, i.Height, s.Height)}
+	return Box{Left: pick(0, i.Left, s.Left), Top: pick(0, i.Top, s.Top), Width: pick(16, i.Width, s.Width),
+		Height: pick(16, i.Height, s.Height)}
 }
 
 // TestLibrary cleans the whole of @iconify/json, unpacked in the folder that ICONEDGE_LIBRARY
@@ -47,7 +50,7 @@ func TestLibrary(t *testing.T) {
 		t.Fatalf("no packs in %s: %v", folder, err)
 	}
 	var took time.Duration
-	icons, size, refused, changed := 0, 0, 0, 0
+	icons, size, refused, changed, own := 0, 0, 0, 0, 0
 	for _, file := range files {
 		var set iconSet
 		data, err := os.ReadFile(file)
@@ -72,12 +75,18 @@ func TestLibrary(t *testing.T) {
 				}
 				continue
 			}
+			if d.Color != "" {
+				own++
+			}
 			if d.Monochrome {
 				mono = append(mono, name)
 			} else {
 				other = append(other, name)
 			}
 			r := root{xlink: true, width: d.Width, height: d.Height, box: set.box(name)}
+			if d.Color != "" {
+				r.color = string(icon.Literal(d.SVG))
+			}
 			want, err1 := outline(r.around([]byte(i.Body)))
 			got, err2 := outline(d.SVG)
 			if err1 != nil || err2 != nil || got != want {
@@ -95,5 +104,6 @@ func TestLibrary(t *testing.T) {
 			t.Logf("%s: palette %v, %d monochrome, %d not, such as %v", set.Prefix, *palette, len(mono), len(other), odd[:min(4, len(odd))])
 		}
 	}
-	t.Logf("%d icons, %d bytes, cleaned in %v; %d refused, %d changed", icons, size, took, refused, changed)
+	t.Logf("%d icons, %d bytes, cleaned in %v; %d refused, %d changed, %d in one colour of their own", icons, size, took, refused,
+		changed, own)
 }

@@ -1,6 +1,9 @@
 package svg
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // split splits a name at its colon (Namespaces in XML, section 4).
 func split(name []byte) (prefix, local []byte, err error) {
@@ -9,7 +12,7 @@ func split(name []byte) (prefix, local []byte, err error) {
 		return nil, name, nil
 	}
 	prefix, local = name[:i], name[i+1:]
-	if len(prefix) == 0 || len(local) == 0 || bytes.IndexByte(local, ':') >= 0 || local[0] == '-' || local[0] == '.' || '0' <= local[0] && local[0] <= '9' {
+	if len(prefix) == 0 || len(local) == 0 || bytes.IndexByte(local, ':') >= 0 || strings.IndexByte("-.0123456789", local[0]) >= 0 {
 		return nil, nil, malformed("a name has a misplaced colon")
 	}
 	return prefix, local, nil
@@ -23,8 +26,8 @@ func (p *parser) declareNamespaces() error {
 			continue
 		}
 		prefix := bytes.TrimPrefix(name, []byte{':'})
-		if string(prefix) == "xmlns" || string(prefix) == "xml" && string(a.value) != xmlSpace ||
-			len(name) > 0 && (len(prefix) == 0 || len(a.value) == 0) {
+		reserved := string(prefix) == "xmlns" || string(prefix) == "xml" && string(a.value) != xmlSpace
+		if reserved || len(name) > 0 && (len(prefix) == 0 || len(a.value) == 0) {
 			return malformed("a namespace declaration is invalid")
 		}
 		if len(p.spaces) >= maxSpaces {
@@ -80,7 +83,7 @@ func (p *parser) checkNames() error {
 	return nil
 }
 
-// qualified returns the attribute that a name with a prefix means: xlink:href, xml:space or
+// qualifiedAttr returns the attribute that a name with a prefix means: xlink:href, xml:space or
 // xml:lang, and nil for all others.
 func (p *parser) qualifiedAttr(name []byte) (*attribute, error) {
 	prefix, local, err := split(name)

@@ -1,6 +1,9 @@
 package svg
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // server takes in the colours of a gradient or pattern (paint servers, SVG 2, section 14).
 func (j *analyser) server(ref []byte) {
@@ -34,14 +37,7 @@ func (j *analyser) content(i int32, counts func(*node) bool) int32 {
 				return i
 			}
 		}
-		a := n.attr(attrHref)
-		if a == nil {
-			a = n.attr(attrXlinkHref)
-		}
-		if a == nil {
-			return none
-		}
-		if i = j.p.reference(a.value); i == none {
+		if i = j.p.target(n); i == none {
 			return none
 		}
 	}
@@ -57,15 +53,17 @@ func (j *analyser) stops(gradient int32) {
 			continue
 		}
 		d := j.sheets.declaredOn(n)
-		if !j.dynamic && isZero(d[propStopOpacity]) {
-			continue
-		}
-		j.colored(c, d[propStopColor], j.inherit(in, &d).color)
+		j.colored(c, d[propStopColor], d[propStopOpacity], j.inherit(in, &d).color)
 	}
 }
 
-// colored takes in a stop-color or flood-color. These are not inherited, and are black by default.
-func (j *analyser) colored(i int32, src *[]byte, color paint) {
+// colored takes in a stop-color or flood-color with its opacity. These are not inherited, and are
+// black by default.
+func (j *analyser) colored(i int32, src, opacity *[]byte, color paint) {
+	visible := j.opacity(opacity, 1)
+	if src == nil && visible < faint {
+		return
+	}
 	if src == nil {
 		j.add(black)
 		j.mixed = true
@@ -76,18 +74,21 @@ func (j *analyser) colored(i int32, src *[]byte, color paint) {
 	if p.kind == paintURL || p.kind == paintInherit {
 		p.kind = paintUnknown
 	}
-	j.apply(i, p, color)
+	if j.visible(p, color, visible) {
+		j.apply(i, p, color)
+	}
 }
 
 // effects checks the properties that change colours after painting.
-func (j *analyser) effects(d *declared) {
+func (j *analyser) effects(d *declared, p pen) {
 	if d[propAll] != nil {
-		j.uncertain = true
+		j.uncertain, j.differ = true, true
 	}
 	if v := d[propBlend]; v != nil && string(bytes.TrimSpace(*v)) != "normal" {
 		j.uncertain = true
 	}
 	if v := d[propMask]; v != nil {
+		j.cut(v, p)
 		for _, ref := range j.read(v).refs {
 			if t := j.p.reference(ref); t != none {
 				j.masks = append(j.masks, t)
@@ -132,9 +133,7 @@ func (j *analyser) filter(i int32) {
 			j.uncertain = j.uncertain || !fe.attrIs("operator", "", "over", "in", "out", "atop", "xor")
 		case "feFlood", "feDropShadow":
 			d := j.sheets.declaredOn(fe)
-			if j.dynamic || !isZero(d[propFloodOpacity]) {
-				j.colored(c, d[propFloodColor], j.inherit(in, &d).color)
-			}
+			j.colored(c, d[propFloodColor], d[propFloodOpacity], j.inherit(in, &d).color)
 		default:
 			j.uncertain = true
 		}
@@ -166,16 +165,7 @@ func onlyAlpha(fe *node) bool {
 
 // attrIs reports whether an attribute has one of the values; "" means that it is absent.
 func (n *node) attrIs(name string, values ...string) bool {
-	got := ""
-	if a := n.attr(attributes[name]); a != nil {
-		got = string(a.value)
-	}
-	for _, v := range values {
-		if got == v {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(values, n.text1(name))
 }
 
 // animations checks the values that animations set. A colour among them counts wherever it is.
@@ -189,7 +179,9 @@ func (j *analyser) animations() {
 		if target == nil {
 			continue
 		}
-		switch prop := properties[string(target.value)]; {
+		prop := properties[string(target.value)]
+		j.differ = j.differ || animatesStrokes(n, prop)
+		switch {
 		case prop == propFilter || prop == propBlend || prop >= propMarker && prop <= propMarkerEnd:
 			j.uncertain = true
 		case paints(prop):

@@ -8,7 +8,7 @@ import (
 
 // declaration matches the XML declaration (XML 1.0, section 2.8), without its <? and ?>.
 var declaration = regexp.MustCompile(`^[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.0"|'1\.0')` +
-	`(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"([A-Za-z][A-Za-z0-9._-]*)"|'([A-Za-z][A-Za-z0-9._-]*)'))?` +
+	`(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"[A-Za-z][A-Za-z0-9._-]*"|'[A-Za-z][A-Za-z0-9._-]*'))?` +
 	`(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*$`)
 
 // instruction skips a processing instruction or the XML declaration. None is kept, because some
@@ -33,25 +33,14 @@ func (p *parser) instruction() error {
 	if target != "xml" || start != 0 || !p.document {
 		return malformed("an XML declaration is not at the start")
 	}
-	m := declaration.FindSubmatch(rest)
-	if m == nil {
+	if !declaration.Match(rest) { // toUTF8 has read the encoding
 		return malformed("its XML declaration is not a valid one of version 1.0")
-	}
-	switch encoding := strings.ToLower(string(m[1]) + string(m[2])); encoding {
-	case "", "utf-8", "utf8":
-	case "us-ascii", "ascii", "iso-8859-1", "windows-1252", "latin1":
-		// These encodings equal UTF-8 as long as the file has nothing but ASCII.
-		if bytes.ContainsFunc(p.src, func(r rune) bool { return r >= 0x80 }) {
-			return unclean("its encoding is not UTF-8")
-		}
-	default:
-		return unclean("its encoding is not UTF-8")
 	}
 	return nil
 }
 
-// doctype skips a document type declaration that only names an external subset, which nobody
-// fetches for an SVG. It refuses an internal subset, because that can define entities.
+// doctype reads a document type declaration. Nobody fetches an external subset for an SVG. Of an
+// internal subset the entities count.
 func (p *parser) doctype() error {
 	if !p.document || p.seenRoot || p.seenDoctype || len(p.open) > 0 {
 		return malformed("a document type declaration is misplaced")
@@ -77,7 +66,10 @@ func (p *parser) doctype() error {
 	}
 	p.space()
 	if p.pos < len(p.src) && p.src[p.pos] == '[' {
-		return unclean("its document type declaration has an internal subset, which could define entities")
+		if err := p.subset(); err != nil {
+			return err
+		}
+		p.space()
 	}
 	if p.pos >= len(p.src) || p.src[p.pos] != '>' {
 		return malformed("its document type declaration is not closed")

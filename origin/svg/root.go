@@ -17,6 +17,8 @@ const (
 
 	rootStart = `<svg xmlns="` + svgSpace + `"`
 	rootXlink = ` xmlns:xlink="` + xlinkSpace + `"`
+	rootFills = ` preserveAspectRatio="none"`
+	rootColor = ` color="`
 	rootEnd   = `</svg>`
 )
 
@@ -28,6 +30,8 @@ type root struct {
 	xlink         bool
 	width, height float64
 	box           Box
+	stretched     bool   // the icon fills a size of any ratio
+	color         string // of a monochrome icon, as it is painted; empty: the colour of the text
 }
 
 // around returns a whole SVG in a new slice.
@@ -49,8 +53,14 @@ func (r root) around(inside []byte) []byte {
 		}
 		out = viewbox.AppendNumber(out, f)
 	}
-	out = append(out, `">`...)
-	out = append(out, inside...)
+	out = append(out, '"')
+	if r.stretched {
+		out = append(out, rootFills...)
+	}
+	if r.color != "" {
+		out = append(append(append(out, rootColor...), r.color...), '"')
+	}
+	out = append(append(out, '>'), inside...)
 	return append(out, rootEnd...)
 }
 
@@ -85,6 +95,14 @@ func readRoot(svg []byte) (r root, inside []byte, err error) {
 		if *fields[i], err = strconv.ParseFloat(s, 64); err != nil {
 			return r, nil, errStored
 		}
+	}
+	rest, r.stretched = bytes.CutPrefix(rest, []byte(rootFills))
+	if color, colored := bytes.CutPrefix(rest, []byte(rootColor)); colored {
+		value, after, ok := bytes.Cut(color, []byte{'"'})
+		if !ok || !isHexColor(value) {
+			return r, nil, errStored
+		}
+		r.color, rest = string(value), after
 	}
 	if rest, ok = bytes.CutPrefix(rest, []byte{'>'}); !ok {
 		return r, nil, errStored

@@ -9,7 +9,13 @@ func (p *parser) parse(src []byte, document bool) error {
 		return unclean("it is larger than %d bytes", MaxBytes)
 	}
 	if document {
-		src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
+		var err error
+		if src, err = toUTF8(src); err != nil {
+			return err
+		}
+		if len(src) > MaxBytes {
+			return unclean("it is larger than %d bytes in UTF-8", MaxBytes)
+		}
 	}
 	if err := checkChars(src); err != nil {
 		return err
@@ -73,7 +79,7 @@ func (p *parser) chars() error {
 	if bytes.Contains(raw, []byte("]]>")) {
 		return malformed("text contains ]]>")
 	}
-	text, err := decode(raw, false)
+	text, err := p.decode(raw, false)
 	if err != nil {
 		return err
 	}
@@ -169,7 +175,8 @@ func (p *parser) name() []byte {
 
 var nameByte = func() (t [256]bool) {
 	for c := range t {
-		t[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == ':' || c == '-' || c == '.' || c >= 0x80
+		t[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == ':' ||
+			c == '-' || c == '.' || c >= 0x80
 	}
 	return t
 }()

@@ -1,24 +1,30 @@
 // Package svg cleans SVG icons when they are published, and sizes, rotates and flips them when they
 // are requested.
 //
-// Cleaning is an allow-list over a strict parse. The input must be well-formed XML in UTF-8. The
-// cleaner leaves out every element and attribute that is not known to be a harmless part of SVG,
-// and reads CSS by the rules of CSS Syntax 3. It then writes everything again in canonical form, so
-// that it does not matter how another parser would have read the input. The result has no script,
-// no event handler and no reference to another document; its depth, its size and the expansion of
-// its references are bounded.
+// Cleaning is an allow-list over a strict parse. The input must be well-formed XML in UTF-8, UTF-16
+// or Latin-1. The cleaner leaves out every element and attribute that is not known to be a harmless
+// part of SVG, and reads CSS by the rules of CSS Syntax 3. It then writes everything again in
+// canonical form, so that it does not matter how another parser would have read the input. The
+// result has no script, no event handler and no reference to another document; its depth, its size
+// and the expansion of its references are bounded. In a document, style sheets become attributes
+// where they can (styles.go), and names become those of the icon alone (names.go); so they do in a
+// body with a style sheet.
 //
-// The package also determines whether an icon is monochrome (every painted colour is currentColor).
+// The package also determines whether an icon is monochrome: everything in it is painted in one
+// colour, which is that of the text (currentColor) or the icon's own.
 // It rotates and sizes icons exactly as Iconify's renderer does. It knows nothing of packs, stores
-// or requests; the only package of this module that it imports is icon.
+// or requests; it imports icon and the geometry below it alone.
 package svg
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
+	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/viewbox"
 )
 
@@ -52,15 +58,30 @@ type (
 
 // An Icon is one clean SVG.
 type Icon struct {
-	SVG           []byte // root: <svg xmlns="…"[ xmlns:xlink="…"] width="…" height="…" viewBox="…">
+	// SVG has the root <svg xmlns="…"[ xmlns:xlink="…"] width="…" height="…" viewBox="…"
+	// [preserveAspectRatio="none"][ color="…"]>.
+	SVG           []byte
 	ViewBox       string
 	Width, Height float64 // intrinsic size in pixels, as on the root
-	Monochrome    bool    // every painted colour is currentColor; the word occurs nowhere else
-	Emptied       bool    // the cleaner has removed everything that the SVG drew
+	// Monochrome says that every painted colour is the same: icon.Literal finds it, and its text
+	// occurs nowhere else. Color is that colour, which the root has as an attribute for clients
+	// that have the SVG alone; empty: it is currentColor.
+	Monochrome bool
+	Color      icon.Color
+	// Stroke is the width of all strokes when the icon is 24 pixels high, which Restroke changes;
+	// 0: there are none, or they have several widths.
+	Stroke float64
+	// TwoTone says that a monochrome icon has opaque parts, and translucent ones, whose colour
+	// Retone changes.
+	TwoTone   bool
+	Recolored bool     // it was drawn in black, and takes the colour of the text
+	Removed   []string // the removed parts that run, load or draw something, such as script
+	Emptied   bool     // the cleaner has removed everything that the SVG drew
 }
 
 // Clean cleans the body of an Iconify icon: the content of an <svg> element whose viewBox is box.
-// The error wraps ErrUnclean.
+// It keeps ids and classes as they are, unless the body has a style sheet, which applies to all
+// icons of a page: then it does as CleanDocument does. The error wraps ErrUnclean.
 func Clean(body []byte, box Box) (Icon, error) {
 	return CleanTurned(body, box, Turn{})
 }
@@ -77,23 +98,52 @@ func CleanTurned(body []byte, box Box, turn Turn) (Icon, error) {
 	if err := p.parse(body, false); err != nil {
 		return Icon{}, err
 	}
-	verdict := p.analyse()
-	inside := p.writeBody(make([]byte, 0, len(body)+64))
+	if len(p.sheets) > 0 {
+		p.reset()
+		return p.cleanStyled(body, box, turn)
+	}
+	return p.cleanBody(len(body), box, turn), nil
+}
+
+// cleanBody makes an icon of a parsed body of that size.
+func (p *parser) cleanBody(size int, box Box, turn Turn) Icon {
+	if turn.Rotate%2 != 0 {
+		p.resolvePercentages(0, box, true)
+	}
+	inside := p.writeBody(make([]byte, 0, size+64))
+	mono := p.paintedAlike(inside)
 	inside, box = turn.Apply(inside, box)
-	return p.finish(inside, box, box.Width, box.Height, verdict.monochrome()), nil
+	return p.finish(inside, frame{box: box, width: box.Width, height: box.Height}, mono)
+}
+
+// paintedAlike returns in which one colour a body is painted, without a change of it.
+func (p *parser) paintedAlike(inside []byte) monochrome {
+	j := p.analyse()
+	if j.monochrome() && p.currentOnlyPaints(inside) {
+		return monochrome{is: true}
+	}
+	return j.drawnInOne(inside)
 }
 
 // finish puts the root around the inside of an SVG.
-func (p *parser) finish(inside []byte, box Box, width, height float64, monochrome bool) Icon {
-	r := root{xlink: p.xlink, width: width, height: height, box: box}
-	return Icon{
+func (p *parser) finish(inside []byte, f frame, mono monochrome) Icon {
+	r := root{xlink: p.xlink, width: f.width, height: f.height, box: f.box, stretched: f.stretched, color: mono.literal}
+	ic := Icon{
 		SVG:        r.around(inside),
-		ViewBox:    box.String(),
-		Width:      width,
-		Height:     height,
-		Monochrome: monochrome && p.currentOnlyPaints(inside),
+		ViewBox:    f.box.String(),
+		Width:      f.width,
+		Height:     f.height,
+		Monochrome: mono.is,
+		Color:      mono.color,
+		Recolored:  mono.recolored,
+		TwoTone:    mono.is && p.isTwoTone(inside),
 		Emptied:    p.emptied(),
+		Removed:    slices.Clone(p.notes),
 	}
+	if bytes.Contains(inside, []byte("stroke")) && !f.stretched {
+		ic.Stroke = p.analyse().strokeWidth(inside, f.box.Height)
+	}
+	return ic
 }
 
 // emptied reports whether the cleaner has left something out, and nothing that is left draws. An

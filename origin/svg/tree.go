@@ -14,6 +14,7 @@ type node struct {
 	attrs             []attr
 	parent            int32
 	first, last, next int32 // child, child, sibling
+	place, children   int32 // in the file: place among the elements of its parent; its own elements
 	filled            bool  // recolor added fill="currentColor"
 }
 
@@ -39,11 +40,15 @@ type parser struct {
 	ids    map[string]int32
 
 	seenRoot, seenDoctype bool
-	prefixed              bool // the root's name has a prefix
-	xlink                 bool // xlink:href is used
-	named                 bool // some element has an id
-	animated              bool // there are animations
-	removed               bool // an element of SVG was left out that may draw
+	prefixed              bool              // the root's name has a prefix
+	xlink                 bool              // xlink:href is used
+	named                 bool              // some element has an id
+	animated              bool              // there are animations
+	removed               bool              // an element of SVG was left out that may draw
+	notes                 []string          // the removed parts, by name, each once
+	entities              map[string][]byte // replacement texts of the internal subset
+	expanded              int               // bytes that entities have added
+	glyphs                int               // elements of an SVG font
 	sheets                []int32
 }
 
@@ -66,6 +71,12 @@ type rawAttr struct {
 }
 
 func (p *parser) release() {
+	p.reset()
+	parsers.Put(p)
+}
+
+// reset prepares the parser for another SVG.
+func (p *parser) reset() {
 	// Pointers into the input must not keep it alive.
 	clear(p.nodes)
 	clear(p.attrs)
@@ -74,8 +85,8 @@ func (p *parser) release() {
 	if cap(p.nodes) > keep || cap(p.attrs) > 4*keep || len(p.ids) > keep {
 		*p = parser{}
 	}
-	*p = parser{nodes: p.nodes[:0], attrs: p.attrs[:0], open: p.open[:0], spaces: p.spaces[:0], raw: p.raw[:0], ids: p.ids, sheets: p.sheets[:0]}
-	parsers.Put(p)
+	*p = parser{nodes: p.nodes[:0], attrs: p.attrs[:0], open: p.open[:0], spaces: p.spaces[:0], raw: p.raw[:0],
+		ids: p.ids, sheets: p.sheets[:0]}
 }
 
 // add appends a node to the children of parent.
@@ -122,6 +133,16 @@ func (p *parser) byID(id []byte) int32 {
 	}
 	if i, ok := p.ids[string(id)]; ok {
 		return i
+	}
+	return none
+}
+
+// target returns the element that the href of an element refers to, or none.
+func (p *parser) target(n *node) int32 {
+	for _, href := range [...]*attribute{attrHref, attrXlinkHref} {
+		if a := n.attr(href); a != nil {
+			return p.reference(a.value)
+		}
 	}
 	return none
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"testing"
+
+	"github.com/iconedge/iconedge/icon"
 )
 
 // outline lists an SVG as encoding/xml reads it, one line a node. The tests trust this independent
@@ -41,6 +44,21 @@ func outline(doc []byte) (string, error) {
 			}
 		case xml.Directive, xml.ProcInst:
 			fmt.Fprintf(&b, "%d %T\n", depth, t)
+		}
+	}
+}
+
+// The prefix stands once before an id, in each form of a variant.
+func TestPrefixOnce(t *testing.T) {
+	clean, err := CleanDocument([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><clipPath id="a"><path d="M0 0h5v5z"/>`+
+		`</clipPath><path clip-path="url(#a)" d="M0 0h9v9z"/></svg>`), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []icon.Variant{{ID: "p_"}, {ID: "p_", Box: true}, {ID: "p_", WidthText: "1em"}} {
+		out, _, _, err := Transform(clean.SVG, v)
+		if n := strings.Count(string(out), "p_"); err != nil || n != 2 {
+			t.Errorf("%+v: %d prefixes, want 2: %s %v", v, n, out, err)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (p *parser) write(dst []byte, i int32) []byte {
 	for j := range n.attrs {
 		dst = n.attrs[j].write(dst)
 	}
-	if n.first == none {
+	if n.first == none && n.sheet == nil {
 		return append(dst, "/>"...)
 	}
 	dst = append(dst, '>')

@@ -47,7 +47,8 @@ func expect(t *testing.T, v *Verifier, token string, now time.Duration, plan str
 func TestVerify(t *testing.T) {
 	b := counting(t)
 	v := NewVerifier(b)
-	for _, token := range []string{"", "iel_", "hello", strings.Repeat("x", 1<<20), generate()[:43] + "-", "iel_" + strings.Repeat("0", 40)} {
+	for _, token := range []string{"", "iel_", "hello", strings.Repeat("x", 1<<20), generate()[:43] + "-",
+		"iel_" + strings.Repeat("0", 40)} {
 		expect(t, v, token, 0, "")
 	}
 	if b.reads.Load() != 0 {

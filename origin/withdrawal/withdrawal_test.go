@@ -46,7 +46,8 @@ func TestWithdraw(t *testing.T) {
 	must(Withdraw(t.Context(), b, "mdi/home", "request 17", "ann", t0))
 	must(Withdraw(t.Context(), b, "fa", "", "bob", t0.Add(time.Second)))
 	_, first := load(t, b)
-	if !first.Icon(home) || first.Icon(icon.Ref{Pack: "mdi", Name: "house"}) || !first.Icon(icon.Ref{Pack: "fa", Name: "any"}) || first.Pack("mdi") || !first.Pack("fa") || len(first.Sum()) != 16 {
+	if !first.Icon(home) || first.Icon(icon.Ref{Pack: "mdi", Name: "house"}) ||
+		!first.Icon(icon.Ref{Pack: "fa", Name: "any"}) || first.Pack("mdi") || !first.Pack("fa") || len(first.Sum()) != 16 {
 		t.Errorf("the set is %+v", first)
 	}
 	if err := Withdraw(t.Context(), b, "fa", "again", "cid", t0); !errors.Is(err, ErrAlready) {
@@ -60,7 +61,8 @@ func TestWithdraw(t *testing.T) {
 	if second.Icon(home) || second.Sum() == first.Sum() || len(items) != 2 {
 		t.Errorf("after the undoing: %+v", items)
 	}
-	if i := items[0]; i.By != "ann" || i.Reason != "request 17" || !i.At.Equal(t0) || i.UndoneBy != "dan" || !i.UndoneAt.Equal(t0.Add(time.Minute)) {
+	if i := items[0]; i.By != "ann" || i.Reason != "request 17" || !i.At.Equal(t0) || i.UndoneBy != "dan" ||
+		!i.UndoneAt.Equal(t0.Add(time.Minute)) {
 		t.Errorf("the record is %+v", i)
 	}
 	if got := Changed(first, second); len(got) != 1 || got[0] != "mdi" {
@@ -75,7 +77,8 @@ func TestWithdraw(t *testing.T) {
 // TestTargets: a target that no icon can have is refused before the store is read.
 func TestTargets(t *testing.T) {
 	b := objectstore.Dir(t.TempDir())
-	for _, target := range []string{"", "/", "mdi/", "/home", "mdi/home/x", "MDI", "mdi/home.svg", "a\x00b", "..", "mdi/..", strings.Repeat("a", 200)} {
+	for _, target := range []string{"", "/", "mdi/", "/home", "mdi/home/x", "MDI", "mdi/home.svg", "a\x00b", "..",
+		"mdi/..", strings.Repeat("a", 200)} {
 		if err := errors.Join(Withdraw(t.Context(), b, target, "", "", t0)); !errors.Is(err, ErrTarget) {
 			t.Errorf("%q: %v", target, err)
 		}

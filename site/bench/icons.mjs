@@ -1,8 +1,8 @@
-// Draws the picture of icons in the README, docs/images/icons.svg, from the library that library/package.json pins:
+// Draws the picture of icons in the README, docs/images/icons.svg, from the library that tools/library/package.json pins:
 // node bench/icons.mjs. Its packs have licences that ask for no more than the notice in the file.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const library = new URL('../../library/node_modules/@iconify/json/json/', import.meta.url);
+const library = new URL('../../tools/library/node_modules/@iconify/json/json/', import.meta.url);
 const rows = {
   mdi: ['rocket-launch', 'home', 'heart', 'weather-partly-cloudy', 'palette', 'bike', 'camera', 'leaf', 'map-marker', 'cat', 'guitar-acoustic', 'cog', 'school', 'airplane'],
   lucide: ['anchor', 'bell', 'coffee', 'compass', 'feather', 'gift', 'key-round', 'lightbulb', 'music', 'plane', 'shield-check', 'sprout', 'umbrella', 'zap'],

@@ -1,5 +1,5 @@
 // Buttons that copy the text of another element.
-import { doc, say } from './page';
+import { doc, find, say, store, stored } from './page';
 
 /** Copies where the page has no clipboard, as over plain HTTP. */
 function copyBySelection(text: string): void {
@@ -17,7 +17,27 @@ function copyBySelection(text: string): void {
 
 doc.addEventListener('click', (event) => {
   const button = (event.target as Element).closest<HTMLElement>('[data-copy]');
-  if (button) void copy(doc.getElementById(button.dataset.copy!)!);
+  if (!button) return;
+  const id = button.dataset.copy!;
+  void copy(doc.getElementById(id)!);
+  if (id.startsWith('s-')) store('copy', id);
+});
+
+// The kind of code that the user copied last comes first.
+const last = doc.getElementById(stored('copy'))?.closest('#use > *');
+if (last) find('#use')!.prepend(last);
+
+// An icon that is dragged into another program is an SVG there: a file, an image or an address.
+doc.addEventListener('dragstart', (event) => {
+  const target = event.target as Element;
+  const ref = /^\/(?:icon\/)?([^/]+)\/([^/]+?)(?:\.svg(\?.*)?)?$/.exec(target.closest('.grid a')?.getAttribute('href') ?? target.closest('#preview')?.getAttribute('src') ?? '');
+  if (!ref || !event.dataTransfer) return;
+  const [, pack, name, query = ''] = ref;
+  const address = `${location.origin}/${pack}/${name}.svg${query}`;
+  event.dataTransfer.setData('DownloadURL', `image/svg+xml:${pack}-${name}.svg:${address}`);
+  event.dataTransfer.setData('text/uri-list', address);
+  event.dataTransfer.setData('text/html', `<img src="${address.replaceAll('&', '&amp;')}" alt="">`);
+  event.dataTransfer.setData('text/plain', address);
 });
 
 async function copy(source: HTMLElement): Promise<void> {

@@ -4,11 +4,15 @@ import { all, doc, find, say } from './page';
 const form = find<HTMLFormElement>('#customise');
 const field = (id: string) => find<HTMLInputElement>('#' + id)!;
 
-/** The canonical form of a colour; undefined, if it is none. */
-function canonical(colour: string): string | undefined {
+// The width of strokes and the second colour are for icons that can have them. Each has a field beside it that shows
+// the same: a slider, a palette.
+const [stroke, slide, second, palette] = ['stroke', 'slide', 'secondary', 'palette'].map((id) => find<HTMLInputElement>('#' + id));
+
+/** The canonical form of a colour, if so with an alpha of ff; undefined, if it is none. */
+function canonical(colour: string, whole = false): string | undefined {
   let hex = /^#?([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.exec(colour)?.[1]?.toLowerCase();
   if (hex && hex.length < 6) hex = hex.replace(/./g, '$&$&');
-  return hex && '#' + (hex.length === 8 && hex.endsWith('ff') ? hex.slice(0, 6) : hex);
+  return hex && '#' + (hex.length === 8 && hex.endsWith('ff') && !whole ? hex.slice(0, 6) : hex);
 }
 
 /** The query of the form, in the edge's spelling; undefined, if a field is wrong. */
@@ -17,20 +21,28 @@ function query(): string | undefined {
   const size = field('size');
   const typed = colour.disabled ? '' : colour.value.trim();
   const hex = canonical(typed);
+  const typedSecond = second?.value.trim() ?? '';
+  const hexSecond = canonical(typedSecond, true);
   const wrong: [HTMLInputElement, boolean][] = [
     [colour, !!typed && !hex],
     [size, size.validity.badInput || (!!size.value && !(Number.isInteger(+size.value) && +size.value >= 1 && +size.value <= 4096))],
   ];
+  if (stroke) wrong.push([stroke, stroke.validity.badInput || (!!stroke.value && !(+stroke.value >= 0.25 && +stroke.value <= 4))]);
+  if (second) wrong.push([second, !!typedSecond && !hexSecond]);
   for (const [input, is] of wrong) {
     if (is) input.ariaInvalid = 'true';
     else input.ariaInvalid = null;
   }
   if (wrong.some(([, is]) => is)) return undefined;
   if (hex) field('pick').value = hex.slice(0, 7);
+  if (hexSecond) palette!.value = hexSecond.slice(0, 7);
+  if (stroke?.value) slide!.value = stroke.value;
   const q = new URLSearchParams();
   if (hex) q.set('color', hex);
   if (size.value) q.set('size', String(+size.value));
   for (const id of ['rotate', 'flip']) if (field(id).value) q.set(id, field(id).value);
+  if (stroke?.value) q.set('stroke', String(Math.round(+stroke.value * 100) / 100));
+  if (hexSecond) q.set('secondary', hexSecond);
   const s = q.toString();
   return s && '?' + s;
 }
@@ -60,7 +72,7 @@ function customise(): void {
   const before = url.textContent!;
   url.textContent = before.slice(0, before.indexOf(path)) + path + q;
   preview.src = path + q;
-  preview.className = q.includes('color=') ? 'k' : form!.dataset.class!;
+  preview.className = /color=|secondary=/.test(q) ? 'k' : form!.dataset.class!;
   find<HTMLAnchorElement>('#svg-file')!.href = path + q;
   history.replaceState(null, '', form!.getAttribute('action') + q);
   for (const code of all('#use code')) code.textContent = code.textContent!.replaceAll(before + '"', url.textContent + '"').replaceAll(before + ')', url.textContent + ')');
@@ -71,9 +83,9 @@ function customise(): void {
     fetch(form!.getAttribute('action') + q)
       .then((response) => (response.ok ? response.text() : Promise.reject(new Error(String(response.status)))))
       .then((html) => {
-        const use = find('#use', new DOMParser().parseFromString(html, 'text/html'));
-        if (!use || !current()) return;
-        find('#use')!.replaceChildren(...use.childNodes);
+        const page = new DOMParser().parseFromString(html, 'text/html');
+        if (!find('#use', page) || !current()) return;
+        for (const part of ['#use', '#pngs']) find(part)!.replaceChildren(...find(part, page)!.childNodes);
         return fill();
       })
       .catch(() => current() && say('The code below could not be renewed; the address above is right.', { lasting: true }));
@@ -107,6 +119,8 @@ if (form) {
   fill().catch(() => {}); // the link to the SVG stays
   form.addEventListener('input', (event) => {
     if ((event.target as Element).id === 'pick') field('color').value = field('pick').value;
+    if (event.target === slide) stroke!.value = slide!.value;
+    if (event.target === palette) second!.value = palette!.value;
     customise();
   });
   form.addEventListener('submit', (event) => {

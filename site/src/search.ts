@@ -1,4 +1,5 @@
 // Search while typing: the script fetches the page of results that the form would open, and shows its main element.
+import { type Found, forget, isFound, showFound } from './found';
 import { holdIcons, loadIcons } from './icons';
 import { all, doc, find, say } from './page';
 import { show } from './show';
@@ -27,10 +28,10 @@ let scrolled = false; // a call of scrollTo would lay the page out one more time
 addEventListener('scroll', () => (scrolled = scrollY > 0), { passive: true });
 
 /** The address of the results of the box and the filters, or of the packs that pass the filters. */
-function address(filters = onResults() ? find<HTMLFormElement>('form.filters') : null): string {
+function address(filters = onResults() ? find<HTMLFormElement>('form.filters') : null, typed = box.value): string {
   const path = filters?.getAttribute('action') ?? '/search';
   const query = new URLSearchParams();
-  const text = box.value.trim();
+  const text = typed.trim();
   if (text && path === '/search') query.set('q', text);
   if (filters) {
     for (const [name, value] of new FormData(filters)) {
@@ -41,8 +42,20 @@ function address(filters = onResults() ? find<HTMLFormElement>('form.filters') :
   return path + (q && '?' + q);
 }
 
+/** Reports whether a page is that of another query with the same filters, so that data are enough to show it. */
+function isNear(url: string): boolean {
+  const [there, here] = [url, shown].map((address) => new URL(address, location.href));
+  const text = there!.searchParams.get('q');
+  for (const { searchParams } of [there!, here!]) {
+    for (const name of ['q', 'page']) searchParams.delete(name);
+    searchParams.sort();
+  }
+  return !!text && there!.pathname === '/search' && there!.href === here!.href && !!find('main .filters[action="/search"]');
+}
+
 /** Asks for a page; of several in short succession, only for the last. */
 function want(url: string): void {
+  if (url === wanted && url !== shown) return; // the request is on its way
   wanted = url;
   turn++; // the response to an earlier request is not shown
   clearTimeout(timer);
@@ -66,7 +79,7 @@ async function send(): Promise<void> {
   request = new AbortController();
   sent = Date.now();
   try {
-    const response = await fetch(url, { signal: request.signal, headers: { Accept: 'text/html' } });
+    const response = await fetch((isNear(url) ? '/-' : '') + url, { signal: request.signal });
     gap = Number(/;r=(\d+)/.exec(response.headers.get('RateLimit') ?? '')?.[1] ?? few) < few ? longGap : minGap;
     if (mine !== turn) return;
     if (response.status === 429) {
@@ -75,20 +88,33 @@ async function send(): Promise<void> {
       wanted = shown;
       return fail(`Too many searches at once. Type again in ${wait} ${wait === 1 ? 'second' : 'seconds'}.`);
     }
-    if (response.status >= 500 || !response.headers.get('Content-Type')?.startsWith('text/html')) {
+    const data = isFound(response);
+    if (response.status >= 500 || !(data || response.headers.get('Content-Type')?.startsWith('text/html'))) {
       wanted = shown;
       return fail(`The server has no results at the moment (${response.status}). ${again}`);
     }
-    const html = await response.text();
+    const body = await (data ? response.json() : response.text());
     if (mine !== turn) return;
-    show(html, typing);
-    enter(url);
     clearTimeout(pause);
-    say((failed = ''));
-    pause = window.setTimeout(() => {
-      announce();
-      if (navigator.serviceWorker?.controller) keep(url, new Response(html, response)).catch(() => {}); // the browser may refuse storage
-    }, 700);
+    if (scrolled) scrollTo(0, 0);
+    if (data) {
+      shown = url; // a key may come before all are there
+      showFound(body as Found, () => {
+        doc.title = (body as Found).title;
+        find<HTMLInputElement>('.filters [name=q]')!.defaultValue = (body as Found).query;
+        for (const chip of all<HTMLAnchorElement>('.facets a')) {
+          const there = new URL(chip.href);
+          there.searchParams.delete('q');
+          const others = there.searchParams.toString();
+          chip.setAttribute('href', `/search?${new URLSearchParams({ q: (body as Found).query })}${others && '&' + others}`);
+        }
+        finish(url);
+      });
+    } else {
+      forget();
+      show(body as string, typing);
+      finish(url);
+    }
   } catch (error) {
     if (mine !== turn || (error as Error).name === 'AbortError') return;
     wanted = shown;
@@ -96,8 +122,18 @@ async function send(): Promise<void> {
   }
 }
 
+/** Says what is shown, once it is. */
+function finish(url: string): void {
+  enter(url);
+  say((failed = ''));
+  pause = window.setTimeout(() => {
+    announce();
+    if (navigator.serviceWorker?.controller) keep(url).catch(() => {}); // the browser may refuse storage
+  }, 700);
+}
+
 /** Stores a page, to open it offline. */
-const keep = async (url: string, page: Response) => (await caches.open('site')).put(url, page);
+const keep = async (url: string) => (await caches.open('site')).add(url);
 
 /** Shows why there are no new results, until there are. */
 function fail(message: string): void {
@@ -112,8 +148,7 @@ function enter(url: string): void {
     history.pushState(null, '', url);
     find('link[rel=canonical]')?.remove(); // it is that of the page before
   }
-  shown = wanted = url;
-  if (scrolled) scrollTo(0, 0);
+  shown = url;
 }
 
 function announce(): void {
@@ -126,9 +161,24 @@ const search = () => want(onResults() || box.value.trim() ? address() : shown);
 
 box.addEventListener('input', search);
 
+// A key at the end of the text says which text comes, some milliseconds before the browser has changed the field.
+addEventListener('keydown', (event) => {
+  const { key, target, defaultPrevented } = event;
+  const { value, selectionStart, maxLength } = box;
+  if (target !== box || defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || [...key].length !== 1) return;
+  if (onResults() && selectionStart === value.length && value.length < maxLength) want(address(undefined, value + key));
+});
+
 doc.addEventListener('change', (event) => {
   const filters = (event.target as Element).closest<HTMLFormElement>('form.filters');
   if (filters) want(address(filters));
+});
+
+doc.addEventListener('click', (event) => {
+  const chip = (event.target as Element).closest<HTMLAnchorElement>('.facets a');
+  if (!chip || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  want(chip.pathname + chip.search);
 });
 
 doc.addEventListener('submit', (event) => {

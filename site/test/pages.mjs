@@ -14,7 +14,7 @@ import { close, get, open, site } from './shared.mjs';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const pages = {
   home: '/', results: '/search?q=home', nothing: '/search?q=qqqzzz', search: '/search', packs: '/packs', pack: '/pack/mdi', icon: '/icon/mdi/home', noncommercial: '/icon/nc/home', colours: '/icon/colors/home',
-  bag: '/bag?icons=mdi/home,nc/home', empty: '/bag', missing: '/icon/mdi/hom', bad: '/search?page=x', hostile: '/pack/hostile-0', hostileIcon: '/icon/hostile-2/bomb',
+  bag: '/bag?icons=mdi/home,nc/home', empty: '/bag', missing: '/icon/mdi/hom', lost: '/-/not-found?q=mdi:home', bad: '/search?page=x', hostile: '/pack/hostile-0', hostileIcon: '/icon/hostile-2/bomb',
   docs: '/docs/', document: '/docs/how-to/site', tables: '/docs/reference/performance', code: '/docs/how-to/sites', found: '/docs/search?q=certificate', notFound: '/docs/search?q=qqqzzz', noDocument: '/docs/how-to/nothing',
 };
 
@@ -86,7 +86,11 @@ describe('responses', () => {
     assert.ok(+/max-age=(\d+)/.exec((await get('/sw.js')).headers.get('cache-control'))[1] <= 3600);
     assert.equal(JSON.parse(await (await get('/manifest.webmanifest')).text()).start_url, '/');
     assert.equal((await get('/opensearch.xml')).headers.get('content-type'), 'application/opensearchdescription+xml');
-    assert.equal((await get('/favicon.svg')).headers.get('content-type'), 'image/svg+xml');
+    for (const [name, type, begins] of [['favicon.svg', 'image/svg+xml', '<svg'], ['favicon.ico', 'image/x-icon', '\0\0\x01\0\x03'], ['apple-touch-icon.png', 'image/png', '\x89PNG']]) {
+      const response = await get('/' + name);
+      assert.equal(response.headers.get('content-type'), type);
+      assert.ok(Buffer.from(await response.arrayBuffer()).toString('latin1').startsWith(begins), name);
+    }
   });
   test('budgets, on the wire with br', async () => {
     const size = (path) => new Promise((ok) => request(site.base + path, { headers: { 'accept-encoding': 'br' } }, (r) => {
@@ -133,14 +137,15 @@ describe('responses', () => {
     for (const [name, path] of Object.entries(pages)) {
       const html = await (await get(path, { headers: { host: 'evil.example' } })).text();
       const title = /<title>(.*?)<\/title>/s.exec(html)[1];
-      if (!['bag', 'empty', 'noncommercial', 'bad', 'missing', 'noDocument'].includes(name)) assert.ok(!titles.has(title), title);
+      if (!['bag', 'empty', 'noncommercial', 'bad', 'missing', 'lost', 'noDocument'].includes(name)) assert.ok(!titles.has(title), title);
       titles.add(title);
       const canonical = /rel="canonical" href="([^"]+)"/.exec(html)?.[1];
       const noindex = /name="robots" content="noindex"/.test(html);
-      assert.equal(noindex, ['results', 'nothing', 'search', 'bag', 'empty', 'missing', 'bad', 'found', 'notFound', 'noDocument'].includes(name), name);
+      assert.equal(noindex, ['results', 'nothing', 'search', 'bag', 'empty', 'missing', 'lost', 'bad', 'found', 'notFound', 'noDocument'].includes(name), name);
       assert.notEqual(!!canonical, noindex, name);
       if (canonical) assert.ok(canonical.startsWith(site.base + '/'), canonical);
-      for (const p of ['title', 'description', 'type', 'url', 'image']) assert.match(html, new RegExp(`property="og:${p}" content="[^"]`), `${name} og:${p}`);
+      for (const p of ['title', 'description', 'type', 'url', 'image', 'image:type', 'image:width', 'image:height', 'image:alt']) assert.match(html, new RegExp(`property="og:${p}" content="[^"]`), `${name} og:${p}`);
+      assert.match(html, /name="twitter:card" content="summary_large_image"/, name);
       assert.doesNotMatch(html, /evil\.example/);
       assert.doesNotMatch(html, /<[^>]+\son[a-z]+="|<style|<[^>]+\sstyle="/i, name);
       assert.equal(html.match(/<h1[ >]/g).length, 1);
@@ -155,7 +160,7 @@ describe('responses', () => {
 describe('every page', () => {
   for (const colorScheme of ['light', 'dark']) test('axe finds nothing, ' + colorScheme, async () => {
     const page = await open('/', { colorScheme, bypassCSP: true });
-    for (const [name, path] of Object.entries({ ...pages, refused: '/icon/mdi/%20', phone: '/docs/' })) {
+    for (const [name, path] of Object.entries({ ...pages, refused: '/icon/mdi/%20', opened: '/fa/mdiHome', phone: '/docs/' })) {
       if (name === 'phone') await page.setViewportSize({ width: 320, height: 640 });
       await page.goto(site.base + path);
       if (name === 'home') {
@@ -345,6 +350,30 @@ describe('search', () => {
     assert.deepEqual(page.noise, []);
     await close(page);
   });
+  test('chips of styles and sizes apply at once, without a script too', async () => {
+    for (const javaScriptEnabled of [false, true]) {
+      const page = await open('/search?q=home', { javaScriptEnabled });
+      const chip = (name) => page.getByRole('navigation', { name: 'Styles and sizes' }).getByRole('link', { name, exact: true });
+      await chip('multicolour').click();
+      await page.waitForURL('**/search?q=home&style=multicolour');
+      await results(page, 'home');
+      const links = await page.locator('.grid a').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
+      assert.ok(links.includes('/icon/colors/home') && !links.includes('/icon/mdi/home'), links.join(' '));
+      await chip('24 px').click();
+      await page.waitForURL('**/search?q=home&style=multicolour&grid=24');
+      if (javaScriptEnabled) {
+        await box(page).fill('hom');
+        await page.waitForURL('**/search?q=hom&style=multicolour&grid=24');
+        assert.match(await chip('filled').getAttribute('href'), /q=hom&/);
+        await box(page).fill('home');
+        await page.waitForURL('**/search?q=home&style=multicolour&grid=24');
+      }
+      await chip('multicolour').click();
+      await page.waitForURL('**/search?q=home&grid=24');
+      assert.equal(await chip('24 px').getAttribute('aria-current'), 'true');
+      await close(page);
+    }
+  });
   test('typing leaves filters that stay the same where they are', async () => {
     const page = await open('/packs');
     const options = (label) => page.getByRole('form', { name: 'Filters' }).getByLabel(label).locator('option').count();
@@ -373,12 +402,19 @@ describe('search', () => {
       const html = await (await fetch(location.pathname + location.search)).text();
       const want = new DOMParser().parseFromString(html, 'text/html').querySelector('main');
       const got = document.querySelector('main').cloneNode(true);
-      for (const image of got.querySelectorAll('img')) {
-        image.loading = 'lazy';
-        if (image.dataset.src) image.setAttribute('src', image.dataset.src);
-        delete image.dataset.src;
+      for (const of of [want, got]) {
+        for (const image of of.querySelectorAll('img')) {
+          image.loading = 'lazy';
+          if (image.dataset.src) image.setAttribute('src', image.dataset.src);
+          delete image.dataset.src;
+        }
+        for (const picture of of.querySelectorAll('.grid a > :first-child')) { // the script shows SVGs in the place of images
+          const look = picture.getAttribute('class');
+          picture.replaceWith(Object.assign(document.createElement('img'), { className: look }));
+        }
       }
-      return got.isEqualNode(want) ? '' : got.outerHTML;
+      const texts = (e) => [...e.childNodes].filter((n) => n.nodeType !== 3 || n.data.trim()).map((n) => (n.nodeType === 3 ? n.data.trim() : `<${n.nodeName} ${[...n.attributes].map((a) => `${a.name}=${a.value}`).sort()}>${texts(n)}`)).join('|');
+      return texts(got) === texts(want) ? '' : `${texts(got)}\n${texts(want)}`;
     });
     const icons = () => page.waitForFunction(() => [...document.querySelectorAll('main img')].every((image) => image.getBoundingClientRect().top > innerHeight || (image.src && image.complete)));
     for (const [query, drawn] of [['arrow', true], ['arrow-1', false], ['arrow', false], ['home', true], ['house', true], ['qqqzzz', false], ['nc', true], ['', true], ['bomb', false], ['home', false]]) {
@@ -390,11 +426,13 @@ describe('search', () => {
     await page.getByLabel('Commercial use allowed').check();
     await page.waitForURL('**commercial=true');
     assert.equal(await differs(), '', 'filtered');
-    await page.evaluate(() => (globalThis.image = document.querySelector('.grid img')));
-    await icons();
     await box(page).fill('home-');
     await page.waitForURL('**q=home-&**');
-    assert.ok(await page.evaluate(() => globalThis.image.isConnected), 'a drawn icon stays');
+    await page.evaluate(() => (globalThis.item = document.querySelector('.grid li')));
+    await box(page).fill('hom');
+    await page.waitForURL('**q=hom&**');
+    assert.ok(await page.evaluate(() => globalThis.item.isConnected), 'the elements of one search show the next');
+    assert.ok(await page.locator('.grid li svg').count(), 'results carry their SVGs');
     assert.deepEqual(page.noise, []);
     await close(page);
   });
@@ -402,9 +440,9 @@ describe('search', () => {
     const page = await open('/', { viewport: { width: 320, height: 640 } });
     await box(page).pressSequentially('arrow');
     await results(page, 'arrow');
-    const last = page.locator('.grid img').last();
+    const last = page.locator('.grid li').last();
     await last.scrollIntoViewIfNeeded();
-    await page.waitForFunction(() => [...document.querySelectorAll('.grid img')].at(-1).naturalWidth > 0);
+    await page.waitForFunction(() => [...document.querySelectorAll('.grid a > :first-child')].every((picture) => picture.nodeName === 'svg' || picture.naturalWidth > 0 || picture.getBoundingClientRect().top > 2 * innerHeight || picture.getBoundingClientRect().bottom < -innerHeight));
     await page.goto(site.base + '/packs');
     await page.getByLabel('Commercial use allowed').check();
     await page.waitForURL('**/packs?commercial=true');
@@ -554,6 +592,23 @@ describe('icon', () => {
     assert.equal(new Set(['mdi', ...packs]).size, packs.length + 1);
     await close(page);
   });
+  test('the code copied last comes first; an icon is dragged as an SVG', async () => {
+    const page = await open('/icon/mdi/home?color=f00&size=48', { permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.getByRole('button', { name: 'Copy Markdown' }).click();
+    await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
+    const drag = (selector) => page.evaluate((of) => {
+      const event = new DragEvent('dragstart', { bubbles: true, dataTransfer: new DataTransfer() });
+      document.querySelector(of).dispatchEvent(event);
+      return Object.fromEntries([...event.dataTransfer.types].map((type) => [type.toLowerCase(), event.dataTransfer.getData(type)]));
+    }, selector);
+    const address = site.base + '/mdi/home.svg?color=%23ff0000&size=48';
+    assert.deepEqual(await drag('#preview'), { downloadurl: 'image/svg+xml:mdi-home.svg:' + address, 'text/uri-list': address, 'text/html': `<img src="${address.replace('&', '&amp;')}" alt="">`, 'text/plain': address });
+    await page.goto(site.base + '/icon/lucide/house');
+    assert.equal(await page.locator('#use h3').first().textContent(), 'Markdown');
+    await page.goto(site.base + '/search?q=house&pack=lucide');
+    assert.equal((await drag('.grid a'))['text/uri-list'], site.base + '/lucide/house.svg');
+    await close(page);
+  });
   test('six requests', async () => {
     const urls = [];
     const page = await open('/icon/mdi/home', { serviceWorkers: 'allow' }, async (p) => p.on('request', (r) => r.serviceWorker() || /favicon|manifest|sw\.js|^data:/.test(r.url()) || urls.push(r.url())));
@@ -568,7 +623,7 @@ describe('icon', () => {
     await status.filter({ hasText: 'Copied' }).waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await mdi(page));
     await page.getByRole('button', { name: 'Copy Markdown' }).click();
-    await page.waitForFunction((want) => navigator.clipboard.readText().then((t) => t === want), `![home](${await mdi(page)})`);
+    await page.waitForFunction((want) => navigator.clipboard.readText().then((t) => t === want), `![home](${await mdi(page)}?color=000&dark=fff)`);
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }));
     await page.getByRole('button', { name: 'Copy HTML' }).click();
     await page.evaluate(() => delete navigator.clipboard);
@@ -660,6 +715,16 @@ describe('icon', () => {
     assert.equal(png.suggestedFilename(), 'mdi-wide-512.png');
     const bytes = readFileSync(await png.path());
     assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20), bytes[25]], [512, 256, 6]);
+    await page.getByLabel('Rotate').selectOption('90');
+    await page.locator('#pngs a[href="/mdi/wide.png?size=128&rotate=90"]').waitFor();
+    await close(page);
+  });
+  test('without a script, links save PNGs', async () => {
+    const page = await open('/icon/mdi/wide?color=f00', { javaScriptEnabled: false });
+    const [png] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'PNG, 128 pixels high' }).click()]);
+    assert.equal(png.suggestedFilename(), 'mdi-wide-128.png');
+    const bytes = readFileSync(await png.path());
+    assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)], [256, 128]);
     await close(page);
   });
 });

@@ -77,8 +77,10 @@ func TestUncompressed(t *testing.T) {
 	w := brotli.NewWriter(&body)
 	io.WriteString(w, "text")
 	w.Close()
-	direct := wireResponse{status: 200, fields: []string{"Accept-Ranges: bytes", `Etag: W/"1"`, "Vary: Origin", "X: 1"}, length: 4, body: []byte("text")}
-	got := wireResponse{status: 200, fields: []string{"Content-Encoding: br", `Etag: W/"1-br-01234567"`, "Vary: Origin, Accept-Encoding", "X: 1"}, length: 8, body: body.Bytes()}
+	direct := wireResponse{status: 200, fields: []string{"Accept-Ranges: bytes", `Etag: W/"1"`, "Vary: Origin",
+		"X: 1"}, length: 4, body: []byte("text")}
+	got := wireResponse{status: 200, fields: []string{"Content-Encoding: br", `Etag: W/"1-br-01234567"`,
+		"Vary: Origin, Accept-Encoding", "X: 1"}, length: 8, body: body.Bytes()}
 	same := func(s string) string { return s }
 	if difference := got.uncompressed(direct).difference(direct, wireRequest{}, same); difference != "" {
 		t.Error(difference)

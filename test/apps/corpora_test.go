@@ -28,13 +28,15 @@ var differNginx = differ{
 	corpus: func(t *testing.T, origin string) corpus {
 		c := corpus{did: "files with and without a lifetime, listings, gzip, redirects, errors", same: sameNginx}
 		for _, folder := range []string{"", "/expires", "/listed", "/gzip"} {
-			for _, file := range []string{"/page.html", "/folder/", "/folder", "/style.css", "/data.json", "/empty.txt", "/one.txt", "/a%20b+c%2520%C3%A9.txt", "/script.js", "/large.bin", "/none", "/", "/video.webm"} {
+			for _, file := range []string{"/page.html", "/folder/", "/folder", "/style.css", "/data.json",
+				"/empty.txt", "/one.txt", "/a%20b+c%2520%C3%A9.txt", "/script.js", "/large.bin", "/none", "/", "/video.webm"} {
 				c.pages = append(c.pages, folder+file)
 			}
 		}
 		c.pages = append(c.pages, "/gone/a", "/moved/a?b=c", "/page.html?v=1", "/expires/page.html?v=2")
 		c.uploads = []string{"/page.html", "/expires/style.css", "/none"}
-		c.odd = []string{"/./page.html", "/folder/../page.html", "/%70age.html", "/page.html/", "/page.html%00", "/%zz", "/page.html?", "/page.html;a=b", "/../page.html", "/folder/%2e%2e/page.html",
+		c.odd = []string{"/./page.html", "/folder/../page.html", "/%70age.html", "/page.html/", "/page.html%00",
+			"/%zz", "/page.html?", "/page.html;a=b", "/../page.html", "/folder/%2e%2e/page.html",
 			"/PAGE.html", "/folder%2Findex.html", "/" + strings.Repeat("long", 500)}
 		return c
 	},
@@ -47,10 +49,13 @@ var differNext = differ{
 	start:   startNext,
 	corpus: func(t *testing.T, origin string) corpus {
 		c := corpus{did: "static, revalidated, and dynamic pages, their data (RSC), images, routes, redirects", same: sameNext}
-		c.pages = []string{"/", "/isr", "/isr?q=1", "/dynamic", "/dynamic?q=%C3%BC", "/dynamic?q=<b>", "/picture", "/actions", "/picture.png", "/api/data", "/api/data?a=1&b=2", "/rewritten?c=3", "/none", "/old/a/b",
-			"/_next/image?url=%2Fpicture.png&w=256&q=75", "/_next/image?url=%2Fpicture.png&w=1&q=75", "/_next/static/none.js", "/isr/", "/favicon.ico", "/api/data/"}
+		c.pages = []string{"/", "/isr", "/isr?q=1", "/dynamic", "/dynamic?q=%C3%BC", "/dynamic?q=<b>", "/picture",
+			"/actions", "/picture.png", "/api/data", "/api/data?a=1&b=2", "/rewritten?c=3", "/none", "/old/a/b",
+			"/_next/image?url=%2Fpicture.png&w=256&q=75", "/_next/image?url=%2Fpicture.png&w=1&q=75",
+			"/_next/static/none.js", "/isr/", "/favicon.ico", "/api/data/"}
 		c.uploads = []string{"/api/data", "/none"}
-		c.odd = []string{"/%69sr", "/isr;a=b", "/isr?", "/dynamic?q=a&q=b", "/dynamic?q=a+b%20c", "/_next/image", "/_next/image?url=http%3A%2F%2Fother.example%2Fa.png&w=256&q=75", "/DYNAMIC"}
+		c.odd = []string{"/%69sr", "/isr;a=b", "/isr?", "/dynamic?q=a&q=b", "/dynamic?q=a+b%20c", "/_next/image",
+			"/_next/image?url=http%3A%2F%2Fother.example%2Fa.png&w=256&q=75", "/DYNAMIC"}
 		return c
 	},
 }
@@ -86,7 +91,9 @@ var differS3 = differ{
 		for _, key := range []string{"page.html", "folder/a%20b%2Bc%25%C3%A9", "large", "empty", "none", "folder/"} {
 			c.pages = append(c.pages, "/"+bucket+"/"+key)
 		}
-		c.pages = append(c.pages, "/", "/"+bucket, "/"+bucket+"?list-type=2", "/"+bucket+"?list-type=2&prefix=folder%2F&delimiter=%2F", "/"+bucket+"?location=", "/none", "/"+bucket+"/large?partNumber=1", "/"+bucket+"/page.html?response-content-type=text%2Fplain")
+		c.pages = append(c.pages, "/", "/"+bucket, "/"+bucket+"?list-type=2",
+			"/"+bucket+"?list-type=2&prefix=folder%2F&delimiter=%2F", "/"+bucket+"?location=", "/none",
+			"/"+bucket+"/large?partNumber=1", "/"+bucket+"/page.html?response-content-type=text%2Fplain")
 		return c
 	},
 }

@@ -94,7 +94,8 @@ func (d differ) test(t *testing.T) {
 	}
 	all.Wait()
 	v.count(edge)
-	t.Logf("%d requests, %d of them evaluated by the edge, %d bytes compared, %d hits, %d differences", compared.Load(), evaluated.Load(), bytesCompared.Load(), v.hits, differences.Load())
+	t.Logf("%d requests, %d of them evaluated by the edge, %d bytes compared, %d hits, %d differences",
+		compared.Load(), evaluated.Load(), bytesCompared.Load(), v.hits, differences.Load())
 	if whole() && !t.Failed() {
 		record(t, row{Name: d.name, Version: d.version(t), Client: differClient, Did: c.did,
 			Requests: int(compared.Load()), Hits: v.hits, Bytes: int(bytesCompared.Load())})
@@ -214,13 +215,15 @@ func (got wireResponse) difference(want wireResponse, r wireRequest, same func(s
 		return fmt.Sprintf("status %d, Content-Length %d, directly %d", got.status, got.length, want.length)
 	}
 	if !bytes.Equal(got.body, want.body) && same(string(got.body)) != same(string(want.body)) {
-		return fmt.Sprintf("status %d, body %s\ndirectly %s", got.status, firstDifference(got.body, want.body), firstDifference(want.body, got.body))
+		return fmt.Sprintf("status %d, body %s\ndirectly %s", got.status, firstDifference(got.body, want.body),
+			firstDifference(want.body, got.body))
 	}
 	return ""
 }
 
 // outcomes are the statuses of requests with conditions and ranges.
-var outcomes = map[int]bool{http.StatusOK: true, http.StatusPartialContent: true, http.StatusNotModified: true, http.StatusPreconditionFailed: true, http.StatusRequestedRangeNotSatisfiable: true}
+var outcomes = map[int]bool{http.StatusOK: true, http.StatusPartialContent: true, http.StatusNotModified: true,
+	http.StatusPreconditionFailed: true, http.StatusRequestedRangeNotSatisfiable: true}
 
 var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "Range", "If-Range"}
 
@@ -252,7 +255,8 @@ func (got wireResponse) isPartOf(whole wireResponse, r wireRequest) string {
 		if _, err := fmt.Sscanf(got.field("Content-Range"), "bytes %d-%d/%d", &first, &last, &size); err != nil {
 			return "Content-Range: " + err.Error()
 		}
-		if r.has("Range") && (r.method == http.MethodHead || size == len(whole.body) && last < size && bytes.Equal(got.body, whole.body[first:last+1])) {
+		if r.has("Range") && (r.method == http.MethodHead ||
+			size == len(whole.body) && last < size && bytes.Equal(got.body, whole.body[first:last+1])) {
 			return ""
 		}
 	case http.StatusNotModified:
@@ -264,7 +268,8 @@ func (got wireResponse) isPartOf(whole wireResponse, r wireRequest) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("status %d with %d bytes, %q; the whole has %d bytes, %q", got.status, len(got.body), got.fields, len(whole.body), whole.fields)
+	return fmt.Sprintf("status %d with %d bytes, %q; the whole has %d bytes, %q", got.status, len(got.body),
+		got.fields, len(whole.body), whole.fields)
 }
 
 func (got wireResponse) field(name string) string {
@@ -340,7 +345,8 @@ func (c *connection) read(r wireRequest) (answer wireResponse, keep bool) {
 		resp.Header.Del(name)
 	}
 	for name, values := range resp.Header {
-		if answer.status == http.StatusNotModified && !slices.Contains(unmodified, name) || answer.status == http.StatusPartialContent && name == "Accept-Ranges" {
+		if answer.status == http.StatusNotModified && !slices.Contains(unmodified, name) ||
+			answer.status == http.StatusPartialContent && name == "Accept-Ranges" {
 			continue // a 206 says by itself that ranges are accepted
 		}
 		if r.method == http.MethodHead && slices.Contains(ofContent, name) {
@@ -391,16 +397,23 @@ var differExpress = differ{
 	corpus: func(t *testing.T, origin string) corpus {
 		c := corpus{did: "files, sessions, echoes of requests, errors", same: sameSession}
 		for _, folder := range []string{"/static", "/revalidated", "/listed"} {
-			for _, file := range []string{"/page.html", "/folder/", "/folder", "/style.css", "/data.json", "/empty.txt", "/one.txt", "/a%20b+c%2520%C3%A9.txt", "/script.js", "/large.bin", "/none", "/", "/page"} {
+			for _, file := range []string{"/page.html", "/folder/", "/folder", "/style.css", "/data.json",
+				"/empty.txt", "/one.txt", "/a%20b+c%2520%C3%A9.txt", "/script.js", "/large.bin", "/none", "/", "/page"} {
 				c.pages = append(c.pages, folder+file)
 			}
 		}
-		c.pages = append(c.pages, "/", "/account", "/login", "/json?a=1&b[]=2", "/shared", "/cookie?n=1", "/streamed/3", "/streamed/100", "/coded", "/moved", "/moved?a=%20b", "/fields",
-			"/download", "/throws", "/no-page", "/status/200", "/status/201", "/status/204", "/status/400", "/status/403", "/status/404", "/status/410", "/status/418", "/status/429", "/status/500", "/status/503")
+		c.pages = append(c.pages, "/", "/account", "/login", "/json?a=1&b[]=2", "/shared", "/cookie?n=1",
+			"/streamed/3", "/streamed/100", "/coded", "/moved", "/moved?a=%20b", "/fields",
+			"/download", "/throws", "/no-page", "/status/200", "/status/201", "/status/204", "/status/400",
+			"/status/403", "/status/404", "/status/410", "/status/418", "/status/429", "/status/500", "/status/503")
 		c.uploads = []string{"/echo", "/echo/a", "/login", "/basket", "/logout", "/no-page"}
-		c.odd = []string{"/echo/a/../b", "/echo/./a", "/echo//a", "/echo/a//", "/echo/%2e%2e/a", "/echo/a%2Fb", "/echo/a;b=c", "/echo?", "/echo/?a=b?c", "/echo?a=%zz", "/echo/a%20b?c=d+e", "/echo/~a'(b)*",
-			"/echo/%E2%82%AC", "/echo/{a}|b^c", "/echo/\"a\"", "/echo?a&a&a=&=b", "/echo?" + strings.Repeat("long=value&", 300), "/echo/" + strings.Repeat("long/", 300), "/echo/%61", "/echo/%7Ea", "/static/%70age.html",
-			"/static/../static/page.html", "/static//page.html", "/static/%zz", "/static/%00", "/ECHO/A", "/echo/a\\b", "/static/page.html?v=1"}
+		c.odd = []string{"/echo/a/../b", "/echo/./a", "/echo//a", "/echo/a//", "/echo/%2e%2e/a", "/echo/a%2Fb",
+			"/echo/a;b=c", "/echo?", "/echo/?a=b?c", "/echo?a=%zz", "/echo/a%20b?c=d+e", "/echo/~a'(b)*",
+			"/echo/%E2%82%AC", "/echo/{a}|b^c", "/echo/\"a\"", "/echo?a&a&a=&=b",
+			"/echo?" + strings.Repeat("long=value&", 300), "/echo/" + strings.Repeat("long/", 300), "/echo/%61",
+			"/echo/%7Ea", "/static/%70age.html",
+			"/static/../static/page.html", "/static//page.html", "/static/%zz", "/static/%00", "/ECHO/A",
+			"/echo/a\\b", "/static/page.html?v=1"}
 		return c
 	},
 }
@@ -459,7 +472,8 @@ func (c *corpus) request(r *rand.Rand) (q wireRequest) {
 }
 
 func (c *corpus) upload(r *rand.Rand) wireRequest {
-	q := wireRequest{method: pick(r, []string{"POST", "POST", "PUT", "PATCH", "DELETE", "PROPFIND", "REPORT", "GET"}), target: pick(r, c.uploads)}
+	q := wireRequest{method: pick(r, []string{"POST", "POST", "PUT", "PATCH", "DELETE", "PROPFIND", "REPORT", "GET"}),
+		target: pick(r, c.uploads)}
 	switch r.IntN(5) {
 	case 0:
 		q.body = []byte("user=ada&password=sesame")
@@ -484,13 +498,19 @@ func (c *corpus) upload(r *rand.Rand) wireRequest {
 
 // Values of fields. Dates are about fixedTime.
 var (
-	dates = []string{"Fri, 02 Jan 2026 03:04:05 GMT", "Fri, 02 Jan 2026 03:04:04 GMT", "Sat, 03 Jan 2026 03:04:05 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "yesterday", ""}
-	spans = []string{"bytes=0-0", "bytes=0-", "bytes=-5", "bytes=5-9", "bytes=10-2", "bytes=0-9,20-29", "bytes=999999999-", "bytes=1000-100000", "bytes=-0", "bytes=a-b", "lines=1-2", "bytes=0-,0-,0-", "bytes=0-0,-1", "bytes= 1-2"}
+	dates = []string{"Fri, 02 Jan 2026 03:04:05 GMT", "Fri, 02 Jan 2026 03:04:04 GMT",
+		"Sat, 03 Jan 2026 03:04:05 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "yesterday", ""}
+	spans = []string{"bytes=0-0", "bytes=0-", "bytes=-5", "bytes=5-9", "bytes=10-2", "bytes=0-9,20-29",
+		"bytes=999999999-", "bytes=1000-100000", "bytes=-0", "bytes=a-b", "lines=1-2", "bytes=0-,0-,0-", "bytes=0-0,-1", "bytes= 1-2"}
 	plain = [][2]string{
-		{"Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}, {"Accept", "image/webp"}, {"Accept-Language", "de"}, {"Accept-Language", "en, de;q=0.5"}, {"Accept-Encoding", "gzip"},
-		{"Accept-Encoding", "gzip, deflate, br, zstd"}, {"Accept-Encoding", "identity"}, {"Accept-Encoding", "gzip;q=0"}, {"Cookie", "sid=s%3Aunknown.value"}, {"Cookie", "a=b; c=d"}, {"Authorization", "Basic dTpw"},
-		{"User-Agent", "another"}, {"Referer", "https://other.example/page"}, {"Origin", "https://other.example"}, {"X-Requested-With", "XMLHttpRequest"}, {"X-Empty", ""}, {"X-Odd", "a\tb  c; \"d\""},
-		{"X-Latin", "caf\xe9"}, {"Access-Control-Request-Method", "PUT"}, {"Sec-Fetch-Mode", "navigate"}, {"DNT", "1"}, {"X-Several", "one"}, {"X-Several", "two"}, {"From", "a@b.example"}, {"Max-Forwards", "9"},
+		{"Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"}, {"Accept", "image/webp"},
+		{"Accept-Language", "de"}, {"Accept-Language", "en, de;q=0.5"}, {"Accept-Encoding", "gzip"},
+		{"Accept-Encoding", "gzip, deflate, br, zstd"}, {"Accept-Encoding", "identity"},
+		{"Accept-Encoding", "gzip;q=0"}, {"Cookie", "sid=s%3Aunknown.value"}, {"Cookie", "a=b; c=d"}, {"Authorization", "Basic dTpw"},
+		{"User-Agent", "another"}, {"Referer", "https://other.example/page"}, {"Origin", "https://other.example"},
+		{"X-Requested-With", "XMLHttpRequest"}, {"X-Empty", ""}, {"X-Odd", "a\tb  c; \"d\""},
+		{"X-Latin", "caf\xe9"}, {"Access-Control-Request-Method", "PUT"}, {"Sec-Fetch-Mode", "navigate"},
+		{"DNT", "1"}, {"X-Several", "one"}, {"X-Several", "two"}, {"From", "a@b.example"}, {"Max-Forwards", "9"},
 	}
 )
 

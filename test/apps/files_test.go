@@ -92,7 +92,8 @@ var s3 = application{
 			}
 		}
 		put("empty", nil, minio.PutObjectOptions{})
-		put("folder/a b+c%é.txt", []byte("odd"), minio.PutObjectOptions{ContentType: "text/plain", UserMetadata: map[string]string{"colour": "green"}, CacheControl: "public, max-age=60"})
+		put("folder/a b+c%é.txt", []byte("odd"), minio.PutObjectOptions{ContentType: "text/plain",
+			UserMetadata: map[string]string{"colour": "green"}, CacheControl: "public, max-age=60"})
 		put("large", random(4, 21<<20), minio.PutObjectOptions{PartSize: 8 << 20})
 		put("unsigned", random(5, 3<<20), minio.PutObjectOptions{DisableContentSha256: true, SendContentMd5: true})
 		for range 2 {
@@ -109,10 +110,12 @@ var s3 = application{
 		must(err)
 		must(noMatch.SetMatchETagExcept(info.ETag))
 		get("unsigned", noMatch)
-		_, err = c.CopyObject(ctx, minio.CopyDestOptions{Bucket: bucket, Object: "copy"}, minio.CopySrcOptions{Bucket: bucket, Object: "unsigned"})
+		_, err = c.CopyObject(ctx, minio.CopyDestOptions{Bucket: bucket, Object: "copy"},
+			minio.CopySrcOptions{Bucket: bucket, Object: "unsigned"})
 		must(err)
 		get("copy", minio.GetObjectOptions{})
-		signed, err := c.PresignedGetObject(ctx, bucket, "folder/a b+c%é.txt", time.Hour, url.Values{"response-content-disposition": {`attachment; filename="x"`}})
+		signed, err := c.PresignedGetObject(ctx, bucket, "folder/a b+c%é.txt", time.Hour,
+			url.Values{"response-content-disposition": {`attachment; filename="x"`}})
 		must(err)
 		v.fetch("GET", signed.String(), nil)
 		signed, err = c.PresignedPutObject(ctx, bucket, "presigned", time.Hour)
@@ -170,7 +173,8 @@ var s3Rclone = application{
 		return startS3(t)
 	},
 	visit: func(v *visit) {
-		remote := ":s3,provider=Other,access_key_id=" + storetest.AccessKey + ",secret_access_key=" + storetest.SecretKey + ",endpoint='" + v.base + "':" + bucket
+		remote := ":s3,provider=Other,access_key_id=" + storetest.AccessKey + ",secret_access_key=" +
+			storetest.SecretKey + ",endpoint='" + v.base + "':" + bucket
 		v.run("rclone", "mkdir", remote)
 		v.rclone(remote)
 	},
@@ -227,7 +231,8 @@ var gitHTTP = application{
 		v.run("git", "init", "--quiet", "--bare", "--initial-branch=main", "project.git")
 		programs := strings.TrimSpace(v.run("git", "--exec-path"))
 		backend := &cgi.Handler{Path: filepath.Join(programs, "git-http-backend"),
-			Env:        []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=ada", "HOME=" + root, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+			Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=ada",
+				"HOME=" + root, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
 			InheritEnv: []string{"GIT_PROTOCOL"}}
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			// CGI has no chunks: the handler collects them, as web servers do for CGI.
@@ -252,8 +257,10 @@ var gitHTTP = application{
 			v.Helper()
 			day++
 			date := fmt.Sprintf("2026-01-01T%02d:%02d:00Z", day/60, day%60)
-			environment := []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date, "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada",
-				"GIT_COMMITTER_EMAIL=ada@example.org", "GIT_TERMINAL_PROMPT=0", "GIT_SSL_CAINFO=" + v.authority, "GIT_CONFIG_GLOBAL=/dev/null"}
+			environment := []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date, "GIT_AUTHOR_NAME=Ada",
+				"GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada",
+				"GIT_COMMITTER_EMAIL=ada@example.org", "GIT_TERMINAL_PROMPT=0", "GIT_SSL_CAINFO=" + v.authority,
+				"GIT_CONFIG_GLOBAL=/dev/null"}
 			output, err := v.try(environment, "git", append([]string{"-C", filepath.Join(v.dir, folder)}, args...)...)
 			if err != nil {
 				v.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, output)
@@ -300,7 +307,8 @@ var gitHTTP = application{
 		git("shallow", "fetch", "--quiet", "--unshallow")
 		for _, folder := range []string{"first", "second", "shallow"} {
 			git(folder, "fetch", "--quiet", "--prune", "origin")
-			v.saw(folder, []byte(git(folder, "log", "--format=%H %s", "origin/main")+git(folder, "fsck", "--full", "--no-progress", "--no-dangling")+git(folder, "rev-parse", "HEAD^{tree}")))
+			v.saw(folder, []byte(git(folder, "log", "--format=%H %s", "origin/main")+
+				git(folder, "fsck", "--full", "--no-progress", "--no-dangling")+git(folder, "rev-parse", "HEAD^{tree}")))
 			v.sawTree(folder, filepath.Join(v.dir, folder), ".git")
 		}
 		v.saw("ls-remote", []byte(git("", "ls-remote", remote)))
@@ -338,7 +346,8 @@ var webDAVGo = application{
 		v.fetch("MOVE", v.base+"/copy/large", nil, "Destination", v.base+"/copy/small", "Overwrite", "F")
 		v.fetch("GET", v.base+"/copy/small", nil)
 		v.fetch("GET", v.base+"/copy/large", nil)
-		v.fetch("PROPFIND", v.base+"/copy", []byte(`<?xml version="1.0"?><propfind xmlns="DAV:"><prop><getcontentlength/><resourcetype/></prop></propfind>`), "Depth", "1")
+		v.fetch("PROPFIND", v.base+"/copy", []byte(
+			`<?xml version="1.0"?><propfind xmlns="DAV:"><prop><getcontentlength/><resourcetype/></prop></propfind>`), "Depth", "1")
 		v.fetch("DELETE", v.base+"/copy", nil)
 		v.fetch("PROPFIND", v.base+"/copy", nil, "Depth", "0")
 	},

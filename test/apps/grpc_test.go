@@ -37,7 +37,8 @@ func TestGRPC(t *testing.T) {
 	module, err := list.Output()
 	if m := version.FindSubmatch(module); m != nil {
 		record(t, row{Name: grpcName, Version: string(m[1]), Client: "grpc-go's interoperability client",
-			Did:      "unary calls, streams in both directions, metadata, statuses, cancellation, deadlines; 50 clients at once with 20 calls each",
+			Did: "unary calls, streams in both directions, metadata, statuses, cancellation, deadlines; 50 " +
+				"clients at once with 20 calls each",
 			Requests: requests})
 		return
 	}

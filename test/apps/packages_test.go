@@ -35,7 +35,8 @@ var verdaccio = application{
 		if err := json.Unmarshal(text, &user); err != nil || user.Token == "" {
 			v.Fatalf("adding a user: %v, %s", err, text)
 		}
-		rc := "registry=" + v.base + "/\n//" + v.host() + "/:_authToken=" + user.Token + "\nupdate-notifier=false\naudit=false\nfund=false\n"
+		rc := "registry=" + v.base + "/\n//" + v.host() + "/:_authToken=" + user.Token +
+			"\nupdate-notifier=false\naudit=false\nfund=false\n"
 		if v.authority != "" {
 			rc += "cafile=" + v.authority + "\n"
 		}
@@ -48,7 +49,8 @@ var verdaccio = application{
 		publish := func(name, version string, size int, dependencies string) {
 			v.Helper()
 			folder := name + "-" + version
-			v.write(folder+"/package.json", fmt.Appendf(nil, `{"name":%q,"version":%q,"description":"a package","license":"MIT","dependencies":{%s}}`, name, version, dependencies))
+			v.write(folder+"/package.json", fmt.Appendf(nil,
+				`{"name":%q,"version":%q,"description":"a package","license":"MIT","dependencies":{%s}}`, name, version, dependencies))
 			v.write(folder+"/index.js", []byte("module.exports = '"+version+"'\n"))
 			v.write(folder+"/data.bin", random(byte(size), size))
 			npm(folder, "publish", filepath.Join(v.dir, folder))
@@ -186,8 +188,10 @@ func (v *visit) writeImage(folder string) {
 		w.Close()
 		layers = append(layers, descriptor("layer.v1.tar+gzip", packed.Bytes()))
 	}
-	config := marshal(map[string]any{"architecture": "amd64", "os": "linux", "config": map[string]any{"Cmd": []string{"/file0"}}, "rootfs": map[string]any{"type": "layers", "diff_ids": ids}})
-	manifest := marshal(map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": descriptor("config.v1+json", config), "layers": layers})
+	config := marshal(map[string]any{"architecture": "amd64", "os": "linux",
+		"config": map[string]any{"Cmd": []string{"/file0"}}, "rootfs": map[string]any{"type": "layers", "diff_ids": ids}})
+	manifest := marshal(map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+		"config": descriptor("config.v1+json", config), "layers": layers})
 	d := descriptor("manifest.v1+json", manifest)
 	d["annotations"] = map[string]string{"org.opencontainers.image.ref.name": "latest"}
 	v.write(folder+"/index.json", marshal(map[string]any{"schemaVersion": 2, "manifests": []any{d}}))
@@ -218,7 +222,8 @@ var aptFolder string
 var apt = application{
 	name: "A Debian repository of express.static", client: "apt", tls: true,
 	nginx: `proxy_set_header Host $http_host;`,
-	did:   "apt-get update, download of 20 packages with their checksums, a second update (unchanged) and one after a new package, in a root of its own",
+	did: "apt-get update, download of 20 packages with their checksums, a second update (unchanged) and one after a " +
+		"new package, in a root of its own",
 	versions: func(t *testing.T) (string, string) {
 		return npmVersion(t, npm(t, "express")), versionOf(t, "apt-get", "--version")
 	},
@@ -230,7 +235,8 @@ var apt = application{
 		return startNode(t, "express.mjs", aptFolder)
 	},
 	visit: func(v *visit) {
-		for _, folder := range []string{"etc/apt/preferences.d", "etc/apt/apt.conf.d", "etc/apt/trusted.gpg.d", "state/lists/partial", "cache/archives/partial", "downloads"} {
+		for _, folder := range []string{"etc/apt/preferences.d", "etc/apt/apt.conf.d", "etc/apt/trusted.gpg.d",
+			"state/lists/partial", "cache/archives/partial", "downloads"} {
 			if err := os.MkdirAll(filepath.Join(v.dir, folder), 0o755); err != nil {
 				v.Fatal(err)
 			}
@@ -239,10 +245,14 @@ var apt = application{
 		v.write("etc/apt/sources.list", []byte("deb [trusted=yes] "+v.base+"/revalidated stable main\n"))
 		apt := func(args ...string) {
 			v.Helper()
-			options := []string{"-o", "Dir=" + v.dir, "-o", "Dir::State=" + v.dir + "/state", "-o", "Dir::State::status=" + v.dir + "/state/status", "-o", "Dir::Cache=" + v.dir + "/cache",
-				"-o", "Dir::Etc=" + v.dir + "/etc/apt", "-o", "APT::Architecture=amd64", "-o", "APT::Architectures=amd64", "-o", "APT::Sandbox::User=root", "-o", "Acquire::http::Proxy=false",
-				"-o", "Acquire::https::Proxy=false", "-o", "Acquire::Languages=none", "-o", "Acquire::Retries=0", "-o", "Acquire::https::CAInfo=" + v.authority}
-			output, err := v.try([]string{"APT_CONFIG=/dev/null"}, "sh", append([]string{"-c", `cd downloads && exec apt-get "$@"`, "sh"}, append(options, args...)...)...)
+			options := []string{"-o", "Dir=" + v.dir, "-o", "Dir::State=" + v.dir + "/state", "-o",
+				"Dir::State::status=" + v.dir + "/state/status", "-o", "Dir::Cache=" + v.dir + "/cache",
+				"-o", "Dir::Etc=" + v.dir + "/etc/apt", "-o", "APT::Architecture=amd64", "-o",
+				"APT::Architectures=amd64", "-o", "APT::Sandbox::User=root", "-o", "Acquire::http::Proxy=false",
+				"-o", "Acquire::https::Proxy=false", "-o", "Acquire::Languages=none", "-o", "Acquire::Retries=0",
+				"-o", "Acquire::https::CAInfo=" + v.authority}
+			output, err := v.try([]string{"APT_CONFIG=/dev/null"}, "sh",
+				append([]string{"-c", `cd downloads && exec apt-get "$@"`, "sh"}, append(options, args...)...)...)
 			if err != nil {
 				v.Fatalf("apt-get %s: %v\n%s", strings.Join(args, " "), err, output)
 			}
@@ -277,7 +287,8 @@ func writeRepository(t *testing.T, dir string, n int) {
 	for i := range n {
 		file := fmt.Sprintf("pool/package%d_1.0_all.deb", i)
 		path := filepath.Join(dir, file)
-		control := fmt.Sprintf("Package: package%d\nVersion: 1.0\nArchitecture: all\nMaintainer: Ada <ada@example.org>\nDescription: a package\n", i)
+		control := fmt.Sprintf("Package: package%d\nVersion: 1.0\nArchitecture: all\nMaintainer: Ada "+
+			"<ada@example.org>\nDescription: a package\n", i)
 		if _, err := os.Stat(path); err != nil {
 			v.write(fmt.Sprintf("build%d/DEBIAN/control", i), []byte(control))
 			v.write(fmt.Sprintf("build%d/usr/share/package%d", i, i), random(byte(i), 1+i*20_000))
@@ -305,7 +316,8 @@ func writeRepository(t *testing.T, dir string, n int) {
 		}
 	}
 	write("dists/stable/main/binary-amd64/Packages", packages.String())
-	write("dists/stable/Release", fmt.Sprintf("Origin: test\nSuite: stable\nCodename: stable\nDate: %s\nArchitectures: amd64\nComponents: main\nSHA256:\n %x %d main/binary-amd64/Packages\n",
+	write("dists/stable/Release", fmt.Sprintf("Origin: test\nSuite: stable\nCodename: stable\nDate: "+
+		"%s\nArchitectures: amd64\nComponents: main\nSHA256:\n %x %d main/binary-amd64/Packages\n",
 		date.Format("Mon, 02 Jan 2006 15:04:05 UTC"), sha256.Sum256([]byte(packages.String())), packages.Len()))
 }
 

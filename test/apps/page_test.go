@@ -68,6 +68,9 @@ func inOrder(rows []row) (sorted []row) {
 
 const pageHead = `# Applications
 
+**In short:** Real applications work unchanged behind an edge with ` + "`--proxy-all`" + `: what their own clients see is the same with and without it, byte for byte. The table
+lists the applications, with what their clients did.
+
 The applications on this page run unmodified behind ` + "`iconedge edge --proxy-all`" + `, with the clients that people use for them.
 Each client runs three times with an application that was started with empty storage: against the application itself, through an edge
 over HTTP/1.1, and, where the table says so, through an edge over TLS, with HTTP/2 where the client speaks it. **Everything that the client
@@ -89,10 +92,12 @@ and frames the body as it likes (` + "`Connection`, `Keep-Alive`, `Transfer-Enco
 func page(rows []row) []byte {
 	var b strings.Builder
 	b.WriteString(pageHead)
-	b.WriteString("\n| application | client | what the client did | TLS | requests at the edge | hits | bytes compared | date |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n| application | client | what the client did | TLS | requests at the edge | hits | bytes " +
+		"compared | date |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
 		if r.Client != differClient {
-			fmt.Fprintf(&b, "| %s %s | %s | %s | %s | %s | %s | %s | %s |\n", r.Name, r.Version, strings.TrimSpace(r.Client+" "+r.ClientVersion), r.Did,
+			fmt.Fprintf(&b, "| %s %s | %s | %s | %s | %s | %s | %s | %s |\n", r.Name, r.Version,
+				strings.TrimSpace(r.Client+" "+r.ClientVersion), r.Did,
 				map[bool]string{true: "yes", false: "no"}[r.TLS], counted(r.Requests), thousands(r.Hits), counted(r.Bytes), r.Date)
 		}
 	}
@@ -103,7 +108,8 @@ func page(rows []row) []byte {
 	b.WriteString("| application | requests for | requests | hits | bytes compared | date |\n|---|---|---|---|---|---|\n")
 	for _, r := range rows {
 		if r.Client == differClient {
-			fmt.Fprintf(&b, "| %s %s | %s | %s | %s | %s | %s |\n", r.Name, r.Version, r.Did, thousands(r.Requests), thousands(r.Hits), thousands(r.Bytes), r.Date)
+			fmt.Fprintf(&b, "| %s %s | %s | %s | %s | %s | %s |\n", r.Name, r.Version, r.Did, thousands(r.Requests),
+				thousands(r.Hits), thousands(r.Bytes), r.Date)
 		}
 	}
 	return []byte(b.String())

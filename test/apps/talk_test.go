@@ -36,8 +36,9 @@ var socketIO = application{
 
 var events = application{
 	name: "server-sent events (Node)", client: "EventSource of Chromium", tls: true,
-	nginx:    `proxy_set_header Host $http_host; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;`,
-	did:      "60 events, each sent after the page has acknowledged the one before; the server ends the stream three times and the browser resumes it",
+	nginx: `proxy_set_header Host $http_host; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;`,
+	did: "60 events, each sent after the page has acknowledged the one before; the server ends the stream three " +
+		"times and the browser resumes it",
 	versions: func(t *testing.T) (string, string) { return nodeVersion(t), chromiumVersion(t) },
 	start:    func(t *testing.T) string { return startNode(t, "events.mjs") },
 	visit: func(v *visit) {

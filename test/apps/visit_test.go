@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -122,7 +122,8 @@ func (v *visit) try(more []string, program string, args ...string) (string, erro
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = v.dir
 	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = append([]string{"HOME=" + v.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + v.TempDir(), "LC_ALL=C.UTF-8", "RCLONE_CONFIG=/dev/null"}, more...)
+	cmd.Env = append([]string{"HOME=" + v.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + v.TempDir(), "LC_ALL=C.UTF-8",
+		"RCLONE_CONFIG=/dev/null"}, more...)
 	if v.authority != "" {
 		cmd.Env = append(cmd.Env, "NODE_EXTRA_CA_CERTS="+v.authority, "SSL_CERT_FILE="+v.authority)
 	}
@@ -150,7 +151,8 @@ func (v *visit) httpClient() *http.Client {
 // throughEdge starts an edge in front of origin, and makes the visit go through it.
 func (v *visit) throughEdge(w way, origin string, flags []string) *harness.Server {
 	v.Helper()
-	args := append([]string{"edge", "--proxy-all", "--origin", origin, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--drain", "1s"}, flags...)
+	args := append([]string{"edge", "--proxy-all", "--origin", origin, "--listen", "127.0.0.1:0", "--admin-listen",
+		"127.0.0.1:0", "--drain", "1s"}, flags...)
 	if w.tls {
 		dir := v.TempDir()
 		authority := certstest.NewAuthority(v.T, dir, "authority")
@@ -195,7 +197,8 @@ func (v *visit) compare(direct *visit) {
 	for i := range min(len(v.parts), len(direct.parts)) {
 		got, want := v.parts[i], direct.parts[i]
 		if got.name != want.name || !bytes.Equal(got.text, want.text) {
-			v.Fatalf("part %d:\n%s: %s\n%s: %s directly", i, got.name, firstDifference(got.text, want.text), want.name, firstDifference(want.text, got.text))
+			v.Fatalf("part %d:\n%s: %s\n%s: %s directly", i, got.name, firstDifference(got.text, want.text),
+				want.name, firstDifference(want.text, got.text))
 		}
 	}
 }

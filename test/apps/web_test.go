@@ -40,7 +40,8 @@ var vite = application{
 		b.until(`document.querySelector("#text").textContent == "first"`)
 		b.until(`getComputedStyle(document.querySelector("#style")).color == "rgb(255, 0, 0)"`)
 		do(b, chromedp.Evaluate[int](`window.marker = 1`)) // a reload would remove it
-		for name, text := range map[string]string{"text.js": "export const text = 'changed'\n", "style.css": "#style { color: rgb(0, 128, 0) }\n"} {
+		for name, text := range map[string]string{"text.js": "export const text = 'changed'\n",
+			"style.css": "#style { color: rgb(0, 128, 0) }\n"} {
 			if err := os.WriteFile(filepath.Join(viteFolder, name), []byte(text), 0o644); err != nil {
 				v.Fatal(err)
 			}
@@ -85,8 +86,9 @@ func portOf(address string) string { return address[strings.LastIndexByte(addres
 
 var nextJS = application{
 	name: "Next.js", client: "Chromium", large: true, tls: true,
-	nginx:    `proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme; proxy_http_version 1.1; proxy_buffering off; client_max_body_size 0;`,
-	did:      "navigation, a server action with an upload, its cookie and redirect, a streamed page, an optimised image, static, revalidated and dynamic pages, rewrites",
+	nginx: `proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme; proxy_http_version 1.1; proxy_buffering off; client_max_body_size 0;`,
+	did: "navigation, a server action with an upload, its cookie and redirect, a streamed page, an optimised " +
+		"image, static, revalidated and dynamic pages, rewrites",
 	versions: func(t *testing.T) (string, string) { return npmVersion(t, npmLarge(t, "next")), chromiumVersion(t) },
 	start:    startNext,
 	visit: func(v *visit) {
@@ -105,7 +107,8 @@ var nextJS = application{
 		show("streamed")
 		b.open(v.base + "/picture")
 		b.until(`document.querySelector("#picture").complete`)
-		v.saw("picture", []byte(b.text(`(() => { const p = document.querySelector("#picture"); return [p.naturalWidth, p.naturalHeight, new URL(p.currentSrc).pathname].join() })()`)))
+		v.saw("picture", []byte(
+			b.text(`(() => { const p = document.querySelector("#picture"); return [p.naturalWidth, p.naturalHeight, new URL(p.currentSrc).pathname].join() })()`)))
 		b.open(v.base + "/actions")
 		do(b, chromedp.Evaluate[any](`(() => {
 			const transfer = new DataTransfer()
@@ -127,7 +130,8 @@ var nextJS = application{
 			for _, path := range []string{"/", "/isr", "/dynamic?q=%C3%BC", "/picture.png", "/api/data?a=1", "/rewritten?b=2", "/none",
 				"/_next/image?url=%2Fpicture.png&w=256&q=75", "/_next/image?url=%2Fpicture.png&w=257&q=75", "/favicon.ico"} {
 				resp := v.fetch("GET", v.base+path, nil)
-				v.saw(path, []byte(resp.Header.Get("Content-Type")+" "+resp.Header.Get("Cache-Control")+" "+strings.Join(resp.Header.Values("Vary"), ",")))
+				v.saw(path, []byte(resp.Header.Get("Content-Type")+" "+resp.Header.Get("Cache-Control")+" "+
+					strings.Join(resp.Header.Values("Vary"), ",")))
 			}
 			v.fetch("GET", v.base+"/isr?_rsc=1", nil, "RSC", "1")
 			v.fetch("GET", v.base+"/isr", nil) // the page, not its data
@@ -155,7 +159,8 @@ func startNext(t *testing.T) string {
 		t.Fatalf("building the application: %v\n%s", err, output)
 	}
 	address := harness.FreeAddress(t)
-	startIn(t, filepath.Join("large", "next"), nextEnvironment, regexp.MustCompile(`(Ready in)`), "node", program, "start", "--hostname", "127.0.0.1", "--port", portOf(address))
+	startIn(t, filepath.Join("large", "next"), nextEnvironment, regexp.MustCompile(`(Ready in)`), "node", program,
+		"start", "--hostname", "127.0.0.1", "--port", portOf(address))
 	return "http://" + address
 }
 

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -40,31 +40,43 @@ const (
 	trailer = posting + "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
 )
 
-// attacks lists ways to exhaust an edge. Each source address opens up to 900 connections.
+// attacks lists ways to exhaust an edge; quic_test.go adds those over QUIC. Each source address
+// opens up to 900 connections.
 var attacks = []attack{
 	{name: "connections that say nothing", connections: 5000, pause: time.Second, do: silent("")},
 	{name: "connections that ask once and stay", connections: 5000, pause: time.Second, do: silent(hit)},
 	{name: "heads, a byte a second", connections: 2000, pause: time.Second, do: dripping("GET /hot HTTP/1.1\r\nX: ", "a")},
 	{name: "bodies, a byte a second", connections: 2000, pause: time.Second, do: dripping(posting+"Content-Length: 8000000\r\n\r\n", "a")},
-	{name: "chunks, a byte a second", connections: 2000, pause: time.Second, do: dripping(posting+"Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n")},
-	{name: "answers of 1 MiB that nobody reads", connections: 500, pause: time.Second, do: unread("GET /large HTTP/1.1\r\n"+home+"\r\n", 1)},
-	{name: "answers of 1 MiB, a byte a second", connections: 500, pause: time.Second, do: slowlyRead("GET /large HTTP/1.1\r\n" + home + "\r\n")},
-	{name: "requests in a row, no answer read", connections: 50, pause: 100 * time.Millisecond, do: unread(strings.Repeat(hit, 100), 10_000)},
-	{name: "connections made and closed", connections: 16, pause: 10 * time.Millisecond, do: func(context.Context, *net.TCPConn) error { return net.ErrClosed }},
+	{name: "chunks, a byte a second", connections: 2000, pause: time.Second,
+		do: dripping(posting+"Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n")},
+	{name: "answers of 1 MiB that nobody reads", connections: 500, pause: time.Second,
+		do: unread("GET /large HTTP/1.1\r\n"+home+"\r\n", 1)},
+	{name: "answers of 1 MiB, a byte a second", connections: 500, pause: time.Second,
+		do: slowlyRead("GET /large HTTP/1.1\r\n" + home + "\r\n")},
+	{name: "requests in a row, no answer read", connections: 50, pause: 100 * time.Millisecond,
+		do: unread(strings.Repeat(hit, 100), 10_000)},
+	{name: "connections made and closed", connections: 16, pause: 10 * time.Millisecond,
+		do: func(context.Context, *net.TCPConn) error { return net.ErrClosed }},
 	{name: "connections closed in a request", connections: 16, pause: 10 * time.Millisecond, do: sendAndClose("GET /ho")},
 	{name: "connections closed before the answer", connections: 16, pause: 10 * time.Millisecond, do: sendAndClose(hit)},
 	{name: "connections half closed", connections: 1000, pause: time.Second, do: halfClosed},
-	{name: "heads that are too long", connections: 16, pause: 10 * time.Millisecond, do: unread("GET /hot HTTP/1.1\r\nX: "+strings.Repeat("a", 20_000)+"\r\n\r\n", 1)},
-	{name: "long bodies, all at once", connections: 200, pause: time.Second, do: dripping(posting+"Content-Length: 8000000\r\n\r\n", strings.Repeat("a", 300_000))},
+	{name: "heads that are too long", connections: 16, pause: 10 * time.Millisecond,
+		do: unread("GET /hot HTTP/1.1\r\nX: "+strings.Repeat("a", 20_000)+"\r\n\r\n", 1)},
+	{name: "long bodies, all at once", connections: 200, pause: time.Second,
+		do: dripping(posting+"Content-Length: 8000000\r\n\r\n", strings.Repeat("a", 300_000))},
 	{name: "cold calls while the origin is stuck", connections: 3000, pause: time.Second, do: cold},
 	{name: "cold calls that the origin answers", connections: 50, pause: time.Second, do: coldAndQuick},
-	{name: "uploads of 100 MB, a byte a second", connections: 5000, pause: time.Second, do: dripping(posting+"Content-Length: 100000000\r\n\r\n", "a")},
-	{name: "uploads that the origin does not read", connections: 200, pause: time.Second, do: pouring("POST /stuck/upload HTTP/1.1\r\n" + home + "Content-Length: 100000000\r\n\r\n")},
-	{name: "uploads with endless trailer fields", connections: 200, pause: time.Second, do: dripping(trailer, strings.Repeat("X: aaaaaaaaa\r\n", 50))},
+	{name: "uploads of 100 MB, a byte a second", connections: 5000, pause: time.Second,
+		do: dripping(posting+"Content-Length: 100000000\r\n\r\n", "a")},
+	{name: "uploads that the origin does not read", connections: 200, pause: time.Second,
+		do: pouring("POST /stuck/upload HTTP/1.1\r\n" + home + "Content-Length: 100000000\r\n\r\n")},
+	{name: "uploads with endless trailer fields", connections: 200, pause: time.Second,
+		do: dripping(trailer, strings.Repeat("X: aaaaaaaaa\r\n", 50))},
 	{name: "tunnels that stay silent", connections: 2000, pause: time.Second, do: silent(upgrade)},
 	{name: "tunnels opened and left", connections: 16, pause: 10 * time.Millisecond, do: answeredAndClosed(upgrade)},
 	{name: "tunnels whose bytes nobody reads", connections: 500, pause: time.Second, do: unread(flooded, 1)},
-	{name: "requests behind an upgrade", connections: 16, pause: 10 * time.Millisecond, do: answeredAndClosed(upgrade + hit + "GET /hidden HTTP/1.1\r\n" + home + "\r\n")},
+	{name: "requests behind an upgrade", connections: 16, pause: 10 * time.Millisecond,
+		do: answeredAndClosed(upgrade + hit + "GET /hidden HTTP/1.1\r\n" + home + "\r\n")},
 	{name: "events that nobody reads", connections: 500, pause: time.Second, do: unread("GET /events HTTP/1.1\r\n"+home+"\r\n", 1)},
 	{name: "h2: pings and no requests", connections: 4500, pause: time.Second, do: framesOnly(pings)},
 	{name: "h2: windows, settings and priorities, and no requests", connections: 2000, pause: time.Second, do: framesOnly(windows)},
@@ -80,8 +92,6 @@ var attacks = []attack{
 	{name: "TLS: handshakes and no more", connections: 8, pause: 10 * time.Millisecond, do: handshakes, secure: true},
 	{name: "TLS: half a handshake", connections: 2000, pause: time.Second, do: silent("\x16\x03\x01\x02\x00\x01"), secure: true},
 	{name: "TLS: connections that stay", connections: 500, pause: time.Second, do: idleAfterHandshake, secure: true},
-	{name: "h3: connections that are kept alive", connections: 300, pause: time.Second, over: keptAlive},
-	{name: "h3: handshakes begun and left", connections: 8, pause: 10 * time.Millisecond, over: begunAndLeft},
 }
 
 // silent sends the beginning of a request, and waits.
@@ -338,9 +348,11 @@ func switchAndStay(w http.ResponseWriter, floods bool) {
 // startEdge starts the edge to attack. It has room for fewer connections than the attackers open.
 func startEdge(t *testing.T, more ...string) *harness.Server {
 	t.Helper()
-	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
-	e := harness.Start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--icons", "on", "--origin", startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000", "--origin-timeout", "5s"}, more...)...)
+	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", "edge.test")
+	e := harness.Start(t, t.TempDir(), append([]string{"edge", "--proxy-all", "--icons", "on", "--origin",
+		startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+		"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", "4000",
+		"--origin-timeout", "5s"}, more...)...)
 	for _, path := range []string{"/hot", "/small", "/medium", "/large"} {
 		harness.Eventually(t, path+" is cached", func() bool {
 			resp, _ := harness.Get(t, e.Address("public"), path)
@@ -371,7 +383,8 @@ func TestAttacks(t *testing.T) {
 		})
 	}
 	if full {
-		fmt.Printf("| attack | connections | calls of a client that behaves | answered | p99 in quiet | beside an attack on another edge | under attack | memory before | at most | descriptors at most |\n"+
+		fmt.Printf("| attack | connections | calls of a client that behaves | answered | p99 in quiet | beside an "+
+			"attack on another edge | under attack | memory before | at most | descriptors at most |\n"+
 			"|---|---|---|---|---|---|---|---|---|---|\n%s\n", strings.Join(table, "\n"))
 	}
 }
@@ -434,7 +447,8 @@ func (a attack) full(t *testing.T, e, other *harness.Server) string {
 	// The attackers have the same two cores as the edge, so their own load is part of the baseline.
 	allowed := max(mostFactor*max(quiet.p99(), beside.p99()), slice)
 	if answered < leastAnswered || under.p99() > allowed || most.memory > mostMemory {
-		t.Errorf("%d of %d calls got no response (%v); p99 %v without an attack, %v beside one, %v under attack; %d MB", under.failed, under.calls, under.example, quiet.p99(), beside.p99(), under.p99(), most.memory>>20)
+		t.Errorf("%d of %d calls got no response (%v); p99 %v without an attack, %v beside one, %v under attack; %d MB", under.failed,
+			under.calls, under.example, quiet.p99(), beside.p99(), under.p99(), most.memory>>20)
 	}
 	round := func(b clientResult) time.Duration { return b.p99().Round(10 * time.Microsecond) }
 	return fmt.Sprintf("| %s | %d | %d | %.2f %% | %v | %v | %v | %d MB | %d MB | %d |", a.name, a.connections, under.calls, 100*answered,

@@ -9,10 +9,11 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // A clientResult is what a well-behaved client experienced.
@@ -99,15 +100,7 @@ type usage struct {
 
 func footprint(pid int) (u usage) {
 	proc := "/proc/" + strconv.Itoa(pid)
-	status, err := os.ReadFile(proc + "/status")
-	if err != nil {
-		return u
-	}
-	_, line, _ := strings.Cut(string(status), "VmRSS:")
-	if fields := strings.Fields(line); len(fields) > 0 {
-		kib, _ := strconv.ParseInt(fields[0], 10, 64)
-		u.memory = kib << 10
-	}
+	u.memory = harness.Resident(pid)
 	if open, err := os.ReadDir(proc + "/fd"); err == nil {
 		u.descriptors = len(open)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/quic-go/quic-go"
 	"golang.org/x/net/http2"
 
-	"github.com/iconedge/iconedge/certs/certstest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -62,8 +62,9 @@ const (
 // A hoarder is one connection of the attacking client.
 type hoarder struct {
 	net.Conn
-	quic *quic.Conn
-	nth  int
+	quic   *quic.Conn
+	socket net.PacketConn // of its own, for QUIC
+	nth    int
 }
 
 // errSpent means that the client has sent all that it may.
@@ -111,7 +112,8 @@ var hoards = []hoard{
 	{"half a head of 3 bytes", "tcp", hoardMany, send("GET")},
 	{"half a head of 2 kB", "tcp", hoardMany, send("GET /hot HTTP/1.1\r\nX: " + strings.Repeat("a", 2000))},
 	{"half a head of 15 kB", "tcp", hoardMany, send("GET /hot HTTP/1.1\r\nX: " + strings.Repeat("a", 15000))},
-	{"heads of 15 kB, then silence", "tcp", hoardMany, send("GET /hot HTTP/1.1\r\n" + home + "X: " + strings.Repeat("a", 15000) + "\r\n\r\n")},
+	{"heads of 15 kB, then silence", "tcp", hoardMany,
+		send("GET /hot HTTP/1.1\r\n" + home + "X: " + strings.Repeat("a", 15000) + "\r\n\r\n")},
 	{"hits, then silence", "tcp", hoardMany, send(hit)},
 	{"bodies of 60 kB, announced", "tcp", hoardMany, send(posting + "Content-Length: 60000\r\n\r\na")},
 	{"bodies of 8 MB, announced", "tcp", hoardMany, send(posting + "Content-Length: 8000000\r\n\r\na")},
@@ -125,7 +127,8 @@ var hoards = []hoard{
 	}},
 	{"tunnels, then silence", "tcp", hoardMany, send(upgrade)},
 	{"tunnels whose bytes nobody reads", "tcp", hoardMany, send(flooded)},
-	{"uploads that the origin does not read", "tcp", hoardMany, send("POST /stuck/upload HTTP/1.1\r\n" + home + "Content-Length: 100000000\r\n\r\n" + strings.Repeat("a", 200_000))},
+	{"uploads that the origin does not read", "tcp", hoardMany,
+		send("POST /stuck/upload HTTP/1.1\r\n" + home + "Content-Length: 100000000\r\n\r\n" + strings.Repeat("a", 200_000))},
 	{"half a trailer of 15 kB", "tcp", hoardMany, send(trailer + "X: " + strings.Repeat("a", 15_000))},
 	{"answers of 1 MiB, unread", "tcp", hoardMany, send(strings.Repeat("GET /large HTTP/1.1\r\n"+home+"\r\n", 10))},
 	{"hits of 2 kB in a row, unread", "tcp", hoardMany, send(strings.Repeat("GET /small HTTP/1.1\r\n"+home+"\r\n", 60))},
@@ -139,7 +142,8 @@ var hoards = []hoard{
 	{"h2: 128 cold calls", "tcp", hoardMany, frames(plainStreams(true))},
 	{"h2: half a frame", "tcp", hoardMany, frames(func(*blockWriter) []byte { return []byte{0, 0x40, 0, 1, 4, 0, 0, 0, 1, 0x82} })},
 	{"h2: half a block of 16 kB", "tcp", hoardMany, frames(halfBlocks)},
-	{"h2: half a block of 10 bytes", "tcp", hoardMany, frames(func(w *blockWriter) []byte { return w.headers(1, 0, []byte("0123456789")) })},
+	{"h2: half a block of 10 bytes", "tcp", hoardMany,
+		frames(func(w *blockWriter) []byte { return w.headers(1, 0, []byte("0123456789")) })},
 	{"h2: bodies of 1 byte", "tcp", hoardMany, frames(bodies2(1))},
 	{"h2: bodies of 60 kB", "tcp", hoardMany, frames(bodies2(60_000))},
 	{"h2: no window, hits of 60 kB", "tcp", hoardMany, frames(noWindow("/medium"))},
@@ -166,7 +170,31 @@ var hoards = []hoard{
 	{"h3: bodies of 1 byte", "quic", 2000, streams3(append(head3("POST", "/echo", ""), 0, 0x7f, 0xff, 'a'))},
 	{"h3: many tiny fields", "quic", 2000, streams3(append(head3("POST", "/echo", strings.Repeat("\xd9", 90)), 0, 0x7f, 0xff, 'a'))},
 	{"h3: cold calls", "quic", 2000, streams3(head3("GET", "/stuck/h3", ""))},
-	{"h3: answers of 1 MiB, unread", "quic", 2000, streams3(head3("GET", "/large", ""))},
+	{"h3: answers of 1 MiB, unread", "quic", 2000, streams3(large3)},
+	{"h3: hits, then silence", "quic", 4000, func(ctx context.Context, c *hoarder) error {
+		_, err := write3(ctx, c.quic, hit3, false)
+		return err
+	}},
+	{"h3: half a head of 3 bytes on 128 streams", "quic", 2000, streams3([]byte{1, 0x40, 0xff})},
+	{"h3: half a block of 16 kB on 128 streams", "quic", 2000,
+		streams3(append([]byte{1, 0x7f, 0xfe, 0, 0}, bytes.Repeat([]byte{0xd1}, 16_000)...))},
+	{"h3: half a frame that is reserved on 128 streams", "quic", 2000, streams3([]byte{0x21, 0x7f, 0xff, 'a'})},
+	{"h3: fields by reference on 128 streams", "quic", 2000,
+		streams3(append(head3("POST", "/echo", strings.Repeat("\xf5", 120)), 0, 0x7f, 0xff, 'a'))},
+	{"h3: cookie crumbs on 128 streams", "quic", 2000,
+		streams3(append(head3("POST", "/echo", strings.Repeat("\xc5", 300)), 0, 0x7f, 0xff, 'a'))},
+	{"h3: bodies of 60 kB, half", "quic", 2000, streams3(
+		append(append(head3("POST", "/echo", ""), 0, 0x80, 0, 0xea, 0x60), bytes.Repeat([]byte{'a'}, 33_000)...))},
+	{"h3: bodies of 8 MB, half", "quic", 2000, streams3(
+		append(append(head3("POST", "/echo", ""), 0, 0x80, 0x7a, 0x12, 0), bytes.Repeat([]byte{'a'}, 4<<20)...))},
+	{"h3: uploads that the origin does not read", "quic", 2000,
+		streams3(append(append([]byte{}, upload3...), bytes.Repeat([]byte{'a'}, 200_000)...))},
+	{"h3: half a trailer of 15 kB on 128 streams", "quic", 2000,
+		streams3(append(append([]byte{}, trailer3...), bytes.Repeat([]byte("\x21x\x01a"), 3700)...))},
+	{"h3: tunnels, then silence", "quic", 2000, streams3(tunnel3)},
+	{"h3: tunnels whose bytes nobody reads", "quic", 2000, streams3(flooded3)},
+	{"h3: hits of 60 kB, unread", "quic", 2000, streams3(head3("GET", "/medium", ""))},
+	{"h3: hits of 2 kB, unread", "quic", 2000, streams3(head3("GET", "/small", ""))},
 }
 
 // send writes a text, and leaves the connection open.
@@ -264,7 +292,8 @@ func plainStreams(whole bool) func(*blockWriter) []byte {
 	return func(w *blockWriter) (all []byte) {
 		for i := range 128 {
 			if whole {
-				all = append(all, w.headers(uint32(2*i+1), http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, pseudo(get2, fmt.Sprintf("/stuck/%d/%d", w.nth, i)))...)
+				all = append(all, w.headers(uint32(2*i+1), http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream,
+					pseudo(get2, fmt.Sprintf("/stuck/%d/%d", w.nth, i)))...)
 			} else {
 				all = append(all, w.headers(uint32(2*i+1), http2.FlagHeadersEndHeaders, pseudo(post2, "/echo"))...)
 			}
@@ -318,7 +347,7 @@ func fillTable(w *blockWriter) []byte {
 // head3 returns a HEADERS frame of HTTP/3 that uses only the static table; more holds further
 // fields, encoded.
 func head3(method, path, more string) []byte {
-	block := []byte{0, 0, map[string]byte{"GET": 0xd1, "POST": 0xd4}[method], 0xd7}
+	block := []byte{0, 0, map[string]byte{"GET": 0xd1, "POST": 0xd4, "CONNECT": 0xcf}[method], 0xd7}
 	block = append(append(block, 0x50, 9), "edge.test"...)
 	block = append(append(block, 0x51, byte(len(path))), path...)
 	block = append(block, more...)
@@ -343,21 +372,36 @@ func streams3(b []byte) func(context.Context, *hoarder) error {
 }
 
 // dial opens the connection that the hoard needs.
-func (h hoard) dial(ctx context.Context, e *harness.Server, from net.IP, left *atomic.Int64, nth int, socket *quic.Transport) (*hoarder, error) {
+func (h hoard) dial(ctx context.Context, e *harness.Server, from net.IP, left *atomic.Int64, nth int,
+	socket *quic.Transport) (*hoarder, error) {
 	address := e.Address("public")
 	if h.over != "tcp" {
 		address = e.Address("tls")
 	}
-	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{map[string]string{"tls1": "http/1.1", "tls2": "h2", "quic": "h3", "initial": "h3"}[h.over]}}
+	config := &tls.Config{InsecureSkipVerify: true,
+		NextProtos: []string{map[string]string{"tls1": "http/1.1", "tls2": "h2", "quic": "h3", "initial": "h3"}[h.over]}}
 	if h.over == "quic" || h.over == "initial" {
 		to, err := net.ResolveUDPAddr("udp", address)
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(ctx, map[string]time.Duration{"quic": 5 * time.Second, "initial": 100 * time.Millisecond}[h.over])
+		ctx, cancel := context.WithTimeout(ctx, map[string]time.Duration{"quic": 5 * time.Second,
+			"initial": 100 * time.Millisecond}[h.over])
 		defer cancel()
-		c, err := socket.Dial(ctx, to, config, &quic.Config{MaxIdleTimeout: time.Minute, InitialStreamReceiveWindow: 1 << 10, InitialConnectionReceiveWindow: 1 << 10, MaxStreamReceiveWindow: 1 << 10, MaxConnectionReceiveWindow: 1 << 10})
-		return &hoarder{quic: c, nth: nth}, err
+		windows := smallWindows(&quic.Config{MaxIdleTimeout: time.Minute})
+		if socket != nil {
+			c, err := socket.Dial(ctx, to, config, windows)
+			return &hoarder{quic: c, nth: nth}, err
+		}
+		own, err := net.ListenUDP("udp", &net.UDPAddr{IP: from})
+		if err != nil {
+			return nil, err
+		}
+		c, err := quic.Dial(ctx, meteredSocket{own, left, false}, to, config, windows)
+		if err != nil {
+			own.Close()
+		}
+		return &hoarder{quic: c, socket: own, nth: nth}, err
 	}
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}, Timeout: 5 * time.Second, Control: smallWindow}
 	raw, err := d.DialContext(ctx, "tcp", address)
@@ -383,7 +427,7 @@ func (h hoard) run(ctx context.Context, e *harness.Server, from crowd, made *ato
 	var left atomic.Int64
 	left.Store(from.input)
 	var socket *quic.Transport
-	if h.over == "quic" || h.over == "initial" {
+	if h.over == "initial" || h.over == "quic" && from.addresses == 1 {
 		udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 1, 2)})
 		if err != nil {
 			return 0, err
@@ -430,6 +474,9 @@ func (h hoard) run(ctx context.Context, e *harness.Server, from crowd, made *ato
 	for _, c := range open {
 		if c.quic != nil {
 			c.quic.CloseWithError(0x100, "")
+			if c.socket != nil {
+				c.socket.Close()
+			}
 		} else if m, ok := c.Conn.(metered); ok {
 			m.Conn.Close()
 		} else {
@@ -454,11 +501,12 @@ func TestHoards(t *testing.T) {
 		}
 		t.Run(h.name, func(t *testing.T) { table = append(table, h.whole(t)) })
 	}
-	fmt.Printf("| what one client sends | connections | bytes sent | memory before | at most | 10 s later |\n|---|---|---|---|---|---|\n%s\n", strings.Join(table, "\n"))
+	fmt.Printf("| what one client sends | connections | bytes sent | memory before | at most | 10 s later "+
+		"|\n|---|---|---|---|---|---|\n%s\n", strings.Join(table, "\n"))
 }
 
 func (h hoard) whole(t *testing.T) string {
-	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "edge.test")
+	cert, key := certstest.Pair(t, t.TempDir(), "edge", "edge", "edge.test")
 	// By default one client may have half of the connections.
 	e := startEdge(t, "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--max-connections", strconv.Itoa(2*hoardMany))
 	time.Sleep(time.Second)
@@ -477,5 +525,6 @@ func (h hoard) whole(t *testing.T) string {
 	if most-before > hoardLimit || after-before > hoardLimit/4 {
 		t.Errorf("%d MiB, then %d, and 10 s later %d", before>>20, most>>20, after>>20)
 	}
-	return fmt.Sprintf("| %s | %d | %.1f MB | %d MiB | %d MiB | %d MiB |", h.name, made.Load(), float64(spent)/1e6, before>>20, most>>20, after>>20)
+	return fmt.Sprintf("| %s | %d | %.1f MB | %d MiB | %d MiB | %d MiB |", h.name, made.Load(), float64(spent)/1e6,
+		before>>20, most>>20, after>>20)
 }

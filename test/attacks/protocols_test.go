@@ -103,7 +103,8 @@ func connects(f *http2.Framer, nth int) error {
 
 func resets(f *http2.Framer, nth int) error {
 	id := uint32(2*nth + 1)
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: largeBlock, EndHeaders: true, EndStream: true}); err != nil {
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: largeBlock, EndHeaders: true,
+		EndStream: true}); err != nil {
 		return err
 	}
 	return f.WriteRSTStream(id, http2.ErrCodeCancel)
@@ -124,7 +125,8 @@ func bombs(f *http2.Framer, nth int) error {
 		block = append(block, 0x40, 1, 'a', 0x7f, 0xb9, 0x16)
 		block = append(block, bytes.Repeat([]byte("b"), 3000)...)
 	}
-	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*nth + 1), BlockFragment: append(block, bytes.Repeat([]byte{0xbe}, 8000)...), EndHeaders: true, EndStream: true})
+	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*nth + 1),
+		BlockFragment: append(block, bytes.Repeat([]byte{0xbe}, 8000)...), EndHeaders: true, EndStream: true})
 }
 
 // endlessHead begins a header block after pings, and never ends it.
@@ -145,7 +147,8 @@ func slowBodies(f *http2.Framer, nth int) error {
 // closedWindow requests a long response with a window of one byte.
 func closedWindow(f *http2.Framer, nth int) error {
 	if nth < 100 {
-		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*nth + 1), BlockFragment: largeBlock, EndHeaders: true, EndStream: true})
+		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: uint32(2*nth + 1), BlockFragment: largeBlock,
+			EndHeaders: true, EndStream: true})
 	}
 	return pings(f, nth)
 }
@@ -179,6 +182,14 @@ func idleAfterHandshake(ctx context.Context, c *net.TCPConn) error {
 	return err
 }
 
+// smallWindows has a client take only a kilobyte before it reads.
+func smallWindows(c *quic.Config) *quic.Config {
+	const window = 1 << 10
+	c.InitialStreamReceiveWindow, c.InitialConnectionReceiveWindow, c.MaxStreamReceiveWindow,
+		c.MaxConnectionReceiveWindow = window, window, window, window
+	return c
+}
+
 // overUDP opens a QUIC connection.
 func overUDP(ctx context.Context, from net.IP, address string, use func(*quic.Conn)) error {
 	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: from})
@@ -192,7 +203,7 @@ func overUDP(ctx context.Context, from net.IP, address string, use func(*quic.Co
 	}
 	config := attackersTLS.Clone()
 	config.NextProtos = []string{"h3"}
-	c, err := quic.Dial(ctx, socket, to, config, &quic.Config{KeepAlivePeriod: time.Second})
+	c, err := quic.Dial(ctx, socket, to, config, smallWindows(&quic.Config{KeepAlivePeriod: time.Second}))
 	if err != nil {
 		return err
 	}
@@ -220,7 +231,8 @@ func begunAndLeft(ctx context.Context, from net.IP, address string) error {
 // TestFewDescriptors: an address that opens as many connections as it can, and keeps them alive by
 // pings, does not displace another client, even where the process has few descriptors.
 func TestFewDescriptors(t *testing.T) {
-	cmd := harness.Program(t, t.TempDir(), "edge", "--proxy-all", "--icons", "on", "--origin", startOrigin(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	cmd := harness.Program(t, t.TempDir(), "edge", "--proxy-all", "--icons", "on", "--origin", startOrigin(t),
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell, which the limit of descriptors needs")
@@ -232,7 +244,8 @@ func TestFewDescriptors(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); pinging.run(ctx, to, pinging.connections) }()
-	harness.Eventually(t, "the attackers have opened their connections", func() bool { return footprint(e.Cmd.Process.Pid).descriptors > 50 })
+	harness.Eventually(t, "the attackers have opened their connections",
+		func() bool { return footprint(e.Cmd.Process.Pid).descriptors > 50 })
 	for range 20 {
 		client := newClient(true, harness.Longest)
 		if err := requestHot(client, to.plain); err != nil {

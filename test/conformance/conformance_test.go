@@ -36,7 +36,8 @@ var strictFlags = []string{"--store-cookies", "--client-revalidation"}
 // startEdge starts an edge with flags in front of an origin, and returns its address.
 func startEdge(t *testing.T, origin string, flags ...string) string {
 	t.Helper()
-	args := append([]string{"edge", "--proxy-all", "--origin", "http://" + origin, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)
+	args := append([]string{"edge", "--proxy-all", "--origin", "http://" + origin, "--listen", "127.0.0.1:0",
+		"--admin-listen", "127.0.0.1:0"}, flags...)
 	return "http://" + harness.Start(t, t.TempDir(), args...).Ready().Address("public")
 }
 

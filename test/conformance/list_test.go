@@ -51,7 +51,8 @@ func (r caseResult) reason() string {
 }
 
 func TestDisagreements(t *testing.T) {
-	passes, fails := caseResult{ID: "a", Kind: "required", Passed: true, Alone: true}, caseResult{ID: "a", Kind: "optimal", Why: "Response 2 comes from cache"}
+	passes, fails := caseResult{ID: "a", Kind: "required", Passed: true, Alone: true},
+		caseResult{ID: "a", Kind: "optimal", Why: "Response 2 comes from cache"}
 	for _, row := range []struct {
 		name    string
 		reason  string // of test a in the list
@@ -61,9 +62,11 @@ func TestDisagreements(t *testing.T) {
 		{"passes, as listed", "", []caseResult{passes}, ""},
 		{"fails, as listed", "why", []caseResult{fails}, ""},
 		{"fails, listed as passed", "", []caseResult{fails}, "a (optimal): no longer passed: Response 2 comes from cache"},
-		{"fails by what it depends on", "", []caseResult{{ID: "a", Kind: "required", Alone: true, DependsOn: []string{"b"}}}, "a (required): no longer passed: a test that it depends on has failed: b"},
+		{"fails by what it depends on", "", []caseResult{{ID: "a", Kind: "required", Alone: true,
+			DependsOn: []string{"b"}}}, "a (required): no longer passed: a test that it depends on has failed: b"},
 		{"passes, listed as failing", "why", []caseResult{passes}, "a: passed, though the list says that it fails"},
-		{"fails, as listed, without a reason", unexplained + "x", []caseResult{fails}, "a: it fails, and the list does not say why: " + unexplained + "x"},
+		{"fails, as listed, without a reason", unexplained + "x", []caseResult{fails},
+			"a: it fails, and the list does not say why: " + unexplained + "x"},
 		{"the suite has lost a test", "", nil, "a: the suite has no such test"},
 		{"the suite has a new test", "", []caseResult{passes, {ID: "b", Kind: "required"}}, "b: the list does not have it"},
 		{"a check is no promise", "", []caseResult{passes, {ID: "b", Kind: "check"}}, ""},

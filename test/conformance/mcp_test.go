@@ -31,7 +31,8 @@ func TestConformanceMCP(t *testing.T) {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.NPM(t, "@iconify-json/lucide"))
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
-	env := []string{"ICONEDGE_API=http://" + edge.Address("public"), "ICONEDGE_LICENSE_TOKEN=" + strings.TrimSpace(harness.Must(t, home, "token", "issue"))}
+	env := []string{"ICONEDGE_API=http://" + edge.Address("public"),
+		"ICONEDGE_LICENSE_TOKEN=" + strings.TrimSpace(harness.Must(t, home, "token", "issue"))}
 
 	t.Run("inspector", func(t *testing.T) {
 		call := func(args ...string) string {
@@ -40,7 +41,8 @@ func TestConformanceMCP(t *testing.T) {
 		if got := call("--method", "tools/list"); strings.Count(got, `"inputSchema"`) != 4 {
 			t.Errorf("tools/list: %s", got)
 		}
-		if got := call("--method", "tools/call", "--tool-name", "get_icon", "--tool-arg", "pack=lucide", "--tool-arg", "name=house"); !strings.Contains(got, "<svg") || !strings.Contains(got, "ISC") {
+		if got := call("--method", "tools/call", "--tool-name", "get_icon", "--tool-arg", "pack=lucide", "--tool-arg",
+			"name=house"); !strings.Contains(got, "<svg") || !strings.Contains(got, "ISC") {
 			t.Errorf("tools/call: %s", got)
 		}
 		if got := call("--method", "resources/list"); !strings.Contains(got, "icon://packs") {
@@ -57,7 +59,8 @@ func TestConformanceMCP(t *testing.T) {
 		}
 		defer func() { cmd.Process.Kill(); cmd.Wait() }()
 		address := log.Wait(regexp.MustCompile(`msg=listening address=(\S+) for=mcp`))[1]
-		got := runPinned(t, home, "conformance", "server", "--url", "http://"+address+"/mcp", "--expected-failures", filepath.Join(toolsMCP(t), "expected.yml"))
+		got := runPinned(t, home, "conformance", "server", "--url", "http://"+address+"/mcp", "--expected-failures",
+			filepath.Join(toolsMCP(t), "expected.yml"))
 		t.Log(got[strings.Index(got, "=== SUMMARY"):])
 	})
 	t.Run("bundle", func(t *testing.T) {

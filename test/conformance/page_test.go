@@ -67,7 +67,8 @@ func (c count) String() string {
 }
 
 func (c counts) String() string {
-	return fmt.Sprintf("required %v of %d, optimal %v of %d, checks %v of %d", c.Required, c.Required.Of, c.Optimal, c.Optimal.Of, c.Check, c.Check.Of)
+	return fmt.Sprintf("required %v of %d, optimal %v of %d, checks %v of %d", c.Required, c.Required.Of, c.Optimal,
+		c.Optimal.Of, c.Check, c.Check.Of)
 }
 
 func countsOf(results []caseResult) (c counts) {

@@ -8,13 +8,16 @@ import (
 )
 
 var peers = []harness.Peer{
-	{Name: "Traffic Server", Program: "traffic_server", Version: "--version", Configs: conformanceDir + "/trafficserver/*", Args: "--run-root={{.Dir}}/runroot.yaml"},
+	{Name: "Traffic Server", Program: "traffic_server", Version: "--version",
+		Configs: conformanceDir + "/trafficserver/*", Args: "--run-root={{.Dir}}/runroot.yaml"},
 	{Name: "Squid", Program: "squid", Version: "-v", Configs: conformanceDir + "/squid.conf", Args: "-N -f {{.Dir}}/squid.conf"},
-	{Name: "httpd", Program: "apache2", Version: "-v", Configs: conformanceDir + "/httpd.conf", Args: "-D FOREGROUND -f {{.Dir}}/httpd.conf"},
+	{Name: "httpd", Program: "apache2", Version: "-v", Configs: conformanceDir + "/httpd.conf",
+		Args: "-D FOREGROUND -f {{.Dir}}/httpd.conf"},
 	// Without a freshness lifetime from the origin Varnish uses none, and keeps the response for
 	// validation: the suite's own parameters.
 	{Name: "Varnish", Program: "varnishd", Version: "-V", Configs: conformanceDir + "/varnish.vcl",
-		Args: "-F -j none -n {{.Dir}}/work -a {{.Listen}} -f {{.Dir}}/varnish.vcl -s malloc,64M -p default_ttl=0 -p default_grace=0 -p default_keep=3600"},
+		Args: "-F -j none -n {{.Dir}}/work -a {{.Listen}} -f {{.Dir}}/varnish.vcl -s malloc,64M -p default_ttl=0 -p " +
+			"default_grace=0 -p default_keep=3600"},
 	{Name: "nginx", Program: "nginx", Version: "-v", Configs: conformanceDir + "/nginx.conf", Args: "-p {{.Dir}} -c {{.Dir}}/nginx.conf"},
 }
 

@@ -53,7 +53,8 @@ func TestMarked(t *testing.T) {
 				t.Errorf("%s: the block has no language; text is one", at)
 			case sh:
 				if b.Info == "" {
-					t.Errorf("%s: the commands are not run, and the block does not say why: write ```sh REASON, or ```console with the output", at)
+					t.Errorf("%s: the commands are not run, and the block does not say why: write ```sh REASON, or "+
+						"```console with the output", at)
 				}
 			case console:
 				if !strings.HasPrefix(b.Text, "$ ") {
@@ -116,7 +117,7 @@ var loopback = regexp.MustCompile(`(?:127\.0\.0\.1|localhost):(\d{4,5})\b`)
 func newReader(t *testing.T, blocks []Block) *reader {
 	t.Helper()
 	r := &reader{t: t, folder: t.TempDir(), ports: map[string]string{}}
-	for _, modules := range []string{"node_modules", "library/node_modules"} {
+	for _, modules := range []string{"node_modules", "tools/library/node_modules"} {
 		if err := os.CopyFS(filepath.Join(r.folder, modules, "@iconify/json"), os.DirFS("testdata/json")); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +136,8 @@ func newReader(t *testing.T, blocks []Block) *reader {
 		t.Fatal(err)
 	}
 	program := harness.Program(t, r.folder)
-	r.env = append(program.Env, "PROGRAM="+program.Path, "ICONEDGE_API=http://127.0.0.1:"+r.ports["8080"], "ICONEDGE_ADMIN=127.0.0.1:"+r.ports["8082"],
+	r.env = append(program.Env, "PROGRAM="+program.Path, "ICONEDGE_API=http://127.0.0.1:"+r.ports["8080"],
+		"ICONEDGE_ADMIN=127.0.0.1:"+r.ports["8082"],
 		"XDG_DATA_HOME="+filepath.Join(r.folder, ".local/share"))
 	return r
 }
@@ -234,7 +236,8 @@ const shell = `iconedge() {
 `
 
 func (r *reader) command(ctx context.Context, text string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf(shell, r.port("8080"), r.port("8081"), r.port("8082"), r.port("8083"))+r.ported(text))
+	cmd := exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf(shell, r.port("8080"), r.port("8081"), r.port("8082"),
+		r.port("8083"))+r.ported(text))
 	cmd.Dir, cmd.Env = r.folder, r.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the shell and what it starts
 	return cmd
@@ -270,7 +273,8 @@ func (r *reader) serve(at string, c Command) {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 		cmd.Wait() // its status is that of a shell that was ended
 	})
-	pattern := c.Pattern(true, false)
+	const server, numbers = true, false
+	pattern := c.Pattern(server, numbers)
 	if !harness.WaitFor(func() bool { return pattern.MatchString(r.asOnPage(log.String())) }) {
 		r.t.Fatalf("%s: %s printed\n%s\nand the page says\n%s", at, strings.TrimSpace(c.Text), r.asOnPage(log.String()), c.Output)
 	}
@@ -302,23 +306,23 @@ func TestPatterns(t *testing.T) {
 		server, numbers     bool
 		match               bool
 	}{
-		{"equal", "a\nb\n", "a\nb\n", false, false, true},
-		{"another line", "a\n", "a\nb\n", false, false, false},
-		{"a missing line", "a\nb\n", "a\n", false, false, false},
-		{"a gap in a line", "a … c\n", "a b c\n", false, false, true},
-		{"a gap ends with its line", "a … c\n", "a b\nc\n", false, false, false},
-		{"lines", "…\nb\n", "a\na\nb\n", false, false, true},
-		{"no line", "…\nb\n", "b\n", false, false, true},
-		{"lines, then another", "…\nb\n", "a\nc\n", false, false, false},
-		{"nothing", "", "", false, false, true},
-		{"something", "", "a\n", false, false, false},
-		{"special characters", "a.*\n", "abc\n", false, false, false},
-		{"a server continues", "a\n", "a\nb\n", true, false, true},
-		{"a server began otherwise", "a\n", "b\na\n", true, false, false},
-		{"other numbers", "a 1,000 b 0.3 MB\n", "a 2 b 17 MB\n", false, true, false},
-		{"other numbers", "a 10 b 0.3 MB\n", "a 2 b 17 MB\n", false, true, true},
-		{"a word for a number", "a 10\n", "a x\n", false, true, false},
-		{"numbers that must be equal", "a 10\n", "a 11\n", false, false, false},
+		{name: "equal", promised: "a\nb\n", got: "a\nb\n", match: true},
+		{name: "another line", promised: "a\n", got: "a\nb\n"},
+		{name: "a missing line", promised: "a\nb\n", got: "a\n"},
+		{name: "a gap in a line", promised: "a … c\n", got: "a b c\n", match: true},
+		{name: "a gap ends with its line", promised: "a … c\n", got: "a b\nc\n"},
+		{name: "lines", promised: "…\nb\n", got: "a\na\nb\n", match: true},
+		{name: "no line", promised: "…\nb\n", got: "b\n", match: true},
+		{name: "lines, then another", promised: "…\nb\n", got: "a\nc\n"},
+		{name: "nothing", match: true},
+		{name: "something", got: "a\n"},
+		{name: "special characters", promised: "a.*\n", got: "abc\n"},
+		{name: "a server continues", promised: "a\n", got: "a\nb\n", server: true, match: true},
+		{name: "a server began otherwise", promised: "a\n", got: "b\na\n", server: true},
+		{name: "other numbers", promised: "a 1,000 b 0.3 MB\n", got: "a 2 b 17 MB\n", numbers: true},
+		{name: "other numbers", promised: "a 10 b 0.3 MB\n", got: "a 2 b 17 MB\n", numbers: true, match: true},
+		{name: "a word for a number", promised: "a 10\n", got: "a x\n", numbers: true},
+		{name: "numbers that must be equal", promised: "a 10\n", got: "a 11\n"},
 	}
 	for _, test := range tests {
 		if got := (Command{Output: test.promised}).Pattern(test.server, test.numbers).MatchString(test.got); got != test.match {
@@ -328,7 +332,8 @@ func TestPatterns(t *testing.T) {
 }
 
 func TestBlocks(t *testing.T) {
-	file := harness.TextFile(t, "# A\n\n<!-- before:\nx\n-->\n\n```console\n$ a \\\n  b\n1\n2\n$ c\n```\n\n1. d\n\n   ```sh needs e\n   f\n   ```\n")
+	file := harness.TextFile(t, "# A\n\n<!-- before:\nx\n-->\n\n```console\n$ a \\\n  b\n1\n2\n$ c\n```\n\n1. d\n\n   "+
+		"```sh needs e\n   f\n   ```\n")
 	blocks, err := Blocks(file)
 	if err != nil || len(blocks) != 3 {
 		t.Fatalf("%+v, %v", blocks, err)

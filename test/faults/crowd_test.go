@@ -22,14 +22,17 @@ func crowdSize() int { return byForm(1000, 200) }
 func crowdPhases() []*phase {
 	icons, files := (*scene).coldPath, func(s *scene) string { return fmt.Sprintf("/file/%d", s.next.Add(1)) }
 	return []*phase{
-		{name: "a thousand on one path", what: "a thousand clients request one uncached path before the origin answers: it gets one request",
+		{name: "a thousand on one path",
+			what:  "a thousand clients request one uncached path before the origin answers: it gets one request",
 			begin: overrun(icons, (*wire).pass, http.StatusOK), harmless: true},
 		{name: "a thousand on a failing path", what: "the same, and the origin answers 500: it gets one request nevertheless",
 			begin: overrun(icons, status(500), bad, 500), cold: []int{bad, 500}},
-		{name: "a thousand on a forwarded path", what: "the same for a path of `--proxy-all`", begin: overrun(files, (*wire).pass, http.StatusOK), harmless: true, only: true},
+		{name: "a thousand on a forwarded path", what: "the same for a path of `--proxy-all`",
+			begin: overrun(files, (*wire).pass, http.StatusOK), harmless: true, only: true},
 		{name: "a thousand on a failing forwarded path", what: "the same, and the origin answers 500, which the edge passes on",
 			begin: overrun(files, status(500), 500), cold: []int{bad, 500}, only: true},
-		{name: "nothing but stale-if-error", what: "the origin never answers, and stale responses may be used only for errors: no client waits for the deadline",
+		{name: "nothing but stale-if-error", what: "the origin never answers, and stale responses may be used only " +
+			"for errors: no client waits for the deadline",
 			begin: answersBy(neverAnswers), cold: []int{bad, busy, late}, hangs: true, spare: true},
 	}
 }
@@ -85,7 +88,8 @@ func (s *scene) waitForAll() {
 		wait(200 * time.Millisecond)
 		return
 	}
-	s.eventually("all clients wait for the origin", func() bool { return harness.Sum(s.edge.Metrics(s.t), "iconedge_edge_waiting ") >= crowdSize() })
+	s.eventually("all clients wait for the origin",
+		func() bool { return harness.Sum(s.edge.Metrics(s.t), "iconedge_edge_waiting ") >= crowdSize() })
 }
 
 // client is one of the clients, with a connection of its own. The clients have several addresses,

@@ -120,7 +120,8 @@ func writeLibrary(t *testing.T, dir, end string) {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		about := `{"name":"` + pack + `","license":{"title":"MIT License","spdx":"MIT","url":"https://example.org/license"},"author":{"name":"Somebody"}}`
+		about := `{"name":"` + pack +
+			`","license":{"title":"MIT License","spdx":"MIT","url":"https://example.org/license"},"author":{"name":"Somebody"}}`
 		if err := os.WriteFile(filepath.Join(folder, "pack.json"), []byte(about), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -402,7 +403,8 @@ func startEdge(s *scene) {
 }
 
 func (s *scene) startEdge() {
-	args := []string{"edge", "--proxy-all", "--icons", "on", "--origin", "http://" + s.origin, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+	args := []string{"edge", "--proxy-all", "--icons", "on", "--origin", "http://" + s.origin, "--listen",
+		"127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--cache-bytes", "33554432", "--origin-timeout", s.timeout.String()}
 	cmd := harness.Program(s.t, s.world.home, append(args, s.args...)...)
 	if s.descriptors > 0 {

@@ -42,7 +42,8 @@ type faultRow struct {
 
 func (r *result) row() faultRow {
 	y := r.tally
-	f := faultRow{y.requests[ofWarm], y.requests[ofCold], y.wrong, y.warmRefused, y.statuses(), y.slowest[ofWarm], y.slowest[ofCold], r.recovery, nil}
+	f := faultRow{y.requests[ofWarm], y.requests[ofCold], y.wrong, y.warmRefused, y.statuses(), y.slowest[ofWarm],
+		y.slowest[ofCold], r.recovery, nil}
 	for _, text := range r.faults {
 		text, _, _ = strings.Cut(text, ", such as ") // examples are only for the log
 		f.Faults = append(f.Faults, text)
@@ -82,6 +83,9 @@ func updateFaults(t *testing.T, c contender, results []*result) {
 
 const faultsHead = `# Faults
 
+**In short:** While something behind an edge fails, its cached icons are answered, completely and at once; other requests get a clean error within the deadline, and
+work again within two seconds of the end of the fault. The first table has every fault, the second one the same with other proxies.
+
 This page shows the responses that clients get when an edge, or a part of the fleet behind it, fails. Every phase runs real processes: an
 ` + "`iconedge edge`" + `, an origin of a small library, and between them a relay that injects the fault. Three clients with net/http and one
 that pipelines request icons that are in the edge's cache, fresh and stale; three others request icons that nobody has requested before.
@@ -100,10 +104,12 @@ func faultsPage(columns []faultColumn) string {
 	var b strings.Builder
 	b.WriteString(faultsHead)
 	fmt.Fprintf(&b, "\n## iconedge\n\nMeasured on %s.\n\n", columns[0].Date)
-	b.WriteString("| phase | requests, warm and cold | wrong bytes | warm 5xx | cold statuses | slowest warm | slowest cold | recovery | |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| phase | requests, warm and cold | wrong bytes | warm 5xx | cold statuses | slowest warm | " +
+		"slowest cold | recovery | |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range faultPhases() {
 		f := columns[0].Phases[p.name]
-		fmt.Fprintf(&b, "| **%s**: %s | %d, %d | %d | %d | %s | %s | %s | %s | %s |\n", p.name, p.what, f.Warm, f.Cold, f.Wrong, f.WarmRefused, f.Statuses,
+		fmt.Fprintf(&b, "| **%s**: %s | %d, %d | %d | %d | %s | %s | %s | %s | %s |\n", p.name, p.what, f.Warm,
+			f.Cold, f.Wrong, f.WarmRefused, f.Statuses,
 			brief(f.SlowestWarm), brief(f.SlowestCold), brief(f.Recovery), f.verdict())
 	}
 	compareFaults(&b, columns)
@@ -114,7 +120,8 @@ func brief(d time.Duration) string { return d.Round(10 * time.Millisecond).Strin
 
 // compareFaults writes the table of the phases that apply to any proxy.
 func compareFaults(b *strings.Builder, columns []faultColumn) {
-	b.WriteString("\n## Other proxies\n\nThe phases that apply to any caching proxy, with Debian's packages with the configurations in [tools/faults](../../tools/faults/).\n\n| phase")
+	b.WriteString("\n## Other proxies\n\nThe phases that apply to any caching proxy, with Debian's packages with the " +
+		"configurations in [tools/faults](../../tools/faults/).\n\n| phase")
 	var common []string
 	for _, p := range faultPhases() {
 		if !p.only {

@@ -23,20 +23,31 @@ import (
 func processPhases() []*phase {
 	failed := []int{bad, busy, late}
 	return []*phase{
-		{name: "mirror full", what: "a release is published that is too large for the mirror's disk", setup: originOnFullDisk, begin: releaseTooLarge, after: checkNewRelease, harmless: true, direct: true, only: true},
-		{name: "origin killed", what: "kill -9 of the origin under load, and a restart", setup: ownOrigin, begin: originKilled, cold: failed, direct: true, only: true},
-		{name: "origin stopped", what: "SIGSTOP: the kernel accepts its connections, the process does nothing; then SIGCONT", setup: ownOrigin, begin: originStopped, cold: failed, direct: true, only: true, hangs: true},
-		{name: "one of two origins dies", what: "the other answers for both", setup: secondOrigin, begin: cutWire, harmless: true, only: true},
-		{name: "edge killed", what: "kill -9 of the edge under load, and a restart with its disk tier", setup: edgeWithDisk, begin: edgeKilled, after: checkDisk, loses: true, harmless: true, only: true},
-		{name: "edge out of descriptors", what: "more idle connections than the edge may have open", setup: fewDescriptors, begin: descriptorsTaken, cold: failed, harmless: true, only: true, loses: true},
-		{name: "damaged disk tier", what: "kill -9, damage to every file of the disk tier, and a restart", setup: edgeWithDisk, begin: diskDamaged, loses: true, harmless: true, only: true},
-		{name: "disk tier full", what: "the file system of --cache-dir is full", setup: edgeOnFullDisk, begin: fillDisk, harmless: true, only: true},
+		{name: "mirror full", what: "a release is published that is too large for the mirror's disk",
+			setup: originOnFullDisk, begin: releaseTooLarge, after: checkNewRelease, harmless: true, direct: true, only: true},
+		{name: "origin killed", what: "kill -9 of the origin under load, and a restart", setup: ownOrigin,
+			begin: originKilled, cold: failed, direct: true, only: true},
+		{name: "origin stopped", what: "SIGSTOP: the kernel accepts its connections, the process does nothing; then SIGCONT",
+			setup: ownOrigin, begin: originStopped, cold: failed, direct: true, only: true, hangs: true},
+		{name: "one of two origins dies", what: "the other answers for both", setup: secondOrigin, begin: cutWire,
+			harmless: true, only: true},
+		{name: "edge killed", what: "kill -9 of the edge under load, and a restart with its disk tier",
+			setup: edgeWithDisk, begin: edgeKilled, after: checkDisk, loses: true, harmless: true, only: true},
+		{name: "edge out of descriptors", what: "more idle connections than the edge may have open",
+			setup: fewDescriptors, begin: descriptorsTaken, cold: failed, harmless: true, only: true, loses: true},
+		{name: "damaged disk tier", what: "kill -9, damage to every file of the disk tier, and a restart",
+			setup: edgeWithDisk, begin: diskDamaged, loses: true, harmless: true, only: true},
+		{name: "disk tier full", what: "the file system of --cache-dir is full", setup: edgeOnFullDisk,
+			begin: fillDisk, harmless: true, only: true},
 		{name: "store gone", what: "the store's folder is removed under a running origin, which then restarts from its mirror",
 			setup: ownStore, begin: withoutStore(removeFolder), harmless: true, direct: true, only: true, cold: failed},
 		{name: "S3 store gone", what: "the same with an S3 service that refuses connections",
 			setup: s3Store, begin: withoutStore(cutService), harmless: true, direct: true, only: true, cold: failed},
-		{name: "damaged mirror", what: "kill -9 of the origin, a changed byte in each archive of its mirror, and a restart", setup: ownOrigin, begin: mirrorDamaged, cold: failed, harmless: true, direct: true, only: true},
-		{name: "release switched", what: "a new release of every icon under load: the old or the new SVG, never a mixture, then only the new one", setup: ownStore, begin: releaseSwitched, after: checkNewRelease, harmless: true, direct: true, only: true},
+		{name: "damaged mirror", what: "kill -9 of the origin, a changed byte in each archive of its mirror, and a restart",
+			setup: ownOrigin, begin: mirrorDamaged, cold: failed, harmless: true, direct: true, only: true},
+		{name: "release switched", what: "a new release of every icon under load: the old or the new SVG, never a " +
+			"mixture, then only the new one", setup: ownStore, begin: releaseSwitched, after: checkNewRelease,
+			harmless: true, direct: true, only: true},
 	}
 }
 
@@ -190,7 +201,8 @@ func (s *scene) smallDisk(kib int) string {
 }
 
 func edgeOnFullDisk(s *scene) {
-	s.args = []string{"--cache-dir", filepath.Join(s.smallDisk(256), "cache"), "--cache-bytes", "1048576", "--listen", harness.FreeAddress(s.t)}
+	s.args = []string{"--cache-dir", filepath.Join(s.smallDisk(256), "cache"), "--cache-bytes", "1048576", "--listen",
+		harness.FreeAddress(s.t)}
 }
 
 // fillDisk overflows the disk tier of a fault that begins with the setup.

@@ -39,7 +39,8 @@ type fault func(w *wire, rw http.ResponseWriter, r *http.Request)
 
 func newWire(t *testing.T, origin string) *wire {
 	t.Helper()
-	w := &wire{t: t, origin: origin, address: harness.FreeAddress(t), ended: make(chan struct{}), conns: map[net.Conn]struct{}{}, requests: map[string]int{}}
+	w := &wire{t: t, origin: origin, address: harness.FreeAddress(t), ended: make(chan struct{}),
+		conns: map[net.Conn]struct{}{}, requests: map[string]int{}}
 	w.listen()
 	t.Cleanup(func() { close(w.ended); w.cut() })
 	return w
@@ -150,7 +151,8 @@ type response struct {
 // fetch returns the origin's response to a request.
 func (w *wire) fetch(r *http.Request) (*response, bool) {
 	if made := generated(r.URL.Path); made != nil {
-		return &response{200, http.Header{"Content-Type": {"application/octet-stream"}, "Cache-Control": {"public, max-age=600"}}, made}, true
+		return &response{200, http.Header{"Content-Type": {"application/octet-stream"},
+			"Cache-Control": {"public, max-age=600"}}, made}, true
 	}
 	req := r.Clone(r.Context())
 	req.RequestURI, req.URL.Scheme, req.URL.Host = "", "http", w.origin

@@ -29,7 +29,8 @@ import (
 // start starts an edge before an h2c origin, and returns its address.
 func start(t *testing.T, origin string, more ...string) string {
 	t.Helper()
-	edge := exec.Command(program(t), append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--proxy-all", "--drain", "1s",
+	edge := exec.Command(program(t), append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen",
+		"127.0.0.1:0", "--proxy-all", "--drain", "1s",
 		"--origin", "h2c://" + origin}, more...)...)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
@@ -146,7 +147,8 @@ func TestCrowd(t *testing.T) {
 			c := testgrpc.NewTestServiceClient(dial(t, address, nil))
 			for n := range 20 {
 				size := 1 + i*100 + n
-				r, err := c.UnaryCall(t.Context(), &testgrpc.SimpleRequest{ResponseSize: int32(size), Payload: &testgrpc.Payload{Body: fmt.Append(nil, i)}})
+				r, err := c.UnaryCall(t.Context(),
+					&testgrpc.SimpleRequest{ResponseSize: int32(size), Payload: &testgrpc.Payload{Body: fmt.Append(nil, i)}})
 				if err != nil || len(r.GetPayload().GetBody()) != size {
 					t.Errorf("client %d: %d bytes (%v), want %d", i, len(r.GetPayload().GetBody()), err, size)
 					return
@@ -182,7 +184,8 @@ func TestManyMessages(t *testing.T) {
 	c := testgrpc.NewTestServiceClient(dial(t, start(t, start(t, serve(t))), nil))
 	one := []*testgrpc.ResponseParameters{{Size: 100, IntervalUs: 1000}}
 	t.Run("from the server", func(t *testing.T) {
-		stream, err := c.StreamingOutputCall(t.Context(), &testgrpc.StreamingOutputCallRequest{ResponseParameters: slices.Repeat(one, messages)})
+		stream, err := c.StreamingOutputCall(t.Context(),
+			&testgrpc.StreamingOutputCallRequest{ResponseParameters: slices.Repeat(one, messages)})
 		for i := 0; err == nil && i < messages; i++ {
 			if _, err = stream.Recv(); err != nil {
 				t.Errorf("message %d: %v", i, err)
@@ -195,7 +198,8 @@ func TestManyMessages(t *testing.T) {
 	t.Run("in both directions", func(t *testing.T) {
 		stream, err := c.FullDuplexCall(t.Context())
 		for i := 0; err == nil && i < messages; i++ {
-			if err = stream.Send(&testgrpc.StreamingOutputCallRequest{ResponseParameters: []*testgrpc.ResponseParameters{{Size: 100}}}); err == nil {
+			if err = stream.Send(
+				&testgrpc.StreamingOutputCallRequest{ResponseParameters: []*testgrpc.ResponseParameters{{Size: 100}}}); err == nil {
 				_, err = stream.Recv()
 			}
 			if err != nil {

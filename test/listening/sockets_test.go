@@ -24,7 +24,8 @@ func TestPassSockets(t *testing.T) {
 		defer f.Close()
 		files = append(files, f)
 	}
-	cmd := exec.Command("/bin/sh", "-c", `[ "$LISTEN_PID" = $$ ] && [ -S /dev/fd/3 ] && [ -S /dev/fd/4 ] && echo "$LISTEN_FDS $LISTEN_FDNAMES $KEPT $1"`, "sh", "argument")
+	cmd := exec.Command("/bin/sh", "-c",
+		`[ "$LISTEN_PID" = $$ ] && [ -S /dev/fd/3 ] && [ -S /dev/fd/4 ] && echo "$LISTEN_FDS $LISTEN_FDNAMES $KEPT $1"`, "sh", "argument")
 	cmd.Env = []string{"KEPT=kept"}
 	PassSockets(cmd, []string{"public", "admin"}, files)
 	out, err := cmd.CombinedOutput()

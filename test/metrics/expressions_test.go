@@ -146,7 +146,8 @@ func (f rulesFile) expressions() []expression {
 	var all []expression
 	for _, g := range f.Groups {
 		for _, r := range g.Rules {
-			all = append(all, expression{r.Record + r.Alert, r.Expr, namesIn(inAlert, r.Annotations["summary"]+r.Annotations["description"]), r.Record != ""})
+			all = append(all, expression{r.Record + r.Alert, r.Expr,
+				namesIn(inAlert, r.Annotations["summary"]+r.Annotations["description"]), r.Record != ""})
 		}
 	}
 	return all

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iconedge/iconedge/certs/certstest"
 	"github.com/iconedge/iconedge/edge/fleet/fleettest"
+	"github.com/iconedge/iconedge/internal/certs/certstest"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -39,18 +39,23 @@ func startWatchedFleet(t *testing.T) *watchedFleet {
 	f := &watchedFleet{t: t, home: t.TempDir(), redis: fleettest.Start(t), originAddress: harness.FreeAddress(t)}
 	harness.Must(t, f.home, "publish", harness.Library(t, "M0 0h8v8z"))
 	secret, deny := harness.TextFile(t, harness.TierSecret), harness.TextFile(t, "127.0.0.2\n")
-	cert, key := certstest.Pair(t, f.home, "edge", "edge", time.Now().Add(-time.Hour), time.Now().Add(90*24*time.Hour), "127.0.0.1")
+	lasting := certstest.Hour("edge", "127.0.0.1")
+	lasting.Ends = lasting.Begins.Add(90 * 24 * time.Hour) // no alert about its end
+	cert, key := certstest.PairDuring(t, f.home, "edge", lasting)
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(collector.Close)
 	f.originArgs = []string{"origin", "--listen", f.originAddress, "--admin-listen", harness.FreeAddress(t), "--tier-secret-file", secret,
 		"--cache-control", "public, max-age=1, stale-while-revalidate=600, stale-if-error=600"}
 	f.origin = harness.Start(t, f.home, f.originArgs...).Ready()
 	edge := func(args ...string) *harness.Server {
-		return harness.Start(t, f.home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--redis", f.redis.URL, "--tier-secret-file", secret}, args...)...)
+		return harness.Start(t, f.home, append([]string{"edge", "--listen", "127.0.0.1:0", "--admin-listen",
+			"127.0.0.1:0", "--redis", f.redis.URL, "--tier-secret-file", secret}, args...)...)
 	}
 	f.shield = edge("--region", "core", "--origin", "http://"+f.originAddress).Ready()
-	own := []string{"--origin", "http://" + f.shield.Address("public"), "--origin", "http://" + f.originAddress, "--limit", "search=3/1m", "--deny-file", deny}
-	f.eu = edge(append(own, "--config", configFile(t, f.shield.Address("public")), "--region", "eu", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--cache-dir", filepath.Join(f.home, "cache"),
+	own := []string{"--origin", "http://" + f.shield.Address("public"), "--origin", "http://" + f.originAddress,
+		"--limit", "search=3/1m", "--deny-file", deny}
+	f.eu = edge(append(own, "--config", configFile(t, f.shield.Address("public")), "--region", "eu", "--tls-listen",
+		"127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, "--cache-dir", filepath.Join(f.home, "cache"),
 		"--access-log", filepath.Join(f.home, "access.log"), "--trace-endpoint", collector.URL, "--trace-sample", "1")...)
 	f.us = edge(append(own, "--region", "us")...).Ready()
 	f.eu.Ready()
@@ -61,13 +66,15 @@ func startWatchedFleet(t *testing.T) *watchedFleet {
 // configFile writes a configuration file with one site, whose origin is at an address.
 func configFile(t *testing.T, origin string) string {
 	t.Helper()
-	return harness.TextFile(t, "version: 1\nsites:\n  - {name: icons, hosts: [\"*\"], icons: true, origins: {icons: {urls: [\"http://"+origin+"\"]}}}\n")
+	return harness.TextFile(t,
+		"version: 1\nsites:\n  - {name: icons, hosts: [\"*\"], icons: true, origins: {icons: {urls: [\"http://"+origin+"\"]}}}\n")
 }
 
 // clientFrom returns a client with its own loopback address. It trusts every certificate.
 func clientFrom(address string) *http.Client {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
-	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 }
 
 // startTraffic simulates users until the test ends.
@@ -86,8 +93,10 @@ func (f *watchedFleet) startTraffic() {
 func (f *watchedFleet) traffic(ctx context.Context) {
 	var round sync.WaitGroup
 	for n := 0; ctx.Err() == nil; n++ {
-		for _, base := range []string{"http://" + f.eu.Address("public"), "https://" + f.eu.Address("tls"), "http://" + f.us.Address("public")} {
-			for _, path := range []string{"/demo/arrow.svg", "/demo/dot.svg?color=red", fmt.Sprintf("/demo/arrow.svg?size=%d", 1+n%4096), "/demo/nothing.svg", "/api/v1/search?q=dot",
+		for _, base := range []string{"http://" + f.eu.Address("public"), "https://" + f.eu.Address("tls"),
+			"http://" + f.us.Address("public")} {
+			for _, path := range []string{"/demo/arrow.svg", "/demo/dot.svg?color=red",
+				fmt.Sprintf("/demo/arrow.svg?size=%d", 1+n%4096), "/demo/nothing.svg", "/api/v1/search?q=dot",
 				"/api/v1/icon/demo/dot", "/api/v1/packs", "/api/v1/suggest?q=do", "/nowhere/at/all", "/"} {
 				round.Go(func() { visit(ctx, f.client, base+path) })
 			}
@@ -109,7 +118,8 @@ func visit(ctx context.Context, client *http.Client, url string) {
 
 // verify sends a request about a licence token, whose response is never cached.
 func (f *watchedFleet) verify(ctx context.Context) {
-	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+f.us.Address("public")+"/api/v1/auth/verify", strings.NewReader(`{"token":"x"}`))
+	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+f.us.Address("public")+"/api/v1/auth/verify",
+		strings.NewReader(`{"token":"x"}`))
 	if err != nil {
 		return
 	}

@@ -28,7 +28,8 @@ func metricsPages(t *testing.T) []metricsPage {
 	home := t.TempDir()
 	harness.Must(t, home, "publish", harness.Library(t, "M0 0h8v8z"))
 	origin := harness.Start(t, home, "origin", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
-	edge := harness.Start(t, home, "edge", "--config", configFile(t, origin.Address("public")), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+	edge := harness.Start(t, home, "edge", "--config", configFile(t, origin.Address("public")), "--listen",
+		"127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 		"--redis", fleettest.Start(t).URL).Ready()
 	for range 2 {
 		harness.Get(t, edge.Address("public"), "/demo/arrow.svg")
@@ -36,7 +37,8 @@ func metricsPages(t *testing.T) []metricsPage {
 	}
 	// a node counts a request after its response
 	harness.Eventually(t, "the nodes have counted the requests", func() bool {
-		return harness.Sum(edge.Metrics(t), `iconedge_edge_requests_total{.*} `) >= 4 && harness.Sum(origin.Metrics(t), `iconedge_origin_requests_total{.*route="search".*} `) >= 1
+		return harness.Sum(edge.Metrics(t), `iconedge_edge_requests_total{.*} `) >= 4 &&
+			harness.Sum(origin.Metrics(t), `iconedge_origin_requests_total{.*route="search".*} `) >= 1
 	})
 	return []metricsPage{{"An edge", edge.Address("admin")}, {"An origin", origin.Address("admin")}}
 }
@@ -45,9 +47,13 @@ func metricsPages(t *testing.T) []metricsPage {
 // traffic.
 func TestMetricsDocs(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Metrics\n\n`GET /metrics` on the admin listeners exports these metrics, besides those of the Go runtime and the process (`go_…`, `process_…`).\n" +
+	b.WriteString("# Metrics\n\n**In short:** Every metric of edges and origins, for Prometheus. The ones to begin " +
+		"with are `iconedge_edge_requests_total`, `iconedge_edge_request_duration_seconds` and " +
+		"`iconedge_edge_cache_bytes`;\nthe dashboards show the rest.\n\n`GET /metrics` on the admin listeners exports " +
+		"these metrics, besides those of the Go runtime and the process (`go_…`, `process_…`).\n" +
 		"Histograms have classic buckets and, if Prometheus requests them (`native-histograms`), native ones.\n" +
-		"Dashboards of them are in `deploy/grafana/dashboards`, alerts in `deploy/prometheus/rules`; [runbooks](../how-to/runbooks/README.md) say how to handle each alert.\n" +
+		"Dashboards of them are in `deploy/grafana/dashboards`, alerts in `deploy/prometheus/rules`; " +
+		"[runbooks](../how-to/runbooks/README.md) say how to handle each alert.\n" +
 		"`make golden` writes this page from running nodes.\n")
 	for _, page := range metricsPages(t) {
 		_, text := harness.Get(t, page.address, "/metrics", "Accept", "text/plain")
@@ -101,7 +107,8 @@ func TestMetricsLint(t *testing.T) {
 func TestMetricsHaveBothKindsOfBuckets(t *testing.T) {
 	seen := 0
 	for _, page := range metricsPages(t) {
-		_, body := harness.Get(t, page.address, "/metrics", "Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
+		_, body := harness.Get(t, page.address, "/metrics", "Accept",
+			"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
 		families := expfmt.NewDecoder(strings.NewReader(body), expfmt.NewFormat(expfmt.TypeProtoDelim))
 		for {
 			var f dto.MetricFamily
@@ -116,8 +123,10 @@ func TestMetricsHaveBothKindsOfBuckets(t *testing.T) {
 					continue
 				}
 				seen++
-				if len(h.GetBucket()) != 15 || h.GetSchema() != 3 || h.GetZeroThreshold() == 0 || len(h.GetPositiveSpan()) == 0 && h.GetSampleCount() > 0 {
-					t.Errorf("%s has %d classic buckets, schema %d, %d spans: %v", f.GetName(), len(h.GetBucket()), h.GetSchema(), len(h.GetPositiveSpan()), m)
+				if len(h.GetBucket()) != 15 || h.GetSchema() != 3 || h.GetZeroThreshold() == 0 ||
+					len(h.GetPositiveSpan()) == 0 && h.GetSampleCount() > 0 {
+					t.Errorf("%s has %d classic buckets, schema %d, %d spans: %v", f.GetName(), len(h.GetBucket()),
+						h.GetSchema(), len(h.GetPositiveSpan()), m)
 				}
 			}
 		}

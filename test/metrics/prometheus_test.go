@@ -32,7 +32,8 @@ type queryAnswer struct {
 func startPrometheus(t *testing.T, f *watchedFleet) *watcher {
 	t.Helper()
 	w := &watcher{harness.FreeAddress(t)}
-	harness.StartCommand(t, exec.Command(prometheusTool(t, "prometheus"), "--config.file="+f.configuration(), "--storage.tsdb.path="+t.TempDir(), "--web.listen-address="+w.address, "--log.level=warn"))
+	harness.StartCommand(t, exec.Command(prometheusTool(t, "prometheus"), "--config.file="+f.configuration(),
+		"--storage.tsdb.path="+t.TempDir(), "--web.listen-address="+w.address, "--log.level=warn"))
 	w.eventually(t, `count(up == 1) == 4`)
 	return w
 }
@@ -68,11 +69,14 @@ func (f *watchedFleet) configuration() string {
 		f.t.Fatal(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n", rules)
+	fmt.Fprintf(&b, "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n",
+		rules)
 	for _, job := range []struct {
 		name    string
 		targets map[string]*harness.Server
-	}{{"iconedge-edge", map[string]*harness.Server{"eu": f.eu, "us": f.us}}, {"iconedge-shield", map[string]*harness.Server{"core": f.shield}}, {"iconedge-origin", map[string]*harness.Server{"core": f.origin}}} {
+	}{{"iconedge-edge", map[string]*harness.Server{"eu": f.eu, "us": f.us}},
+		{"iconedge-shield", map[string]*harness.Server{"core": f.shield}},
+		{"iconedge-origin", map[string]*harness.Server{"core": f.origin}}} {
 		fmt.Fprintf(&b, "  - job_name: %s\n    static_configs:\n", job.name)
 		for region, s := range job.targets {
 			fmt.Fprintf(&b, "      - {targets: [%q], labels: {region: %s}}\n", s.Address("admin"), region)

@@ -132,7 +132,8 @@ func (x exports) unexported(a usesAnswer) []string {
 		}
 	}
 	for _, c := range a.Chosen {
-		if value := c.Label + "=" + strconv.Quote(c.Value); x[c.Metric][c.Label] != nil && !x[c.Metric][c.Label][c.Value] && rarely[value] == "" {
+		if value := c.Label + "=" + strconv.Quote(c.Value); x[c.Metric][c.Label] != nil &&
+			!x[c.Metric][c.Label][c.Value] && rarely[value] == "" {
 			missing = append(missing, c.Metric+" with "+value)
 		}
 	}

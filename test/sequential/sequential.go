@@ -1,14 +1,15 @@
-// Package sequential names the long tests in which the race detector finds nothing.
+// Package sequential names the tests that the race detector only disturbs.
 package sequential
 
 import "testing"
 
-// Test is the first statement of a long test whose work is done by one goroutine. It skips the test
-// if the tests run under the race detector and with -short. `make test` runs the tests that call it
-// without the race detector, and `make race` under it, without -short.
+// Test is the first statement of a long test whose work is done by one goroutine, and of a test
+// that counts allocations, because the race detector empties pools. It skips the test if the tests
+// run under the race detector and with -short. `make test` runs the tests that call it without the
+// race detector, and `make race` under it, without -short.
 func Test(t testing.TB) {
 	t.Helper()
 	if raced && testing.Short() {
-		t.Skip("it has one goroutine, and runs without the race detector")
+		t.Skip("it runs without the race detector")
 	}
 }

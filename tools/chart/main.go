@@ -92,7 +92,8 @@ func cacheTests(root string) (p panel, err error) {
 			continue // the same program with other flags
 		}
 		of = m.Required.Of
-		p.Bars = append(p.Bars, bar{Name: name, Value: fmt.Sprint(m.Required.Passed), size: float64(m.Required.Passed), ours: name == "iconedge"})
+		p.Bars = append(p.Bars, bar{Name: name, Value: fmt.Sprint(m.Required.Passed),
+			size: float64(m.Required.Passed), ours: name == "iconedge"})
 	}
 	slices.SortStableFunc(p.Bars, func(a, b bar) int { return int(b.size - a.size) })
 	p.Title = fmt.Sprintf("Cache tests passed, of %d (cache-tests.fyi)", of)
@@ -101,7 +102,8 @@ func cacheTests(root string) (p panel, err error) {
 
 // measured has the servers of the panel of costs, and their names there.
 var measured = map[string]string{
-	"iconedge": "iconedge, icons", "iconedge, forwarding": "iconedge, forwarded", "nginx": "nginx", "HAProxy": "HAProxy", "Varnish": "Varnish",
+	"iconedge": "iconedge, icons", "iconedge, forwarding": "iconedge, forwarded", "nginx": "nginx",
+	"HAProxy": "HAProxy", "Varnish": "Varnish",
 }
 
 // costs returns the CPU time of a hit in the mix with a Zipf distribution, at saturation: of each

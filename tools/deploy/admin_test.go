@@ -193,7 +193,8 @@ func TestChartAdmin(t *testing.T) {
 				t.Errorf("%s: metrics are protected, and Prometheus sends no token", w.name)
 			}
 			service := strings.TrimPrefix(strings.TrimPrefix(w.name, "Deployment "), "StatefulSet ") + "-admin"
-			for _, host := range []string{"10.244.1.7", service, service + ".web." + domain, "icons-iconedge-shield-0." + service + ".web." + domain} {
+			for _, host := range []string{"10.244.1.7", service, service + ".web." + domain,
+				"icons-iconedge-shield-0." + service + ".web." + domain} {
 				callers = append(callers, caller{fmt.Sprintf("%s:%d", host, port), "/metrics", bears[component]})
 			}
 			checkAdmin(t, install+": "+w.name, c.Args, callers...)
@@ -220,7 +221,8 @@ func TestSystemdAdmin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkAdmin(t, name, args, caller{socket, "/healthz", false}, caller{socket, "/readyz", false}, caller{"localhost:" + port, "/metrics", false}, caller{"[::1]:" + port, "/metrics", false})
+		checkAdmin(t, name, args, caller{socket, "/healthz", false}, caller{socket, "/readyz", false},
+			caller{"localhost:" + port, "/metrics", false}, caller{"[::1]:" + port, "/metrics", false})
 	}
 }
 

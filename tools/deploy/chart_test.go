@@ -255,7 +255,8 @@ func TestChart(t *testing.T) {
 			}
 			for name, i := range of[*networking.Ingress](all) {
 				backend := i.Spec.Rules[0].HTTP.Paths[0].Backend.Service
-				if s, ok := all["Service "+backend.Name].(*core.Service); !ok || !slices.ContainsFunc(s.Spec.Ports, func(p core.ServicePort) bool { return p.Name == backend.Port.Name }) {
+				if s, ok := all["Service "+backend.Name].(*core.Service); !ok ||
+					!slices.ContainsFunc(s.Spec.Ports, func(p core.ServicePort) bool { return p.Name == backend.Port.Name }) {
 					t.Errorf("the ingress %s leads to %s", name, backend.Name)
 				}
 			}
@@ -313,7 +314,8 @@ func checkSelectors(t *testing.T, all map[string]any, pods []workload) {
 				}
 			}
 			for _, from := range rule.From {
-				if from.PodSelector != nil && from.NamespaceSelector == nil && !strings.HasSuffix(name, "-shield") && len(of[*apps.StatefulSet](all)) == 2 {
+				if from.PodSelector != nil && from.NamespaceSelector == nil && !strings.HasSuffix(name, "-shield") &&
+					len(of[*apps.StatefulSet](all)) == 2 {
 					find("a peer of "+name, from.PodSelector.MatchLabels)
 				}
 			}
@@ -326,7 +328,8 @@ func checkSelectors(t *testing.T, all map[string]any, pods []workload) {
 func checkPod(t *testing.T, w workload) {
 	t.Helper()
 	spec := w.pod.Spec
-	if s := spec.SecurityContext; s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.SeccompProfile == nil || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
+	if s := spec.SecurityContext; s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.SeccompProfile == nil ||
+		s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
 		t.Errorf("%s: the pod is not restricted", w.name)
 	}
 	if spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken {
@@ -334,7 +337,8 @@ func checkPod(t *testing.T, w workload) {
 	}
 	for _, c := range append(slices.Clone(spec.InitContainers), spec.Containers...) {
 		s := c.SecurityContext
-		if s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem ||
+		if s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation ||
+			s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem ||
 			s.Capabilities == nil || !slices.Equal(s.Capabilities.Drop, []core.Capability{"ALL"}) {
 			t.Errorf("%s: the container %s is not restricted", w.name, c.Name)
 		}
@@ -342,7 +346,8 @@ func checkPod(t *testing.T, w workload) {
 			t.Errorf("%s: the container %s has no bounds: %v", w.name, c.Name, c.Resources)
 		}
 		for _, m := range c.VolumeMounts {
-			if !slices.ContainsFunc(spec.Volumes, func(v core.Volume) bool { return v.Name == m.Name }) && !slices.ContainsFunc(w.claims, func(v core.PersistentVolumeClaim) bool { return v.Name == m.Name }) {
+			if !slices.ContainsFunc(spec.Volumes, func(v core.Volume) bool { return v.Name == m.Name }) &&
+				!slices.ContainsFunc(w.claims, func(v core.PersistentVolumeClaim) bool { return v.Name == m.Name }) {
 				t.Errorf("%s mounts %s, which there is not", w.name, m.Name)
 			}
 		}
@@ -379,7 +384,8 @@ func checkServer(t *testing.T, w workload, c core.Container) {
 	if grace := *w.pod.Spec.TerminationGracePeriodSeconds; drain == 0 || delay == 0 || grace <= drain+delay {
 		t.Errorf("%s: is killed after %d s, with a delay of %d s and a drain of %d s", w.name, grace, delay, drain)
 	}
-	if len(w.pod.Spec.TopologySpreadConstraints) != 2 || !chosen(w.pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels, w.pod.Labels) {
+	if len(w.pod.Spec.TopologySpreadConstraints) != 2 ||
+		!chosen(w.pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchLabels, w.pod.Labels) {
 		t.Errorf("%s: is not spread", w.name)
 	}
 }
@@ -398,7 +404,8 @@ func TestChartTiers(t *testing.T) {
 		return list
 	}
 	all := objects(t, installs["everything"])
-	want := []string{"http://icons-iconedge-shield-0.icons-iconedge-shield:8080,http://icons-iconedge-shield-1.icons-iconedge-shield:8080", "http://icons-iconedge-origin:8081", "http://other:8081"}
+	want := []string{"http://icons-iconedge-shield-0.icons-iconedge-shield:8080,http://icons-iconedge-shield-1.icons-iconedge-shield:8080",
+		"http://icons-iconedge-origin:8081", "http://other:8081"}
 	if got := origins(all, "Deployment", "icons-iconedge-edge"); !slices.Equal(got, want) {
 		t.Errorf("an edge asks %v, want %v", got, want)
 	}
@@ -410,7 +417,8 @@ func TestChartTiers(t *testing.T) {
 			t.Errorf("%s: no service %s gives its pods names", name, s.Spec.ServiceName)
 		}
 	}
-	if got := origins(objects(t, installs["edges alone"]), "Deployment", "icons-iconedge-edge"); !slices.Equal(got, []string{"http://a:8081,http://b:8081", "http://c:8081"}) {
+	if got := origins(objects(t, installs["edges alone"]), "Deployment", "icons-iconedge-edge"); !slices.Equal(got,
+		[]string{"http://a:8081,http://b:8081", "http://c:8081"}) {
 		t.Errorf("an edge alone asks %v", got)
 	}
 }
@@ -437,11 +445,13 @@ func TestChartSites(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]string{"/etc/iconedge/sites": "ConfigMap icons-iconedge-sites", "/etc/iconedge/site-secrets/staging": "Secret staging", "/etc/iconedge/secrets": "Secret icons-iconedge-tiers"}
+	want := map[string]string{"/etc/iconedge/sites": "ConfigMap icons-iconedge-sites",
+		"/etc/iconedge/site-secrets/staging": "Secret staging", "/etc/iconedge/secrets": "Secret icons-iconedge-tiers"}
 	if !maps.Equal(mounts, want) {
 		t.Errorf("mounts %v, want %v", mounts, want)
 	}
-	if !slices.Contains(c.Args, "--config=/etc/iconedge/sites/edge.yaml") || slices.ContainsFunc(c.Args, func(a string) bool { return strings.HasPrefix(a, "--origin=") }) {
+	if !slices.Contains(c.Args, "--config=/etc/iconedge/sites/edge.yaml") ||
+		slices.ContainsFunc(c.Args, func(a string) bool { return strings.HasPrefix(a, "--origin=") }) {
 		t.Errorf("arguments %v", c.Args)
 	}
 	var env []string
@@ -461,7 +471,8 @@ func TestChartSites(t *testing.T) {
 		t.Errorf("a change replaces the pods: %s", got)
 	}
 	all, pod = edge(`edge: {config: {existing: mine}}`)
-	if all["ConfigMap mine"] != nil || !slices.ContainsFunc(pod.Spec.Volumes, func(v core.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == "mine" }) {
+	if all["ConfigMap mine"] != nil || !slices.ContainsFunc(pod.Spec.Volumes,
+		func(v core.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == "mine" }) {
 		t.Errorf("volumes %v", pod.Spec.Volumes)
 	}
 }
@@ -555,7 +566,8 @@ func TestChartNotes(t *testing.T) {
 // TestChartCopies: the chart's rules and dashboards are copies of those in deploy/, because Helm
 // reads no file outside of a chart.
 func TestChartCopies(t *testing.T) {
-	for _, row := range []struct{ from, to string }{{"prometheus/rules/*.rules.yaml", "rules"}, {"grafana/dashboards/*.json", "dashboards"}} {
+	for _, row := range []struct{ from, to string }{{"prometheus/rules/*.rules.yaml", "rules"},
+		{"grafana/dashboards/*.json", "dashboards"}} {
 		sources, err := filepath.Glob(filepath.Join(folder, row.from))
 		if err != nil || len(sources) < 4 {
 			t.Fatalf("%s: %v, %v", row.from, sources, err)
@@ -584,7 +596,8 @@ func TestChartCopies(t *testing.T) {
 		}
 	}
 	for _, text := range named(t, rules, boards) {
-		if left := regexp.MustCompile(`job=~?\\?"iconedge|github\.com/iconedge/iconedge/blob|localhost:3000|vector\(1e9\)`).FindString(text); left != "" {
+		if left := regexp.MustCompile(`job=~?\\?"iconedge|github\.com/iconedge/iconedge/blob|localhost:3000|vector\(1e9\)`).FindString(
+			text); left != "" {
 			t.Errorf("rules or dashboards still have %s, in spite of the values", left)
 		}
 	}

@@ -56,7 +56,8 @@ func loaded(t *testing.T) *types.Project {
 // TestCompose: all services exist, and each is hardened and pinned.
 func TestCompose(t *testing.T) {
 	p := loaded(t)
-	want := []string{"ap-1", "ap-2", "bucket", "eu-1", "eu-2", "grafana", "library", "origin", "prometheus", "publish", "shield", "store", "us-1", "us-2", "valkey"}
+	want := []string{"ap-1", "ap-2", "bucket", "eu-1", "eu-2", "grafana", "library", "origin", "prometheus",
+		"publish", "shield", "store", "us-1", "us-2", "valkey"}
 	if got := slices.Sorted(maps.Keys(p.Services)); !slices.Equal(got, want) {
 		t.Errorf("services %v, want %v", got, want)
 	}
@@ -64,7 +65,8 @@ func TestCompose(t *testing.T) {
 		if _, tag, ok := strings.Cut(s.Image, ":"); !ok || tag == "latest" && s.Image != "iconedge:latest" {
 			t.Errorf("%s: the image %s is not pinned", name, s.Image)
 		}
-		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.Privileged {
+		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) ||
+			!slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.Privileged {
 			t.Errorf("%s is not hardened", name)
 		}
 		once := s.Restart == "no"
@@ -135,7 +137,8 @@ func TestComposeSites(t *testing.T) {
 			continue
 		}
 		v := s.Volumes[0]
-		if _, err := os.Stat(filepath.Join(v.Source, strings.TrimPrefix(*config, v.Target))); err != nil || !v.ReadOnly || v.Type != types.VolumeTypeBind {
+		if _, err := os.Stat(filepath.Join(v.Source, strings.TrimPrefix(*config, v.Target))); err != nil ||
+			!v.ReadOnly || v.Type != types.VolumeTypeBind {
 			t.Errorf("%s mounts %+v: %v", name, v, err)
 		}
 	}

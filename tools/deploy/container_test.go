@@ -24,7 +24,10 @@ func stages(t *testing.T) []instructions.Stage {
 	for _, w := range file.Warnings {
 		t.Errorf("Containerfile: %s", w.Short)
 	}
-	lint := linter.New(&linter.Config{Warn: func(rule, _, _, said string, at []parser.Range) { t.Errorf("Containerfile: %s: %s %v", rule, said, at) }})
+	lint := linter.New(&linter.Config{Warn: func(rule, _, _, said string,
+		at []parser.Range) {
+		t.Errorf("Containerfile: %s: %s %v", rule, said, at)
+	}})
 	stages, args, err := instructions.Parse(file.AST, lint)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +117,11 @@ func TestIgnored(t *testing.T) {
 	needed := []string{"!go.mod", "!go.sum"}
 	for path := range strings.Lines(string(out)) {
 		if ours, ok := strings.CutPrefix(strings.TrimSpace(path), "github.com/iconedge/iconedge/"); ok {
-			first, _, _ := strings.Cut(ours, "/")
+			first, rest, _ := strings.Cut(ours, "/")
+			if first == "clients" { // most of that folder is in other languages
+				second, _, _ := strings.Cut(rest, "/")
+				first = "clients/" + second
+			}
 			needed = append(needed, "!"+first)
 		}
 	}

@@ -18,7 +18,8 @@ func TestChartReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	b.WriteString("# The chart's values\n\n`make golden` makes this page from values.yaml. values.schema.json rejects values out of range, with a message that names them.\n\n| value | default | is |\n|---|---|---|\n")
+	b.WriteString("# The chart's values\n\n`make golden` makes this page from values.yaml. values.schema.json rejects " +
+		"values out of range, with a message that names them.\n\n| value | default | is |\n|---|---|---|\n")
 	describe(t, &b, "", doc.Content[0], "")
 	same(t, filepath.Join(chartFolder, "README.md"), b.Bytes())
 }

@@ -41,7 +41,8 @@ func units(t *testing.T, ending string) map[string]map[string][]string {
 // and an existing service.
 func TestSockets(t *testing.T) {
 	services := units(t, "service")
-	known := map[string][]string{"iconedge-edge.service": {"public", "tls", "quic", "admin"}, "iconedge-origin.service": {"public", "admin"}}
+	known := map[string][]string{"iconedge-edge.service": {"public", "tls", "quic", "admin"},
+		"iconedge-origin.service": {"public", "admin"}}
 	seen := map[string][]string{}
 	for name, s := range units(t, "socket") {
 		service, fd := s["Socket.Service"][0], s["Socket.FileDescriptorName"][0]
@@ -105,7 +106,8 @@ func TestSystemdSecrets(t *testing.T) {
 	groups := string(read(t, "systemd", "iconedge.conf"))
 	for part, s := range units(t, "service") {
 		name := strings.TrimSuffix(part, ".service")
-		if s["Service.LoadCredential"] != nil || !slices.Equal(s["Service.SupplementaryGroups"], []string{name}) || !strings.Contains(groups, "\ng "+name+" -\n") {
+		if s["Service.LoadCredential"] != nil || !slices.Equal(s["Service.SupplementaryGroups"], []string{name}) ||
+			!strings.Contains(groups, "\ng "+name+" -\n") {
 			t.Errorf("%s: credentials %v, groups %v", name, s["Service.LoadCredential"], s["Service.SupplementaryGroups"])
 		}
 		for _, folder := range []string{"StateDirectory", "ConfigurationDirectory"} {
@@ -173,7 +175,8 @@ const mostExposed = "20"
 func TestSystemdSecurity(t *testing.T) {
 	analyze := tool(t, "systemd-analyze")
 	for name := range units(t, "service") {
-		out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", "--threshold="+mostExposed, filepath.Join(folder, "systemd", name)).CombinedOutput()
+		out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", "--threshold="+mostExposed,
+			filepath.Join(folder, "systemd", name)).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}

@@ -1,7 +1,7 @@
 // Command plugins builds the packages of the plugins into clients/plugins/dist. The same files and
 // version give the same bytes: entries are sorted, and have one time and mode.
 //
-//	go run -C tools ./plugins -version v1.2.3 ..
+//	go run -C tools ./plugins ..
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +47,8 @@ var plugins = []plugin{
 		"assets/icon.png": "clients/raycast/build/assets/icon.png", "README.md": "clients/raycast/README.md", "LICENSE": "LICENSE",
 	}, 80 << 10},
 	{"iconedge.alfredworkflow", map[string]string{
-		"info.plist": "clients/alfred/info.plist", "icon.png": "clients/alfred/icon.png", "README.md": "clients/alfred/README.md", "LICENSE": "LICENSE",
+		"info.plist": "clients/alfred/info.plist", "icon.png": "clients/alfred/icon.png",
+		"README.md": "clients/alfred/README.md", "LICENSE": "LICENSE",
 	}, 80 << 10},
 	{"iconedge-desktop.tar.gz", map[string]string{
 		"share/dbus-1/services/org.iconedge.Icons.service":                          "clients/desktop/org.iconedge.Icons.service",
@@ -62,7 +64,8 @@ var plugins = []plugin{
 // design returns the files of the plugin for Figma or Penpot, some of which clients/build.mjs has
 // built.
 func design(name string, built ...string) map[string]string {
-	files := map[string]string{"README.md": "clients/" + name + "/README.md", "window.png": "clients/" + name + "/window.png", "LICENSE": "LICENSE"}
+	files := map[string]string{"README.md": "clients/" + name + "/README.md",
+		"window.png": "clients/" + name + "/window.png", "LICENSE": "LICENSE"}
 	for _, file := range built {
 		files[file] = "clients/" + name + "/build/" + file
 	}
@@ -72,7 +75,8 @@ func design(name string, built ...string) map[string]string {
 // browser returns the files of the extension for a browser, which clients/build.mjs has built.
 func browser(name string) map[string]string {
 	files := map[string]string{"README.md": "clients/browser/README.md", "popup.png": "clients/browser/popup.png", "LICENSE": "LICENSE"}
-	for _, file := range []string{"manifest.json", "popup.html", "popup.js", "options.html", "options.js", "background.js", "style.css", "icon.png"} {
+	for _, file := range []string{"manifest.json", "popup.html", "popup.js", "options.html", "options.js",
+		"background.js", "style.css", "icon.png"} {
 		files[file] = "clients/browser/build/" + name + "/" + file
 	}
 	return files
@@ -83,17 +87,21 @@ var made = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func main() {
 	log.SetFlags(0)
-	version := flag.String("version", "0.0.0", "the `version` that the packages get")
+	version := flag.String("version", "", "the `version` that the packages get (default that of the program)")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		log.Fatal("plugins takes the folder of the repository")
+	}
+	number, err := numbers(flag.Arg(0), *version)
+	if err != nil {
+		log.Fatal(err)
 	}
 	dist := filepath.Join(flag.Arg(0), "clients", "plugins", "dist")
 	if err := os.RemoveAll(dist); err != nil {
 		log.Fatal(err)
 	}
 	for _, p := range plugins {
-		files, err := p.build(flag.Arg(0), strings.TrimPrefix(*version, "v"))
+		files, err := p.build(flag.Arg(0), number)
 		if err == nil {
 			err = write(dist, files)
 		}
@@ -102,6 +110,23 @@ func main() {
 		}
 		fmt.Printf("clients/plugins/dist/%s  %.1f kB\n", p.name, float64(size(files))/1000)
 	}
+}
+
+// numbers returns the numbers of a version, which is all that some hosts take, as clients/build.mjs
+// does; those of the program if the version is empty.
+func numbers(root, version string) (string, error) {
+	if version == "" {
+		text, err := os.ReadFile(filepath.Join(root, "internal", "cli", "version.txt"))
+		if err != nil {
+			return "", err
+		}
+		version = string(text)
+	}
+	number := regexp.MustCompile(`\d+\.\d+\.\d+`).FindString(version)
+	if number == "" {
+		return "", fmt.Errorf("the version must be like 1.2.3, not %q", version)
+	}
+	return number, nil
 }
 
 // write writes files by their names, which may have folders.

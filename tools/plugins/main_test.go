@@ -16,6 +16,10 @@ import (
 // TestPackages: each package has a licence, a README with a picture, and the version; it stays
 // within its size; two builds give the same bytes.
 func TestPackages(t *testing.T) {
+	built, err := numbers("../..", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, p := range plugins {
 		first, err := p.build("../..", "1.2.3")
 		if errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), "/build/") {
@@ -43,7 +47,7 @@ func TestPackages(t *testing.T) {
 		// A package that clients/build.mjs made has the version of that build.
 		version, count := "1.2.3", len(p.files)
 		if p.files[""] != "" {
-			version, count = "0.0.0", len(files)
+			version, count = built, len(files)
 		}
 		if len(files) != count || !licence || !strings.Contains(readme, version) || !strings.Contains(readme, ".png)") {
 			t.Errorf("%s: %d files, licence %v, README:\n%s", p.name, len(files), licence, readme)
@@ -96,5 +100,13 @@ func unpack(t *testing.T, name string, built map[string][]byte) map[string]strin
 			t.Fatal(err)
 		}
 		read(h.Name, r, nil)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for version, want := range map[string]string{"1.2.3": "1.2.3", "v1.2.3": "1.2.3", "1.2.3+5afd84de6a12.dirty": "1.2.3", "next": ""} {
+		if got, err := numbers("../..", version); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", version, got, err)
+		}
 	}
 }

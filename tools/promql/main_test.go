@@ -75,7 +75,8 @@ func TestAnswerAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []answer
-	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || len(got) != 2 || got[0].Error != "" || !strings.Contains(got[1].Error, "parse error") {
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || len(got) != 2 || got[0].Error != "" ||
+		!strings.Contains(got[1].Error, "parse error") {
 		t.Errorf("%s, %v", out.String(), err)
 	}
 	if err := answerAll(strings.NewReader("up"), &out); err == nil {

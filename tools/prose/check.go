@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -86,10 +85,20 @@ func check(file, src string, rules []rule) []string {
 		found = append(found, fmt.Sprintf("%s:%d: %s", file, line, finding))
 	}
 	if path.Ext(file) == ".go" {
-		columns := wide(src)
-		for _, n := range slices.Sorted(maps.Keys(columns)) {
-			add(n, fmt.Sprintf("comment of %d columns; wrap it at %d", columns[n], maxColumns))
+		comments := wide(src)
+		for _, n := range slices.Sorted(maps.Keys(comments)) {
+			add(n, fmt.Sprintf("comment of %d columns; wrap it at %d", comments[n], maxColumns))
 		}
+	}
+	lines := map[int]string{}
+	switch {
+	case path.Ext(file) == ".go":
+		lines = unreadable(file, src)
+	case path.Ext(file) == ".md" && !written.MatchString(file):
+		lines = longText(src)
+	}
+	for _, n := range slices.Sorted(maps.Keys(lines)) {
+		add(n, lines[n])
 	}
 	for _, p := range passages(file, src) {
 		for _, r := range rules {
@@ -106,6 +115,8 @@ func passages(file, src string) []passage {
 	base := path.Base(file)
 	switch ext := path.Ext(file); {
 	case base == "package-lock.json", strings.Contains(file, "tools/prose/"):
+		return nil
+	case strings.Contains(file, "origin/site/assets/"): // built from site/src
 		return nil
 	case ext == ".txt" && strings.Contains(file, "testdata/"):
 		return marked(src, lineComment)
@@ -189,8 +200,8 @@ func goStrings(src string) (all []passage) {
 	return all
 }
 
-// goNames returns the names that Go source declares at its top level, each as words: shortWay is
-// the passage "short way".
+// goNames returns the names that Go source declares at its top level, each as words: maxColumns is
+// the passage "max columns".
 func goNames(src string) (all []passage) {
 	files := token.NewFileSet()
 	f, err := parser.ParseFile(files, "", src, parser.SkipObjectResolution)
@@ -312,9 +323,9 @@ func wide(src string) map[int]int {
 	lines := strings.Split(src, "\n")
 	for n := range commentLines(src) {
 		line := lines[n-1]
-		columns := utf8.RuneCountInString(line) + strings.Count(line, "\t")*(tabColumns-1)
-		if columns > maxColumns && !strings.Contains(line, "://") && !strings.Contains(line, "//go:") && !strings.Contains(line, "//\t") {
-			found[n] = columns
+		if columns(line) > maxColumns && !strings.Contains(line, "://") && !strings.Contains(line, "//go:") &&
+			!strings.Contains(line, "//\t") {
+			found[n] = columns(line)
 		}
 	}
 	return found

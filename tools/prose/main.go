@@ -2,10 +2,11 @@
 //
 //	go run -C tools ./prose ..
 //
-// It reports each comment line of Go source that is wider than 100 columns, and each sentence or
-// name that matches a construction of rules.txt, as FILE:LINE: what is wrong; what would be right.
-// It exits with status 1 if there is any finding. With arguments after the root, it checks those
-// paths alone.
+// It reports each comment line of Go source that is wider than 100 columns, each sentence or name
+// that matches a construction of rules.txt, and each name in a comment of Go source that the code
+// does not have. A finding is FILE:LINE, the fault and the mend. ordinary.txt has words that look
+// like names. It exits with status 1 if there is any finding. With arguments after the root, it
+// checks those paths alone.
 package main
 
 import (
@@ -22,6 +23,9 @@ import (
 //go:embed rules.txt
 var rulesText string
 
+//go:embed ordinary.txt
+var ordinaryText string
+
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) < 2 {
@@ -36,7 +40,7 @@ func main() {
 		fmt.Println(f)
 	}
 	if len(found) > 0 {
-		log.Fatalf("%d findings: the rules are in tools/prose/rules.txt", len(found))
+		log.Fatalf("%d findings: the rules are in tools/prose/rules.txt, the words that are no names in ordinary.txt", len(found))
 	}
 }
 
@@ -50,16 +54,25 @@ func run(root string, only []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	read := func(file string) (string, error) {
+		src, err := os.ReadFile(filepath.Join(root, file))
+		return string(src), err
+	}
+	names, err := newIndex(files, read, ordinaryText)
+	if err != nil {
+		return nil, err
+	}
 	var found []string
 	for _, file := range files {
 		if len(only) > 0 && !below(file, only) {
 			continue
 		}
-		src, err := os.ReadFile(filepath.Join(root, file))
+		src, err := read(file)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, check(file, string(src), rules)...)
+		found = append(found, check(file, src, rules)...)
+		found = append(found, names.check(file, src)...)
 	}
 	return found, nil
 }

@@ -48,8 +48,10 @@ func TestCheck(t *testing.T) {
 		name, file, src string
 		want            []string
 	}{
-		{"a comment over two lines", "a.go", "package a\n\n// F has bad\n// words.\nfunc F() {}\n", []string{`a.go:3: "bad words"; good words`}},
-		{"a log message", "a.go", "package a\n\nfunc f() {\n\tlog.Info(\"bad words\", \"key\", 1)\n}\n", []string{`a.go:4: "bad words"; good words`}},
+		{"a comment over two lines", "a.go", "package a\n\n// F has bad\n// words.\nfunc F() {}\n",
+			[]string{`a.go:3: "bad words"; good words`}},
+		{"a log message", "a.go", "package a\n\nfunc f() {\n\tlog.Info(\"bad words\", \"key\", 1)\n}\n",
+			[]string{`a.go:4: "bad words"; good words`}},
 		{"another string", "a.go", "package a\n\nvar s = help(\"bad words\")\n", []string{`a.go:3: "bad words"; good words`}},
 		{"a string that is no phrase", "a.go", "package a\n\nvar s = \"/ bad=words\"\n", nil},
 		{"a name", "a.go", "package a\n\nfunc TestBadWords() {}\n\ntype badWords struct{}\n", []string{
@@ -77,9 +79,11 @@ func TestCheck(t *testing.T) {
 		{"values in YAML", "a.yaml", "# bad words\nbad: words\na:\n  - b: 'so bad\n      words'\n  - bad words\n", []string{
 			`a.yaml:1: "bad words"; good words`, `a.yaml:4: "bad words"; good words`, `a.yaml:6: "bad words"; good words`,
 		}},
-		{"a title in JSON", "a.json", "{\n\"title\": \"bad words\",\n\"other\": \"bad words\"\n}\n", []string{`a.json:2: "bad words"; good words`}},
+		{"a title in JSON", "a.json", "{\n\"title\": \"bad words\",\n\"other\": \"bad words\"\n}\n",
+			[]string{`a.json:2: "bad words"; good words`}},
 		{"a Makefile", "Makefile", "test: lint ## bad words\n", []string{`Makefile:1: "bad words"; good words`}},
-		{"test data", "testdata/a.txt", "GET /a\n# bad\n# words\nbody == # bad words\n", []string{`testdata/a.txt:2: "bad words"; good words`}},
+		{"test data", "testdata/a.txt", "GET /a\n# bad\n# words\nbody == # bad words\n",
+			[]string{`testdata/a.txt:2: "bad words"; good words`}},
 		{"another text", "a.txt", "# bad words\n", nil},
 	} {
 		if got := check(row.file, row.src, rules); !slices.Equal(got, row.want) {

@@ -159,10 +159,12 @@ func write(rows []*row) (string, error) {
 	b.WriteString("\n| attack | cases | held | what happens to it | tests |\n|---|---:|---:|---|---|\n")
 	for _, r := range rows {
 		if r.failed > 0 || r.skips > 0 || r.passed == 0 {
-			errs = append(errs, fmt.Errorf("%s: %d tests passed, %d failed, %d were skipped: %q", r.name, r.passed, r.failed, r.skips, r.faults))
+			errs = append(errs, fmt.Errorf("%s: %d tests passed, %d failed, %d were skipped: %q", r.name, r.passed,
+				r.failed, r.skips, r.faults))
 		}
 		total += r.passed
-		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s `%s` |\n", r.name, r.passed+r.failed, r.passed, r.outcome, strings.Join(r.packages, ", "), strings.ReplaceAll(r.tests.String(), "|", `\|`))
+		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s `%s` |\n", r.name, r.passed+r.failed, r.passed, r.outcome,
+			strings.Join(r.packages, ", "), strings.ReplaceAll(r.tests.String(), "|", `\|`))
 	}
 	fmt.Fprintf(&b, "| **all** | %d | %d | | |\n\n", total, total)
 	return b.String(), errors.Join(errs...)

@@ -23,7 +23,8 @@ not JSON
 		t.Fatal(err)
 	}
 	if rows[0].passed != 2 || rows[1].passed != 1 {
-		t.Errorf("%d and %d passed, want 2 and 1: a test with tests of its own does not count, nor one of another package", rows[0].passed, rows[1].passed)
+		t.Errorf("%d and %d passed, want 2 and 1: a test with tests of its own does not count, nor one of another package", rows[0].passed,
+			rows[1].passed)
 	}
 	table, err := write(rows)
 	if err != nil || !strings.Contains(table, "| scripts | 2 | 2 | taken out |") || !strings.Contains(table, "| **all** | 3 | 3 |") {

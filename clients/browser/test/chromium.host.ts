@@ -81,6 +81,32 @@ test('typing searches once, shows licences and pictures, and Enter copies with t
   expect(text).toMatch(new RegExp(`^<!-- ${first[0]!}: license .*; attribution: .* -->\n<svg `));
 });
 
+test('a picture is copied and saved', async () => {
+  await popup.type('#q', 'home');
+  await status('found');
+  const name = await popup.$eval('[aria-selected=true]', (o) => (o as HTMLElement).dataset.icon!);
+  await popup.keyboard.down('Shift');
+  await popup.keyboard.press('Enter');
+  await popup.keyboard.up('Shift');
+  await popup.waitForSelector('#forms[open] button:focus');
+  await popup.$$eval('#forms button', (all) => all.at(-1)!.click());
+  await status('Copied the PNG of ' + name);
+  const sides = await popup.evaluate(async () => {
+    const [item] = await navigator.clipboard.read();
+    const picture = await createImageBitmap(await item!.getType('image/png'));
+    return [picture.width, picture.height];
+  });
+  expect(sides).toEqual([64, 64]);
+  await popup.evaluate(() => {
+    HTMLAnchorElement.prototype.click = function () {
+      document.title = this.download;
+    };
+  });
+  await popup.click('#save');
+  await status('Saved ' + name);
+  expect(await popup.title()).toBe(name.replace('/', '-') + '.png');
+});
+
 test('the next popup makes no request for the same search, and none before Retry-After has passed', async () => {
   const again = async (text: string) => {
     await popup.goto(`chrome-extension://${id}/popup.html`);

@@ -1,16 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import {
-  checkSVG,
-  Client,
-  creditOf,
-  creditRequired,
-  dataURI,
-  defaults,
-  Fault,
-  readSettings,
-  Search,
-  type Hit,
-} from '..';
+import { checkSVG, Client, dataURI, defaults, Fault, readSettings, Search, type Hit } from '..';
+import { creditOf, creditRequired } from '../credit';
+import { picture } from '../picture';
 import { remembering, type Memory, type Remembered } from '../memory';
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0"/></svg>';
@@ -52,6 +43,12 @@ test('requests have the form of the contract, and are made once', async () => {
   expect(requests).toHaveLength(1);
   expect(requests[0]![0]).toBe('https://icons.example/api/v1/search?q=a%26limit%3D1&limit=50&pack=mdi&commercial=true');
   expect(requests[0]![1].headers).toEqual({ Authorization: 'Bearer iel_x', 'User-Agent': 'iconedge-test/1' });
+});
+
+test('an icon in a colour, a size and with a prefix of ids', async () => {
+  const { client, requests } = service(() => json(icon));
+  await client.icon('mdi', 'home', { color: '#ff0000', size: 24, id: 'c2_' });
+  expect(requests[0]![0]).toBe('https://icons.example/api/v1/icon/mdi/home?color=%23ff0000&size=24&id=c2_');
 });
 
 test('a memory keeps searches for five minutes, and waits, for the next client', async () => {
@@ -103,6 +100,33 @@ test('after a 429 the class waits, and says the seconds; other classes do not', 
   expect(requests).toHaveLength(2);
   await vi.advanceTimersByTimeAsync(500);
   await expect(client.search('home')).rejects.toThrow('retry in 7 seconds');
+  expect(requests).toHaveLength(3);
+});
+
+test('a picture comes from the CDN, in the colour and size of the settings', async () => {
+  const { client, requests } = service((url) =>
+    url.includes('none')
+      ? new Response('', { status: 422 })
+      : url.includes('busy')
+        ? new Response('', { status: 429, headers: { 'Retry-After': '9' } })
+        : new Response(url),
+  );
+  client.host.settings = { ...settings, color: '#ff0000', size: 4096 };
+  const icon = {
+    pack: 'mdi',
+    name: 'home',
+    svg,
+    credit: creditOf('MIT', 'A', true),
+    monochrome: true,
+    recolored: true,
+    width: 1,
+    height: 1,
+  };
+  const cdn = 'https://cdn.example';
+  const url = cdn + '/mdi/home.png?color=%23ff0000&size=1024';
+  expect(await (await picture(client, icon, cdn)).text()).toBe(url);
+  await expect(picture(client, { ...icon, name: 'none' }, cdn)).rejects.toThrow("mdi/none can't be drawn");
+  await expect(picture(client, { ...icon, name: 'busy' }, cdn)).rejects.toThrow('retry in 9 seconds');
   expect(requests).toHaveLength(3);
 });
 
@@ -198,7 +222,7 @@ test('a search field drops late responses and keeps the last hits after a fault'
 test('settings are checked; complaints repeat no value', () => {
   const wrong = {
     baseUrl: 'file:///x',
-    insertAs: 'png',
+    insertAs: 'gif',
     color: 'red',
     size: 5000,
     packs: ['../x'],
@@ -208,7 +232,7 @@ test('settings are checked; complaints repeat no value', () => {
   const { settings: read, complaints } = readSettings(wrong);
   expect(read).toEqual(defaults);
   expect(complaints).toHaveLength(7);
-  expect(complaints.join()).not.toMatch(/png|red,|5000|file/);
+  expect(complaints.join()).not.toMatch(/gif|red,|5000|file/);
   expect(readSettings({ color: 'F00', size: 24, baseUrl: 'https://x.example/a/' }).settings).toMatchObject({
     color: '#ff0000',
     size: 24,

@@ -1,4 +1,5 @@
 // A server between a plugin in its host and the real service: it records requests, and answers some itself.
+import { Buffer } from 'node:buffer';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -27,8 +28,10 @@ export class Relay {
     if (fault) return void response.writeHead(fault.status).end(fault.body);
     void fetch(this.edge + request.url!).then(async (r) => {
       // The addresses of icons lead through the relay too.
-      const text = (await r.text()).replaceAll(this.edge, `http://${host}`);
-      response.writeHead(r.status, { 'Content-Type': r.headers.get('Content-Type') ?? '' }).end(text);
+      const text = Buffer.from(await r.arrayBuffer())
+        .toString('latin1')
+        .replaceAll(this.edge, `http://${host}`);
+      response.writeHead(r.status, { 'Content-Type': r.headers.get('Content-Type') ?? '' }).end(text, 'latin1');
     });
   });
 

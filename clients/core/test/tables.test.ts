@@ -4,7 +4,9 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 import rules from '../../react/src/cli/jsx/rules.json';
-import { before, checkSVG, creditOf, find, insert, Pace, type Form, type Icon, type Options } from '..';
+import { before, checkSVG, find, insert, type Form, type Icon, type Options } from '..';
+import { creditOf } from '../credit';
+import { Pace } from '../pace';
 import { component } from '../react';
 
 const table = (name: string) =>

@@ -1,3 +1,6 @@
+import { Buffer } from 'node:buffer';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   Action,
   ActionPanel,
@@ -5,6 +8,7 @@ import {
   Clipboard,
   Color,
   confirmAlert,
+  environment,
   Icon,
   List,
   showHUD,
@@ -12,7 +16,8 @@ import {
   Toast,
 } from '@raycast/api';
 import { useEffect, useRef, useState } from 'react';
-import { dataURI, forms, insert, Search, type Client, type Form, type Hit } from '../../core';
+import { dataURI, forms, insert, Search, type Client, type Form, type Hit, type Icon as Drawn } from '../../core';
+import { picture } from '../../core/picture';
 import { component } from '../../core/react';
 import { open } from './service';
 
@@ -30,12 +35,24 @@ async function use(client: Client, h: Hit, how: 'copy' | 'paste', form?: Form): 
       agreed = await confirmAlert({ title: 'Non-Commercial', message, primaryAction });
       if (!agreed) return;
     }
-    const text = insert(form ?? settings.insertAs, '', icon, { ...settings, cdn: h.cdn, component });
-    await (how === 'copy' ? Clipboard.copy(text) : Clipboard.paste(text));
+    const chosen = form ?? settings.insertAs;
+    const content =
+      chosen === 'png'
+        ? { file: await store(client, icon, h.cdn) }
+        : { text: insert(chosen, '', icon, { ...settings, cdn: h.cdn, component }) };
+    await (how === 'copy' ? Clipboard.copy(content) : Clipboard.paste(content));
     await showHUD(`${how === 'copy' ? 'Copied' : 'Pasted'} ${h.pack}/${h.name}, ${license}: ${attribution}`);
   } catch (error) {
     await showToast({ style: Toast.Style.Failure, title: (error as Error).message });
   }
+}
+
+/** Stores an icon as PNG, because Raycast copies pictures as files, and returns the path. */
+async function store(client: Client, i: Drawn, cdn: string): Promise<string> {
+  const path = join(environment.supportPath, `${i.pack}-${i.name}.png`);
+  await mkdir(environment.supportPath, { recursive: true });
+  await writeFile(path, Buffer.from(await (await picture(client, i, cdn)).arrayBuffer()));
+  return path;
 }
 
 function Row({ client, hit: h }: { client: Client; hit: Hit }) {
@@ -50,7 +67,9 @@ function Row({ client, hit: h }: { client: Client; hit: Hit }) {
   return (
     <List.Item
       title={`${h.pack}/${h.name}`}
-      icon={picture ? { source: picture, ...(h.monochrome && { tintColor: Color.PrimaryText }) } : Icon.Image}
+      icon={
+        picture ? { source: picture, ...(h.monochrome && !h.color && { tintColor: Color.PrimaryText }) } : Icon.Image
+      }
       accessories={[...(h.commercialUse ? [] : [warning]), { text: h.license }]}
       actions={
         <ActionPanel>

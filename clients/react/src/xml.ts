@@ -11,7 +11,7 @@ const entities = { __proto__: null, amp: '&', lt: '<', gt: '>', quot: '"', apos:
 
 /** Throws the error for a text that is not XML. The only other error is the engine's for a character beyond Unicode. */
 export function refuse(): never {
-  throw Error('not an SVG');
+  throw Error(); // whoever catches it says what it means
 }
 
 /** Replaces XML's predefined and numeric references. Other entities would need a DOCTYPE, so they are an error. */

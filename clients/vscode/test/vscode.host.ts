@@ -174,7 +174,7 @@ describe.skipIf(!existsSync(program))('the extension in VS Code', () => {
     expect(relay.searches.length).toBeLessThanOrEqual(2);
     expect(relay.searches.at(-1)).toMatchObject({
       url: expect.stringContaining('q=home&limit=50') as string,
-      agent: 'iconedge-vscode/0.0.0',
+      agent: expect.stringMatching(/^iconedge-vscode\/\d+\.\d+\.\d+$/) as string,
     });
     await page.waitForFunction(() =>
       [...document.querySelectorAll<HTMLElement>('.quick-input-list-icon')].some((e) =>

@@ -56,7 +56,7 @@ func TestCountIsBounded(t *testing.T) {
 	for name, read := range map[string]func(*Decoder){
 		"Part":    func(r *Decoder) { r.Part() },
 		"Strings": func(r *Decoder) { r.Strings() },
-		"Texts":   func(r *Decoder) { r.Texts() },
+		"Texts":   func(r *Decoder) { r.AppendTexts(nil) },
 	} {
 		r := &Decoder{Rest: w.Out}
 		if read(r); !r.Bad {

@@ -92,10 +92,7 @@ func (r *Decoder) Strings() []string {
 	return list
 }
 
-// Texts reads strings that are not copied.
-func (r *Decoder) Texts() []string { return r.AppendTexts(nil) }
-
-// AppendTexts reads a list of texts, and appends them to list.
+// AppendTexts reads a list of texts, which are not copied, and appends them to list.
 func (r *Decoder) AppendTexts(list []string) []string {
 	for n := r.Count(); n > 0 && !r.Bad; n-- {
 		list = append(list, AsString(r.Part()))

@@ -311,7 +311,8 @@ func (s *fetchShard) remove(key string, f *Fetch) {
 func (c *Fetches) joinable(f *Fetch, call *Call) bool {
 	select {
 	case <-f.done:
-		return f.result.Stream == nil || f.result.Stream.readable() && !c.InvalidatedSince(f, f.result.ForOthers(), call.Came) && (call.Usable == nil || call.Usable(&f.result))
+		return f.result.Stream == nil || f.result.Stream.readable() &&
+			!c.InvalidatedSince(f, f.result.ForOthers(), call.Came) && (call.Usable == nil || call.Usable(&f.result))
 	default: // the surrogate keys of the result are not known yet
 		return !c.InvalidatedSince(f, &entry.Entry{Key: call.Stored}, call.Came)
 	}

@@ -70,7 +70,8 @@ func TestManyCallersOneFetch(t *testing.T) {
 func TestJoinAfterStore(t *testing.T) {
 	c := newTestFetches()
 	stale, newer := entrytest.New("/a", "old"), entrytest.New("/a", "new")
-	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *entry.Entry { return newer }, Fetch: func() Result { t.Error("sent"); return Result{} }})
+	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: stale, Find: func() *entry.Entry { return newer },
+		Fetch: func() Result { t.Error("sent"); return Result{} }})
 	if l := f.Wait(0, nil); began || !l.Found || !l.Entry.SameStored(newer) {
 		t.Errorf("result %+v, began %v; want the newer entry, found", l, began)
 	}
@@ -109,7 +110,8 @@ func TestWaitIsBoundedAndFetchGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestFetches()
 		e := entrytest.New("/a", "late")
-		f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing, Fetch: func() Result { time.Sleep(time.Minute); return Result{Entry: e} }})
+		f, _ := c.Join(time.Now(), Call{Key: "/a", Find: nothing,
+			Fetch: func() Result { time.Sleep(time.Minute); return Result{Entry: e} }})
 		if l := f.Wait(time.Second, nil); !errors.Is(l.Err, ErrWaitTimeout) {
 			t.Errorf("result %+v after a second, want ErrLate", l)
 		}
@@ -133,7 +135,8 @@ func nothing() *entry.Entry { return nil }
 // Join begins a fetch if Find returns nil, although an entry is stored.
 func TestJoinMustRevalidate(t *testing.T) {
 	c := newTestFetches()
-	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: entrytest.New("/a", "no-cache"), Find: nothing, Fetch: func() Result { return Result{Entry: entrytest.New("/a", "sent")} }})
+	f, began := c.Join(time.Now(), Call{Key: "/a", Stale: entrytest.New("/a", "no-cache"), Find: nothing,
+		Fetch: func() Result { return Result{Entry: entrytest.New("/a", "sent")} }})
 	if l := f.Wait(time.Minute, nil); !began || l.Found || string(l.Entry.Identity().Body) != "sent" {
 		t.Errorf("result %+v, began %v; want the result of the fetch", l, began)
 	}
@@ -147,7 +150,8 @@ func TestHitForPass(t *testing.T) {
 		key   string
 		after time.Duration
 		want  bool
-	}{{"/private", 0, true}, {"/other", 0, false}, {"/private", HitForPass - 1, true}, {"/private", HitForPass, false}, {"/private", 0, false}} {
+	}{{"/private", 0, true}, {"/other", 0, false}, {"/private", HitForPass - 1, true},
+		{"/private", HitForPass, false}, {"/private", 0, false}} {
 		if got := c.IsHitForPass(row.key, t0.Add(row.after)); got != row.want {
 			t.Errorf("IsHitForPass(%s) after %v = %v, want %v", row.key, row.after, got, row.want)
 		}
@@ -160,7 +164,8 @@ func TestRefuse(t *testing.T) {
 		c, none := newTestFetches(), func() *entry.Entry { return nil }
 		down, arrived := errors.New("down"), make(chan struct{})
 		var refusal error
-		call := Call{Key: "/a", Find: none, Refuse: func() error { return refusal }, Fetch: func() Result { <-arrived; return Result{Entry: &entry.Entry{}} }}
+		call := Call{Key: "/a", Find: none, Refuse: func() error { return refusal },
+			Fetch: func() Result { <-arrived; return Result{Entry: &entry.Entry{}} }}
 		if _, began := c.Join(time.Now(), call); !began {
 			t.Error("the first call does not begin a fetch")
 		}
@@ -168,7 +173,8 @@ func TestRefuse(t *testing.T) {
 		joined, _ := c.Join(time.Now(), call)
 		other := call
 		other.Key = "/b"
-		if f, began := c.Join(time.Now(), other); began || !errors.Is(f.Wait(time.Second, nil).Err, down) || c.Failed("/b", time.Now()) != nil {
+		if f, began := c.Join(time.Now(), other); began || !errors.Is(f.Wait(time.Second, nil).Err, down) ||
+			c.Failed("/b", time.Now()) != nil {
 			t.Error("a fetch that would fail begins, or its refusal is recorded")
 		}
 		close(arrived)

@@ -55,9 +55,10 @@ type Spool struct {
 
 // NewSpool returns a spool of a body whose first bytes have been read already; the spool takes
 // ownership of them. The body has length bytes in all; -1 means unknown. A body of up to keep bytes
-// is held to be stored, 0 means that it is not. Run or Keep must be called.
+// is held to be stored, 0 means that it is not. Run or RunAndStore must be called.
 func NewSpool(r io.ReadCloser, first []byte, length, keep int64) *Spool {
-	s := &Spool{source: r, length: length, keep: keep, window: spoolWindow, held: first, readers: map[*reader]struct{}{}, ended: make(chan struct{})}
+	s := &Spool{source: r, length: length, keep: keep, window: spoolWindow, held: first,
+		readers: map[*reader]struct{}{}, ended: make(chan struct{})}
 	if first == nil {
 		s.held = []byte{} // nil would mean that there is no body
 	}

@@ -74,13 +74,15 @@ func TestSpool(t *testing.T) {
 					defer r.Close()
 					got, err := io.ReadAll(iotest.HalfReader(r))
 					if !bytes.Equal(got, body) || !errors.Is(err, tt.want) {
-						t.Errorf("a reader got %d bytes, equal to the body: %v, and the error %v, want %v", len(got), bytes.Equal(got, body), err, tt.want)
+						t.Errorf("a reader got %d bytes, equal to the body: %v, and the error %v, want %v", len(got),
+							bytes.Equal(got, body), err, tt.want)
 					}
 				})
 			}
 			got, err := s.Run()
 			wg.Wait()
-			if !errors.Is(err, tt.want) && !errors.Is(err, ErrAbandoned) || (err == nil) != (tt.want == nil) && !errors.Is(err, ErrAbandoned) {
+			if !errors.Is(err, tt.want) && !errors.Is(err, ErrAbandoned) ||
+				(err == nil) != (tt.want == nil) && !errors.Is(err, ErrAbandoned) {
 				t.Errorf("Run: %v, want %v", err, tt.want)
 			}
 			if tt.kept != bytes.Equal(got, body) || !tt.kept && got != nil {
@@ -341,7 +343,8 @@ func FuzzSpool(f *testing.F) {
 			wg.Go(func() {
 				defer r.Close()
 				if got, err := io.ReadAll(pieces(part, seed+uint64(i))); err != nil || !bytes.Equal(got, want) {
-					t.Errorf("reader %d got %d bytes of %d, equal to the body: %v, and the error %v", i, len(got), len(want), bytes.Equal(got, want), err)
+					t.Errorf("reader %d got %d bytes of %d, equal to the body: %v, and the error %v", i, len(got),
+						len(want), bytes.Equal(got, want), err)
 				}
 			})
 		}

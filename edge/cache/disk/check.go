@@ -39,7 +39,8 @@ func (d *Tier) Check() (err error) {
 		err = errors.Join(err, fmt.Errorf("%d slices are indexed, but the segments have %d of them", len(d.index.slices), slices))
 	}
 	if live != d.index.live || bytes != d.bytes {
-		err = errors.Join(err, fmt.Errorf("%d locations with %d bytes are counted, but there are %d with %d", d.index.live, d.bytes, live, bytes))
+		err = errors.Join(err, fmt.Errorf("%d locations with %d bytes are counted, but there are %d with %d",
+			d.index.live, d.bytes, live, bytes))
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/codec"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/coding"
 )
 
 // readName reads a name.
@@ -54,7 +55,7 @@ func decodeEntry(head, body []byte) (e *entry.Entry, aliases []string, err error
 	e.Release = r.String()
 	e.Plain = r.Bool()
 	e.Hits.Store(r.Uint())
-	for i := range e.Variants {
+	for i := range coding.InUse() { // of a program with others, the record is damaged
 		body = readVariant(r, &e.Variants[i], body)
 	}
 	if !r.Bad && len(r.Rest) > 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/codec"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/coding"
 )
 
 // A name is the part of an entry that the disk tier needs without reading the rest. It is at the
@@ -60,7 +61,7 @@ func encodeEntry(e *entry.Entry, aliases []string) (head []byte, body [][]byte) 
 	w.String(e.Release)
 	w.Bool(e.Plain)
 	w.Uint(e.Hits.Load())
-	for _, v := range e.Variants {
+	for _, v := range e.Variants[:coding.InUse()] {
 		w.Bool(v != nil)
 		if v != nil {
 			w.String(v.ETag)

@@ -40,7 +40,8 @@ func TestEncodingIsComplete(t *testing.T) {
 	e.DisableCodings()
 	e.Expire(entrytest.T0.Add(time.Hour), 1)
 	head, body = encodeEntry(e, nil)
-	if got, _, _ = decodeEntry(head, bytes.Join(body, nil)); got == nil || !got.Plain || got.Freshness().Lifetime != time.Hour+1 || !got.Freshness().SoftPurged {
+	if got, _, _ = decodeEntry(head, bytes.Join(body, nil)); got == nil || !got.Plain ||
+		got.Freshness().Lifetime != time.Hour+1 || !got.Freshness().SoftPurged {
 		t.Errorf("%+v with a soft purge is read as %+v", e, got)
 	}
 }
@@ -58,7 +59,8 @@ func FuzzDecodeEntry(f *testing.F) {
 		}
 		seenBefore, parts := encodeEntry(e, aliases)
 		got, names, err := decodeEntry(seenBefore, bytes.Join(parts, nil))
-		if err != nil || !entrytest.Same(got, e) || !slices.Equal(names, aliases) || got.Generation != e.Generation || got.Freshness() != e.Freshness() {
+		if err != nil || !entrytest.Same(got, e) || !slices.Equal(names, aliases) || got.Generation != e.Generation ||
+			got.Freshness() != e.Freshness() {
 			t.Fatalf("%+v is read as %+v with the error %v", e, got, err)
 		}
 	})
@@ -66,7 +68,8 @@ func FuzzDecodeEntry(f *testing.F) {
 
 func FuzzDecodePurge(f *testing.F) {
 	for _, p := range []invalidation.Purge{
-		{}, {Keys: []string{"/a", "/b"}}, {Prefixes: []string{"/mdi/"}, Soft: true}, {Keys: []string{"/a"}, Tags: []string{"tag", "other"}}, {All: true},
+		{}, {Keys: []string{"/a", "/b"}}, {Prefixes: []string{"/mdi/"}, Soft: true},
+		{Keys: []string{"/a"}, Tags: []string{"tag", "other"}}, {All: true},
 	} {
 		f.Add(encodePurge(&p, 7, entrytest.T0))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
-	"github.com/iconedge/iconedge/files"
+	"github.com/iconedge/iconedge/internal/files"
 )
 
 // Open opens the tier in a folder, which it creates if necessary, indexes its records and starts

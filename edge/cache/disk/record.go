@@ -49,7 +49,8 @@ func appendSegmentStart(b []byte, marker [markerSize]byte) []byte {
 
 // parseSegmentStart returns the marker of a segment.
 func parseSegmentStart(b []byte) (marker [markerSize]byte, err error) {
-	if len(b) < segmentStart || string(b[:len(magic)]) != magic || binary.LittleEndian.Uint32(b[segmentStart-4:]) != checksum(b[:segmentStart-4]) {
+	if len(b) < segmentStart || string(b[:len(magic)]) != magic ||
+		binary.LittleEndian.Uint32(b[segmentStart-4:]) != checksum(b[:segmentStart-4]) {
 		return marker, errDamaged
 	}
 	copy(marker[:], b[len(magic):])

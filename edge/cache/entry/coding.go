@@ -1,19 +1,12 @@
 package entry
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"sync"
 
-	kgzip "github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-	"github.com/molecule-man/go-brrr"
-
+	"github.com/iconedge/iconedge/edge/coding"
 	"github.com/iconedge/iconedge/internal/inflate"
 )
 
@@ -29,7 +22,8 @@ func Compressible(contentType string) bool {
 	if strings.HasPrefix(name, "text/") {
 		return name != "text/event-stream" // which ends when the client leaves
 	}
-	return strings.HasSuffix(name, "+xml") || strings.HasSuffix(name, "+json") || strings.HasSuffix(name, "+text") || compressibleTypes[name]
+	return strings.HasSuffix(name, "+xml") || strings.HasSuffix(name, "+json") || strings.HasSuffix(name, "+text") ||
+		compressibleTypes[name]
 }
 
 // compressibleTypes are the other types that web servers and CDNs compress, without those that a
@@ -68,7 +62,7 @@ func (e *Entry) AddCoding(c Coding) {
 		return
 	}
 	id := e.Identity()
-	if b := Encode(c, id.Body); len(b) < len(id.Body) {
+	if b := coding.Encode(c, id.Body); len(b) < len(id.Body) {
 		e.SetCoded(c, b)
 	}
 }
@@ -78,19 +72,6 @@ func (e *Entry) SetCoded(c Coding, body []byte) {
 	e.Variants[c] = &Variant{Body: body, ETag: Suffixed(e.Identity().ETag, c.String())}
 }
 
-// Encode returns a body in a content coding.
-func Encode(c Coding, body []byte) []byte {
-	switch c {
-	case Gzip:
-		return gzipEncode(body)
-	case Brotli:
-		return brotliEncode(body)
-	case Zstd:
-		return zstdEncode(body)
-	}
-	return body
-}
-
 // Suffixed returns the entity tag of a representation made from another one: "abc" becomes
 // "abc-br". An empty tag stays empty.
 func Suffixed(etag, suffix string) string {
@@ -98,38 +79,6 @@ func Suffixed(etag, suffix string) string {
 		return ""
 	}
 	return strings.TrimSuffix(etag, `"`) + "-" + suffix + `"`
-}
-
-const (
-	brotliLevel = 5 // about as fast as gzip 6, and smaller
-	// smallWindow is the logarithm of the window for bodies that fit into it: 65,520 bytes. Its
-	// tables are smaller, and so are the bodies, by some bytes.
-	smallWindow = 16
-	fitsWindow  = 1<<smallWindow - 16 // RFC 7932, section 9.1
-)
-
-// brotliWriters pools encoders, for bodies that fit into the small window and for longer ones.
-var brotliWriters = [...]sync.Pool{brotliPool(smallWindow), brotliPool(0)}
-
-// brotliPool returns a pool of encoders with a window; 0: the default one.
-func brotliPool(window int) sync.Pool {
-	return sync.Pool{New: func() any {
-		w, err := brrr.NewWriterOptions(io.Discard, brotliLevel, brrr.WriterOptions{LGWin: window})
-		if err != nil {
-			panic(err) // an invalid option
-		}
-		return w
-	}}
-}
-
-func brotliEncode(body []byte) []byte {
-	pool := &brotliWriters[0]
-	if len(body) > fitsWindow {
-		pool = &brotliWriters[1]
-	}
-	w := pool.Get().(*brrr.Writer)
-	defer pool.Put(w)
-	return encodeWith(w, body)
 }
 
 // maxDeflate is the most by which deflate compresses.
@@ -152,46 +101,4 @@ func Inflate(body []byte, max int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", errGzip, err)
 	}
 	return identity, nil
-}
-
-var gzipWriters = sync.Pool{New: func() any {
-	w, err := kgzip.NewWriterLevel(io.Discard, gzip.DefaultCompression)
-	if err != nil {
-		panic(err) // an invalid level
-	}
-	return w
-}}
-
-func gzipEncode(body []byte) []byte {
-	w := gzipWriters.Get().(*kgzip.Writer)
-	defer gzipWriters.Put(w)
-	return encodeWith(w, body)
-}
-
-// zstdWindow is far below the 8 MiB that clients must support (RFC 9659), and bounds the memory of
-// the encoder.
-const zstdWindow = 1 << 20
-
-var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(zstdWindow))
-	if err != nil {
-		panic(err) // an invalid option
-	}
-	return w
-})
-
-func zstdEncode(body []byte) []byte {
-	return bytes.Clone(zstdEncoder().EncodeAll(body, make([]byte, 0, len(body)/2+64)))
-}
-
-// encodeWith writes to memory, which cannot fail.
-func encodeWith(w interface {
-	io.WriteCloser
-	Reset(io.Writer)
-}, body []byte) []byte {
-	buf := bytes.NewBuffer(make([]byte, 0, len(body)/2+64))
-	w.Reset(buf)
-	w.Write(body)
-	w.Close()
-	return bytes.Clone(buf.Bytes())
 }

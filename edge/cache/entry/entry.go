@@ -98,7 +98,10 @@ func (e *Entry) SetHashes(seeds *hashes.Seeds) {
 // SameStored reports whether two entries are copies of the same stored response, which was not
 // replaced in between.
 func (e *Entry) SameStored(o *Entry) bool {
-	return e == o || e != nil && o != nil && e.ID != 0 && e.ID == o.ID && e.Home == o.Home
+	if e == nil || o == nil {
+		return e == o
+	}
+	return e == o || e.ID != 0 && e.ID == o.ID && e.Home == o.Home
 }
 
 // Freshness returns the Policy, or the policy after a soft purge. It decides whether the entry may

@@ -31,7 +31,8 @@ func TestConfirmed(t *testing.T) {
 	}
 	exported := reflect.ValueOf(e).Elem()
 	for i := range exported.NumField() {
-		if f := exported.Type().Field(i); f.IsExported() && f.Name != "State" && !reflect.DeepEqual(exported.Field(i).Interface(), reflect.ValueOf(n).Elem().Field(i).Interface()) {
+		if f := exported.Type().Field(i); f.IsExported() && f.Name != "State" &&
+			!reflect.DeepEqual(exported.Field(i).Interface(), reflect.ValueOf(n).Elem().Field(i).Interface()) {
 			t.Errorf("%s is not copied", f.Name)
 		}
 	}

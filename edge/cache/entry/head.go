@@ -8,7 +8,7 @@ type Head struct {
 	WithBody []byte // besides, with a body: a 304 leaves them out (RFC 9110, section 15.4.5)
 	Own      []byte // on every response, specific to this entry
 	OwnBody  []byte // with a body, specific to this entry
-	// ColourUses counts currentColor in the identity body; -1 means that the edge does not recolour
-	// it.
-	ColourUses int
+	// Paint says how the edge recolours the identity body; the package icon defines its values. -1
+	// means that it does not.
+	Paint int32
 }

@@ -1,6 +1,9 @@
 package entry
 
-import "github.com/iconedge/iconedge/cachepolicy"
+import (
+	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/coding"
+)
 
 // MaxVariants is the maximum number of entries of a key, in memory and on disk each. The least
 // recently used one is evicted first.
@@ -12,21 +15,17 @@ type Variant struct {
 	ETag string
 }
 
-// A Coding is a content coding of an entry.
-type Coding uint8
+// A Coding is a content coding, of the table in edge/coding.
+type Coding = coding.Coding
 
+// Codings that some code treats in a way of its own, and the number for which an entry has room.
 const (
-	Identity Coding = iota
-	Gzip
-	Brotli
-	Zstd // only forwarded responses have it
-	Codings
+	Identity = coding.Identity
+	Gzip     = coding.Gzip
+	Brotli   = coding.Brotli
+	Zstd     = coding.Zstd
+	Codings  = coding.Room
 )
-
-var codingNames = [Codings]string{cachepolicy.Identity, cachepolicy.Gzip, cachepolicy.Brotli, cachepolicy.Zstd}
-
-// String returns the name of the coding in Content-Encoding.
-func (c Coding) String() string { return codingNames[c] }
 
 // SetIdentity sets the body of a new entry, and its entity tag.
 func (e *Entry) SetIdentity(body []byte, etag string) {
@@ -58,7 +57,7 @@ func (e *Entry) DropCodings() {
 func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {
 	var have [Codings]string
 	n := 0
-	for c := Gzip; c < Codings; c++ {
+	for _, c := range coding.All() {
 		if e.Variants[c] != nil {
 			have[n] = c.String()
 			n++
@@ -68,17 +67,12 @@ func (e *Entry) Choose(acceptEncoding string) (*Variant, Coding) {
 	return e.Variants[c], c
 }
 
-// Select returns the coding that Accept-Encoding selects, of identity and those with these names.
+// Select returns the coding that Accept-Encoding selects, of identity and those with these names,
+// which are in order of preference.
 func Select(acceptEncoding string, have ...string) Coding {
-	if len(have) > 0 && acceptEncoding != "" {
-		switch cachepolicy.Encoding(acceptEncoding, have...) {
-		case cachepolicy.Brotli:
-			return Brotli
-		case cachepolicy.Zstd:
-			return Zstd
-		case cachepolicy.Gzip:
-			return Gzip
-		}
+	if len(have) == 0 || acceptEncoding == "" {
+		return Identity
 	}
-	return Identity
+	c, _ := coding.Find(cachepolicy.Encoding(acceptEncoding, have...))
+	return c
 }

@@ -10,7 +10,8 @@ func TestClasses(t *testing.T) {
 	last := 0
 	for n := 1; n <= maxSlot; n++ {
 		class, size := classOf(n)
-		if size < n || class < last || class >= classes || classSize(class) != size || n > 512 && size-n > n/sizesPerDoubling || size%CostUnit != 0 {
+		if size < n || class < last || class >= classes || classSize(class) != size ||
+			n > 512 && size-n > n/sizesPerDoubling || size%CostUnit != 0 {
 			t.Fatalf("%d bytes get a slot of %d bytes, of class %d with size %d", n, size, class, classSize(class))
 		}
 		last = class

@@ -96,7 +96,7 @@ func (l *Slot) CopyState(e *entry.Entry) {
 // headOf returns the head of an entry; lines begins with its own lines.
 func (l *Slot) headOf(c *interned, lines []byte) entry.Head {
 	h := c.head
-	h.Own, h.OwnBody, h.ColourUses = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], int(l.paints)
+	h.Own, h.OwnBody, h.Paint = lines[:l.own:l.own], lines[l.own:l.own+l.ownBody:l.own+l.ownBody], l.paint
 	return h
 }
 

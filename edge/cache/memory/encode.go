@@ -54,7 +54,7 @@ func (p *Encoder) head(e *entry.Entry) {
 	if p.shared = e.Head != nil; p.shared {
 		own, ownBody = e.Head.Own, e.Head.OwnBody
 		p.slot.shape |= withHead
-		p.slot.paints = int32(e.Head.ColourUses)
+		p.slot.paint = e.Head.Paint
 	}
 	p.text.Out = append(append(append(append(p.text.Out, e.Key...), e.Secondary...), own...), ownBody...)
 	l := &p.slot
@@ -127,7 +127,8 @@ func (p *Encoder) isOwn(f entry.Field) bool {
 		return bytes.Contains(p.text.Out[p.slot.key+p.slot.secondary:], p.line)
 	}
 	switch string(f.Name) {
-	case "Content-Disposition", "Content-Location", "Content-Range", "Expires", "Last-Modified", "Link", "Location", "Set-Cookie", "Surrogate-Key":
+	case "Content-Disposition", "Content-Location", "Content-Range", "Expires", "Last-Modified", "Link", "Location",
+		"Set-Cookie", "Surrogate-Key":
 		return true
 	}
 	return false
@@ -163,7 +164,8 @@ func (p *Encoder) measure(most int) bool {
 		return false
 	}
 	l := &p.slot
-	l.tags, l.text, l.spans, l.ownHeader = uint8(len(p.labels)), uint16(len(p.text.Out)), uint16(len(p.spans.Out)), uint16(len(p.interned.Out))
+	l.tags, l.text, l.spans, l.ownHeader = uint8(len(p.labels)), uint16(len(p.text.Out)), uint16(len(p.spans.Out)),
+		uint16(len(p.interned.Out))
 	for c, b := range p.bodies {
 		l.body[c] = uint16(len(b))
 	}
@@ -189,7 +191,8 @@ func (p *Encoder) WriteTo(at *Slot, e *entry.Entry) {
 	to := unsafe.Slice((*byte)(unsafe.Pointer(at)), p.slot.Size())
 	n := copy(to, unsafe.Slice((*byte)(unsafe.Pointer(&p.slot)), slotStart))
 	n += copy(to[n:], unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.labels))), 8*len(p.labels)))
-	for _, part := range [...][]byte{p.text.Out, p.spans.Out, p.interned.Out, p.bodies[entry.Identity], p.bodies[entry.Gzip], p.bodies[entry.Brotli]} {
+	for _, part := range [...][]byte{p.text.Out, p.spans.Out, p.interned.Out, p.bodies[entry.Identity],
+		p.bodies[entry.Gzip], p.bodies[entry.Brotli]} {
 		n += copy(to[n:], part)
 	}
 }

@@ -31,7 +31,7 @@ type Slot struct {
 	times
 	Cost     uint32 // in units of CostUnit
 	Interned uint32 // the number of its interned header; 0: it follows the spans
-	paints   int32  // ColourUses of its Head
+	paint    int32  // of its Head
 	layout
 	shape     shape
 	tags      uint8 // number of labels after that of the key

@@ -62,7 +62,8 @@ func TestSlot(t *testing.T) {
 		e    *entry.Entry
 		fits bool
 	}{
-		"our own":          {entrytest.WithCodings(entrytest.Own("/mdi/home.svg", strings.Repeat("<path fill='currentColor'/>", 30))), true},
+		"our own": {entrytest.WithCodings(entrytest.Own("/mdi/home.svg",
+			strings.Repeat("<path fill='currentColor'/>", 30))), true},
 		"a forwarded one":  {foreign, true},
 		"marked stale":     {soft, true},
 		"almost nothing":   {entrytest.New("", ""), true},
@@ -73,7 +74,8 @@ func TestSlot(t *testing.T) {
 	} {
 		for range 3 { // first with header text of its own, then with an interned header
 			got := throughSlot(t, &k, &seeds, tt.e)
-			if (got != nil) != tt.fits || got != nil && (!entrytest.Same(got, tt.e) || !entrytest.SameHead(got, tt.e) || got.Hits.Load() != tt.e.Hits.Load()) {
+			if (got != nil) != tt.fits || got != nil &&
+				(!entrytest.Same(got, tt.e) || !entrytest.SameHead(got, tt.e) || got.Hits.Load() != tt.e.Hits.Load()) {
 				t.Errorf("%s: %+v is decoded as %+v", name, tt.e, got)
 			}
 		}
@@ -90,11 +92,14 @@ func FuzzSlot(f *testing.F) {
 		e := entrytest.New(key, body, value, tag)
 		e.SetIdentity([]byte(body), tag)
 		e.Secondary, e.Vary, e.Validator, e.Date = secondary, []string{name}, tag+value, []byte(value)
-		e.Fields, e.FieldsWithBody = []entry.Field{{Name: []byte(name), Value: []byte(value)}, {Name: []byte("Link"), Value: []byte(body)}}, []entry.Field{{Name: []byte(value), Value: []byte(name)}}
-		e.Policy = cachepolicy.Entry{Stored: timeOf(n), Age: time.Duration(n), Lifetime: time.Duration(len(body)), NoCache: head, Heuristic: len(own)%2 == 0, SetsCookie: len(name)%2 == 0}
+		e.Fields, e.FieldsWithBody = []entry.Field{{Name: []byte(name), Value: []byte(value)},
+			{Name: []byte("Link"), Value: []byte(body)}}, []entry.Field{{Name: []byte(value), Value: []byte(name)}}
+		e.Policy = cachepolicy.Entry{Stored: timeOf(n), Age: time.Duration(n), Lifetime: time.Duration(len(body)),
+			NoCache: head, Heuristic: len(own)%2 == 0, SetsCookie: len(name)%2 == 0}
 		e.LastModified, e.Status = timeOf(n), len(key)
 		if head {
-			e.Head = &entry.Head{Type: []byte(name), Always: []byte(value), Own: []byte(own), OwnBody: []byte(tag), ColourUses: int(int32(n))}
+			e.Head = &entry.Head{Type: []byte(name), Always: []byte(value), Own: []byte(own), OwnBody: []byte(tag),
+				Paint: int32(n)}
 		}
 		for c := entry.Gzip; c <= entry.Brotli && head; c++ {
 			e.Variants[c] = &entry.Variant{Body: []byte(own)[:len(own)/2], ETag: entry.Suffixed(tag, c.String())}

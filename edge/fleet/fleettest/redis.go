@@ -35,7 +35,7 @@ func Start(t testing.TB, options ...string) *Server {
 		}
 		t.Skip("NOT TESTED: redis-server is missing; make engines installs it")
 	}
-	// The path of a socket has at most 107 bytes; that of t.TempDir may be longer.
+	// The path of a socket has at most 107 bytes; that of a test may be longer.
 	dir, err := os.MkdirTemp("", "redis")
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,8 @@ func (e *Exchanges) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	step := []any{"method", r.Method, "path", r.URL.Path, "code", resp.StatusCode}
-	for _, said := range []struct{ key, value string }{{"status", answer.Status}, {"host", answer.Identifier.Value}, {"detail", answer.Detail}} {
+	for _, said := range []struct{ key, value string }{{"status", answer.Status}, {"host", answer.Identifier.Value},
+		{"detail", answer.Detail}} {
 		if said.value != "" {
 			step = append(step, said.key, said.value)
 		}

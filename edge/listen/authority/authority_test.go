@@ -48,7 +48,8 @@ func TestKeeper(t *testing.T) {
 			step()
 			time.Sleep(10 * time.Second)
 		}
-		if orders["a.test"] > 5 || orders["a.test"] < 3 || seen.missing != 1 || fmt.Sprint(k.Missing()) != "[a.test]" || !seen.end.Equal(end) {
+		if orders["a.test"] > 5 || orders["a.test"] < 3 || seen.missing != 1 ||
+			fmt.Sprint(k.Missing()) != "[a.test]" || !seen.end.Equal(end) {
 			t.Errorf("%v, %+v, missing %v", orders, seen, k.Missing())
 		}
 		fails, end = false, end.Add(time.Hour)
@@ -98,7 +99,8 @@ func TestExchanges(t *testing.T) {
 	}{
 		{201, `{"status":"pending"}`, 0, `level=INFO msg="ACME request" method=POST path=/order code=201 status=pending`},
 		{200, `{"status":"valid","identifier":{"type":"dns","value":"a.test"}}`, 0, `status=valid host=a.test`},
-		{200, `{"status":"invalid","identifier":{"value":"a.test"},"challenges":[{"error":{"detail":"no TLS"}}]}`, 1, `level=ERROR msg="ACME request failed" method=POST path=/order code=200 status=invalid host=a.test detail="no TLS"`},
+		{200, `{"status":"invalid","identifier":{"value":"a.test"},"challenges":[{"error":{"detail":"no TLS"}}]}`, 1,
+			`level=ERROR msg="ACME request failed" method=POST path=/order code=200 status=invalid host=a.test detail="no TLS"`},
 		{400, `{"type":"urn:ietf:params:acme:error:badNonce","detail":"old"}`, 0, `level=INFO`},
 		{429, `{"type":"urn:ietf:params:acme:error:rateLimited","detail":"too many"}`, 1, `code=429 detail="too many"`},
 		{200, "-----BEGIN CERTIFICATE-----\n" + strings.Repeat("x", 2*maxAnswer), 0, `code=200`},

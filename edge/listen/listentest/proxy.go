@@ -21,7 +21,8 @@ func HeaderV2(command, family byte, rest ...byte) string {
 // inet and inet6 are the addresses of such a header: from 203.0.113.9:7 to 192.0.2.1:80.
 var (
 	inet  = []byte{203, 0, 113, 9, 192, 0, 2, 1, 0, 7, 0, 80}
-	inet6 = append(append(append(make([]byte, 0, 36), netip.MustParseAddr("2001:db8::9").AsSlice()...), netip.MustParseAddr("2001:db8::1").AsSlice()...), 0, 7, 0, 80)
+	inet6 = append(append(append(make([]byte, 0, 36), netip.MustParseAddr("2001:db8::9").AsSlice()...),
+		netip.MustParseAddr("2001:db8::1").AsSlice()...), 0, 7, 0, 80)
 )
 
 // ProxyHeaders are valid headers with the client that they name; empty: the peer itself.
@@ -39,7 +40,8 @@ var ProxyHeaders = []struct{ Name, Header, Client string }{
 	{"v2 LOCAL", HeaderV2(0, 0x00), ""},
 	{"v2 LOCAL with addresses", HeaderV2(0, 0x11, inet...), ""},
 	{"v2 with a TLV", HeaderV2(1, 0x11, append(append([]byte{}, inet...), 4, 0, 2, 'h', 'i')...), "203.0.113.9"},
-	{"v2 with a long TLV", HeaderV2(1, 0x11, append(append([]byte{}, inet...), append([]byte{4, 0x0f, 0}, make([]byte, 0xf00)...)...)...), "203.0.113.9"},
+	{"v2 with a long TLV", HeaderV2(1, 0x11, append(append([]byte{}, inet...),
+		append([]byte{4, 0x0f, 0}, make([]byte, 0xf00)...)...)...), "203.0.113.9"},
 }
 
 // WrongProxyHeaders are malformed headers.

@@ -24,9 +24,11 @@ func TestLine(t *testing.T) {
 		{"all fields", `{"time":"2026-11-21T07:09:10.001234Z","client":"2001:db8::1","method":"GET","path":"/mdi/home.svg?color=%23f00","host":"cdn.example.org",` +
 			`"status":200,"bytes":512,"duration_seconds":1.000000412,"route":"cdn","cache":"hit","protocol":"h2","tls":true,"user_agent":"curl/8 \"x\"",` +
 			`"referer":"https://example.org/page","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}`, full},
-		{"empty fields are left out", `{"time":"2026-11-21T00:00:00.000000Z","status":400,"bytes":0,"duration_seconds":0.000000000,"tls":false}`,
+		{"empty fields are left out",
+			`{"time":"2026-11-21T00:00:00.000000Z","status":400,"bytes":0,"duration_seconds":0.000000000,"tls":false}`,
 			Line{Time: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Status: 400}},
-		{"a clock that goes backwards", `{"time":"0001-01-01T00:00:00.000000Z","status":0,"bytes":0,"duration_seconds":0.000000000,"tls":false}`, Line{Duration: -5}},
+		{"a clock that goes backwards",
+			`{"time":"0001-01-01T00:00:00.000000Z","status":0,"bytes":0,"duration_seconds":0.000000000,"tls":false}`, Line{Duration: -5}},
 	} {
 		if got := string(row.line.append(nil)); got != row.want {
 			t.Errorf("%s:\n got %s\nwant %s", row.name, got, row.want)
@@ -58,7 +60,8 @@ func FuzzLine(f *testing.F) {
 	f.Add("GET", "/a?b", "h", "agent", "https://x/")
 	f.Add("G\"\n}", "/\\\x00\u2028?token=x", "\xff", strings.Repeat("😀", 65), "a?b")
 	f.Fuzz(func(t *testing.T, method, target, host, agent, referer string) {
-		l := Line{Method: []byte(method), Target: []byte(target), Host: []byte(host), UserAgent: []byte(agent), Referer: []byte(referer), Status: 200}
+		l := Line{Method: []byte(method), Target: []byte(target), Host: []byte(host), UserAgent: []byte(agent),
+			Referer: []byte(referer), Status: 200}
 		text := string(l.append(nil))
 		var got struct {
 			Time, Method, Path, Host, UserAgent, Referer string
@@ -66,7 +69,8 @@ func FuzzLine(f *testing.F) {
 			DurationSeconds                              float64
 			TLS                                          bool
 		}
-		d := json.NewDecoder(strings.NewReader(strings.NewReplacer(`"user_agent":`, `"UserAgent":`, `"duration_seconds":`, `"DurationSeconds":`).Replace(text)))
+		d := json.NewDecoder(strings.NewReader(strings.NewReplacer(`"user_agent":`, `"UserAgent":`,
+			`"duration_seconds":`, `"DurationSeconds":`).Replace(text)))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&got); err != nil || d.More() || got.Status != 200 {
 			t.Fatalf("%s: %v, %+v", text, err, got)
@@ -79,7 +83,8 @@ func FuzzLine(f *testing.F) {
 			most       int
 		}{
 			{got.Method, method, maxMethod}, {got.Path, string(Redacted([]byte(target))), maxTarget}, {got.Host, host, maxHost},
-			{got.UserAgent, string(masked([]byte(agent))), maxAgent}, {got.Referer, string(masked(withoutQuery([]byte(referer)))), maxReferer},
+			{got.UserAgent, string(masked([]byte(agent))), maxAgent},
+			{got.Referer, string(masked(withoutQuery([]byte(referer)))), maxReferer},
 		} {
 			valid := string([]rune(c.given)) // each byte that is not UTF-8 becomes U+FFFD
 			cut, more := strings.CutSuffix(c.got, "…")
@@ -96,9 +101,11 @@ func TestLogAttrs(t *testing.T) {
 	l := full
 	l.Method, l.Target = []byte("GET\u2028\x00"), []byte("/a\xff\u202e?token=hidden&q=iel_0123456789&x="+strings.Repeat("y", 2000))
 	got := l.LogAttrs()
-	for i, want := range []any{"method", "GET\ufffd\ufffd", "path", "/a\ufffd\ufffd?token=REDACTED&q=iel_REDACTED&x=", "client", "2001:db8::1", "protocol", "h2", "route", "cdn"} {
+	for i, want := range []any{"method", "GET\ufffd\ufffd", "path", "/a\ufffd\ufffd?token=REDACTED&q=iel_REDACTED&x=",
+		"client", "2001:db8::1", "protocol", "h2", "route", "cdn"} {
 		if i == 3 {
-			if path := got[i].(string); !strings.HasPrefix(path, want.(string)+"yyy") || !strings.HasSuffix(path, "y…") || len(path) > maxTarget+10 {
+			if path := got[i].(string); !strings.HasPrefix(path, want.(string)+"yyy") ||
+				!strings.HasSuffix(path, "y…") || len(path) > maxTarget+10 {
 				t.Errorf("path %q", path)
 			}
 		} else if got[i] != want {

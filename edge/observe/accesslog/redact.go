@@ -44,7 +44,8 @@ func hasSecret(query []byte) bool {
 // isSecret reports whether a parameter has a value that must not be logged.
 func isSecret(pair []byte) bool {
 	name, _, has := bytes.Cut(pair, []byte("="))
-	return has && slices.ContainsFunc(secretParams, func(s string) bool { return len(s) == len(name) && strings.EqualFold(s, string(name)) })
+	return has && slices.ContainsFunc(secretParams,
+		func(s string) bool { return len(s) == len(name) && strings.EqualFold(s, string(name)) })
 }
 
 // tokens lists the prefixes of a licence token, plain and percent-encoded.

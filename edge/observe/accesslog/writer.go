@@ -76,7 +76,8 @@ func (l *Log) take() []byte {
 // middle of one.
 func (l *Log) failed(err error) {
 	if !l.failing {
-		l.config.Log.Warn("access log write failed; lines are queued, and dropped when the queue is full", "file", l.config.File, "err", err)
+		l.config.Log.Warn("access log write failed; lines are queued, and dropped when the queue is full", "file",
+			l.config.File, "err", err)
 	}
 	l.failing = true
 }

@@ -215,7 +215,8 @@ func TestReopenFails(t *testing.T) {
 }
 
 func TestOpenFails(t *testing.T) {
-	if _, err := Open(Config{File: filepath.Join(t.TempDir(), "none", "x")}); err == nil || !strings.HasPrefix(err.Error(), "opening the access log: ") {
+	if _, err := Open(Config{File: filepath.Join(t.TempDir(), "none", "x")}); err == nil ||
+		!strings.HasPrefix(err.Error(), "opening the access log: ") {
 		t.Errorf("%v", err)
 	}
 }
@@ -235,7 +236,8 @@ func TestSampled(t *testing.T) {
 			}
 		}
 		if logs < row.least || logs > row.top {
-			t.Errorf("%d responses of %d with status %d get a line at a sample of %v, want %d to %d", logs, n, row.status, row.sample, row.least, row.top)
+			t.Errorf("%d responses of %d with status %d get a line at a sample of %v, want %d to %d", logs, n,
+				row.status, row.sample, row.least, row.top)
 		}
 	}
 	var none *Log

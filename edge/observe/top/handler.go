@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/iconedge/iconedge/problem"
+	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // Path is the path of the report on the admin listener.

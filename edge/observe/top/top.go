@@ -68,7 +68,8 @@ type window struct {
 func New(now time.Time) *Counts {
 	c := &Counts{began: now}
 	for i := range c.windows {
-		c.windows[i] = window{clients: newSketch[netip.Prefix](most), limited: newSketch[netip.Prefix](most), paths: newSketch[string](most), hosts: newSketch[string](most)}
+		c.windows[i] = window{clients: newSketch[netip.Prefix](most), limited: newSketch[netip.Prefix](most),
+			paths: newSketch[string](most), hosts: newSketch[string](most)}
 	}
 	return c
 }
@@ -92,7 +93,8 @@ func (c *Counts) Record(now time.Time, r Response, stands int64) {
 	if r.Status == http.StatusTooManyRequests {
 		by.Refused = stands
 	}
-	client, path, host := group(r.Client), r.Path[:min(len(r.Path), maxPath)], lower(make([]byte, 0, maxHost), r.Host[:min(len(r.Host), maxHost)])
+	client, path, host := group(r.Client), r.Path[:min(len(r.Path), maxPath)],
+		lower(make([]byte, 0, maxHost), r.Host[:min(len(r.Host), maxHost)])
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.adapt(now)

@@ -65,7 +65,8 @@ func TestReportForgets(t *testing.T) {
 		after, within time.Duration
 		clients       int
 	}{
-		{time.Second, span, 1}, {19 * time.Second, span, 1}, {21 * time.Second, span, 0}, {21 * time.Second, Longest, 1}, {69 * time.Second, Longest, 1},
+		{time.Second, span, 1}, {19 * time.Second, span, 1}, {21 * time.Second, span, 0},
+		{21 * time.Second, Longest, 1}, {69 * time.Second, Longest, 1},
 		{69 * time.Second, time.Hour, 1}, {71 * time.Second, Longest, 0}, {-time.Hour, Longest, 0},
 	} {
 		if got := c.Report(start.Add(row.after), row.within, 5); len(got.Clients) != row.clients {
@@ -85,7 +86,8 @@ func TestCountsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 10*maxPath)
 	for i := range 30_000 {
 		now := start.Add(time.Duration(i) * time.Second / 1000)
-		c.Record(now, Response{Client: netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), Host: fmt.Append(nil, i, long), Path: fmt.Append(nil, "/", i, long), Status: 429}, 1)
+		c.Record(now, Response{Client: netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}),
+			Host: fmt.Append(nil, i, long), Path: fmt.Append(nil, "/", i, long), Status: 429}, 1)
 		if i%50 == 0 {
 			record(c, now, "192.0.2.7", "/mdi/home.svg", 429)
 		}
@@ -102,7 +104,8 @@ func TestCountsAreBounded(t *testing.T) {
 	}
 	r := c.Report(start.Add(30*time.Second), Longest, 3)
 	for what, rows := range map[string][]Row{"client": r.Clients, "path": r.Paths, "host": r.Hosts, "limited": r.Limited} {
-		if n := rows[0].Requests + rows[0].Uncertain; !strings.Contains("192.0.2.7 /mdi/home.svg icons.example.org", rows[0].Name) || n < 600 {
+		if n := rows[0].Requests + rows[0].Uncertain; !strings.Contains("192.0.2.7 /mdi/home.svg icons.example.org",
+			rows[0].Name) || n < 600 {
 			t.Errorf("the first %s is %+v", what, rows[0])
 		}
 	}

@@ -88,7 +88,7 @@ func (h *Head) parse(text string) bool {
 		return false
 	}
 	code, _, _ := strings.Cut(h.Status, " ")
-	if h.Code, ok = number(code, 3); !ok || len(code) != 3 || h.Code < 200 || h.Code > 599 {
+	if h.Code, ok = number(code, 3); !ok || len(code) != 3 || h.Code < 200 {
 		return false
 	}
 	fields := strings.Count(text, lineEnd)

@@ -47,7 +47,8 @@ func (t *KnownHeads) Add(lines string, h http.Header) {
 }
 
 func (v Values) fields() map[string]string {
-	return map[string]string{"Content-Length": strconv.FormatInt(v.Length, 10), "Etag": v.ETag, "Last-Modified": v.LastModified, "Surrogate-Key": v.SurrogateKey, "Date": v.Date}
+	return map[string]string{"Content-Length": strconv.FormatInt(v.Length, 10), "Etag": v.ETag,
+		"Last-Modified": v.LastModified, "Surrogate-Key": v.SurrogateKey, "Date": v.Date}
 }
 
 // Whole returns all fields of a response with these values.

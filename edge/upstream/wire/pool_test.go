@@ -28,7 +28,8 @@ func pair(t *testing.T) (near, far net.Conn) {
 // An idle connection serves again, unless bytes have arrived on it, it was closed, or its origin
 // has another address now.
 func TestTake(t *testing.T) {
-	for why, change := range map[string]func(far net.Conn){"quiet": nil, "bytes": func(c net.Conn) { c.Write([]byte("HTTP/1.1 200 OK\r\n")) }, "closed": func(c net.Conn) { c.Close() }} {
+	for why, change := range map[string]func(far net.Conn){"quiet": nil,
+		"bytes": func(c net.Conn) { c.Write([]byte("HTTP/1.1 200 OK\r\n")) }, "closed": func(c net.Conn) { c.Close() }} {
 		near, far := pair(t)
 		p := Pool{Most: 1, After: time.Hour}
 		c := NewConn(near, near, 1)

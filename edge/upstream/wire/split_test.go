@@ -7,13 +7,15 @@ import (
 	"testing"
 )
 
-const splitHead = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 12\r\nContent-Type: image/svg+xml\r\nEtag: \"a\"\r\nLast-Modified: Wed, 21 Oct 2026 07:28:00 GMT\r\n" +
+const splitHead = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 12\r\nContent-Type: " +
+	"image/svg+xml\r\nEtag: \"a\"\r\nLast-Modified: Wed, 21 Oct 2026 07:28:00 GMT\r\n" +
 	"Link: <a>; rel=\"license\"\r\nSurrogate-Key: a b\r\nDate: Thu, 26 Nov 2026 08:00:00 GMT\r\n\r\n"
 
 func TestSplit(t *testing.T) {
 	lines, v, n, ok := Split(nil, []byte(splitHead+"<svg/>"))
 	want := Values{`"a"`, "Wed, 21 Oct 2026 07:28:00 GMT", "a b", "Thu, 26 Nov 2026 08:00:00 GMT", 12}
-	if !ok || n != len(splitHead) || v != want || string(lines) != "Cache-Control: max-age=60\r\nContent-Type: image/svg+xml\r\nLink: <a>; rel=\"license\"\r\n" {
+	if !ok || n != len(splitHead) || v != want || string(lines) != "Cache-Control: max-age=60\r\nContent-Type: "+
+		"image/svg+xml\r\nLink: <a>; rel=\"license\"\r\n" {
 		t.Errorf("%q, %+v, %d, %v", lines, v, n, ok)
 	}
 	for why, text := range map[string]string{
@@ -52,7 +54,8 @@ func FuzzSplit(f *testing.F) {
 		if form == Incomplete || form == Plain && (size != n || h.Length != v.Length && !h.Bodyless || h.Code != http.StatusOK) {
 			t.Fatalf("%d bytes, %+v; Parse: %d, %+v, %v", n, v, size, h, form)
 		}
-		other := []byte("HTTP/1.1 200 OK\r\nEtag: " + etag + "\r\n" + string(lines) + "Surrogate-Key: " + key + "\r\nContent-Length: " + length + "\r\n\r\n")
+		other := []byte("HTTP/1.1 200 OK\r\nEtag: " + etag + "\r\n" + string(lines) + "Surrogate-Key: " + key +
+			"\r\nContent-Length: " + length + "\r\n\r\n")
 		same, w, m, ok := Split(nil, other)
 		if !ok || string(same) != string(lines) {
 			return

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/iconedge/iconedge/icon"
@@ -39,10 +40,18 @@ func Square(name, path string, size float64) Icon {
 
 func draw(name, body string, width, height float64, palette bool) Icon {
 	box := fmt.Sprintf("0 0 %v %v", width, height)
-	return Icon{
-		Meta: release.Meta{Name: name, Width: width, Height: height, ViewBox: box, Monochrome: !palette},
-		SVG:  fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" viewBox="%s">%s</svg>`, width, height, box, body),
+	m, root := release.Meta{Name: name, Width: width, Height: height, ViewBox: box, Monochrome: !palette}, ""
+	if literal := string(icon.Literal([]byte(body))); palette && strings.Count(body, literal) == strings.Count(body, "#") {
+		m.Monochrome, root = true, fmt.Sprintf(` color="%s"`, literal)
+		m.Color, _ = icon.ParseColor(literal)
 	}
+	if _, after, found := strings.Cut(body, `stroke-width="`); found {
+		width, _, _ := strings.Cut(after, `"`)
+		m.Stroke, _ = strconv.ParseFloat(width, 64)
+	}
+	m.TwoTone = m.Monochrome && strings.Contains(body, ` opacity="`)
+	return Icon{m, fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" viewBox="%s"%s>%s</svg>`,
+		width, height, box, root, body)}
 }
 
 // Add adds an icon to a pack of the library. If there is no such pack, Add makes one with the MIT
@@ -98,7 +107,7 @@ func Read(dir string) (Library, error) {
 		}
 		p := &Pack{Hidden: in.Hidden, Icons: f.icons(in.Palette), Pack: icon.Pack{
 			Key: key, Name: in.Name, Author: in.Author.Name, AuthorURL: in.Author.URL, Version: in.Version, Category: in.Category,
-			Samples: in.Samples, Height: []float64{in.Height}, Monochrome: !in.Palette,
+			Samples: in.Samples, Height: []float64{in.Height}, Monochrome: !in.Palette, Palette: in.Palette,
 		}}
 		if in.License.URL == "" {
 			in.License.URL = "https://spdx.org/licenses/" + in.License.SPDX + ".html"

@@ -105,7 +105,7 @@ func docs(l Library, packs []icon.Pack) iter.Seq[search.Doc] {
 				sum := sha256.Sum256([]byte(d.SVG))
 				doc := search.Doc{
 					Pack: pack.Key, Name: name, AliasOf: d.Meta.AliasOf, Width: d.Meta.Width, Height: d.Meta.Height,
-					Monochrome: d.Meta.Monochrome, Image: [16]byte(sum[:16]),
+					Monochrome: d.Meta.Monochrome, Own: d.Meta.Color != "", Stroked: d.Meta.Stroke != 0, Image: [16]byte(sum[:16]),
 				}
 				if !yield(doc) {
 					return

@@ -16,7 +16,8 @@ import (
 )
 
 var few = map[string][]Meaning{
-	"bin":         {{Text: "trash", Whole: true, Weight: .9}, {Text: "can", Whole: false, Weight: .5}, {Text: "trash can", Whole: false, Weight: .5}, {Text: "skip", Whole: false, Weight: .016}},
+	"bin": {{Text: "trash", Whole: true, Weight: .9}, {Text: "can", Whole: false, Weight: .5},
+		{Text: "trash can", Whole: false, Weight: .5}, {Text: "skip", Whole: false, Weight: .016}},
 	"bind":        {{Text: "link", Whole: false, Weight: 1}},
 	"étagère":     {{Text: "shelf", Whole: false, Weight: .25}, {Text: "trash", Whole: true, Weight: .2}},
 	"waste paper": {{Text: "trash", Whole: true, Weight: .3}},
@@ -86,7 +87,8 @@ func TestCompiled(t *testing.T) {
 
 func TestMeanings(t *testing.T) {
 	base, err := ReadCompiled(compiled(t, map[string][]Meaning{
-		"garbage": {{Text: "trash", Whole: true, Weight: .9}, {Text: "waste", Whole: false, Weight: .4}}, "zebra": {{Text: "horse", Whole: false, Weight: .3}},
+		"garbage": {{Text: "trash", Whole: true, Weight: .9}, {Text: "waste", Whole: false, Weight: .4}},
+		"zebra":   {{Text: "horse", Whole: false, Weight: .3}},
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +101,8 @@ func TestMeanings(t *testing.T) {
 	}{
 		{"nothing", Lexicon{}, map[string]string{}},
 		{"the base alone", Lexicon{Base: base}, map[string]string{"garbage": "=trash waste", "zebra": "horse"}},
-		{"the base and tags", Lexicon{Base: base, Projects: tags}, map[string]string{"cob": "=pony pony", "garbage": "=trash waste trash", "zebra": "horse"}},
+		{"the base and tags", Lexicon{Base: base, Projects: tags},
+			map[string]string{"cob": "=pony pony", "garbage": "=trash waste trash", "zebra": "horse"}},
 		{"tags alone", Lexicon{Projects: tags}, map[string]string{"cob": "=pony pony", "garbage": "=trash trash"}},
 	} {
 		all, err := row.l.Meanings(t.Context(), func() Names { return named("pony", "trash") }, nil)
@@ -154,7 +157,7 @@ func TestShipped(t *testing.T) {
 		t.Errorf("it has %d bytes, want at most 6 MB", len(shipped))
 	}
 	var library struct{ Dependencies map[string]string }
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "library", "lexicon", "package.json"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "tools", "library", "lexicon", "package.json"))
 	if err == nil {
 		err = json.Unmarshal(data, &library)
 	}
@@ -167,7 +170,8 @@ func TestShipped(t *testing.T) {
 	}
 	for _, s := range c.Sources {
 		if pinned := library.Dependencies[s.Package]; pinned != s.Version {
-			t.Errorf("it was learned from %s %s, but library/lexicon/package.json pins %q: run make lexicon", s.Package, s.Version, pinned)
+			t.Errorf("it was learned from %s %s, but tools/library/lexicon/package.json pins %q: run make lexicon",
+				s.Package, s.Version, pinned)
 		}
 		if !strings.Contains(string(notice), s.Package+" "+s.Version+" ("+s.License+")") {
 			t.Errorf("NOTICE does not name %s %s (%s)", s.Package, s.Version, s.License)

@@ -34,22 +34,28 @@ type InterfacePackage struct {
 // InterfacePackages are those that the embedded lexicon learns words of user interfaces from. Each
 // has most of Languages.
 var InterfacePackages = []InterfacePackage{
-	{Name: "@ag-grid-community/locale", path: "dist/package/main.esm.mjs", object: "AG_GRID_LOCALE_%s", english: "EN", spelled: map[string]string{
-		"ar": "EG", "de": "DE", "es": "ES", "fr": "FR", "it": "IT", "ja": "JP", "ko": "KR", "nl": "NL", "pl": "PL", "pt": "BR", "ru": "", "tr": "TR", "uk": "UA", "zh": "CN", "zh-Hant": "TW",
-	}},
-	{Name: "@aws-amplify/ui", path: "dist/esm/i18n/dictionaries/authenticator/%s.mjs", spelled: map[string]string{"ar": "", "ko": "kr", "uk": "ua", "zh-Hant": ""}},
+	{Name: "@ag-grid-community/locale", path: "dist/package/main.esm.mjs", object: "AG_GRID_LOCALE_%s", english: "EN",
+		spelled: map[string]string{
+			"ar": "EG", "de": "DE", "es": "ES", "fr": "FR", "it": "IT", "ja": "JP", "ko": "KR", "nl": "NL",
+			"pl": "PL", "pt": "BR", "ru": "", "tr": "TR", "uk": "UA", "zh": "CN", "zh-Hant": "TW",
+		}},
+	{Name: "@aws-amplify/ui", path: "dist/esm/i18n/dictionaries/authenticator/%s.mjs",
+		spelled: map[string]string{"ar": "", "ko": "kr", "uk": "ua", "zh-Hant": ""}},
 	{Name: "@clerk/localizations", path: "dist/%s.mjs", english: "en-US", spelled: map[string]string{
-		"ar": "ar-SA", "de": "de-DE", "es": "es-ES", "fr": "fr-FR", "it": "it-IT", "ja": "ja-JP", "ko": "ko-KR", "nl": "nl-NL", "pl": "pl-PL", "pt": "pt-BR", "ru": "ru-RU", "tr": "tr-TR", "uk": "uk-UA",
+		"ar": "ar-SA", "de": "de-DE", "es": "es-ES", "fr": "fr-FR", "it": "it-IT", "ja": "ja-JP", "ko": "ko-KR",
+		"nl": "nl-NL", "pl": "pl-PL", "pt": "pt-BR", "ru": "ru-RU", "tr": "tr-TR", "uk": "uk-UA",
 		"zh": "zh-CN", "zh-Hant": "zh-TW",
 	}},
 	// Visual Studio Code's texts, as lists. The English ones are in a language for tests, which has
 	// them in other letters.
-	{Name: "@codingame/monaco-vscode-language-pack-%s", path: "translations/main.i18n.json.js", english: "qps-ploc", spelled: map[string]string{
-		"ar": "", "nl": "", "pt": "pt-br", "uk": "", "zh": "zh-hans", "zh-Hant": "zh-hant",
-	}, plain: pseudo},
+	{Name: "@codingame/monaco-vscode-language-pack-%s", path: "translations/main.i18n.json.js", english: "qps-ploc",
+		spelled: map[string]string{
+			"ar": "", "nl": "", "pt": "pt-br", "uk": "", "zh": "zh-hans", "zh-Hant": "zh-hant",
+		}, plain: pseudo},
 	{Name: "cldr-localenames-full", path: "main/%s/territories.json", object: "/main/%s/localeDisplayNames/territories", english: "en"},
 	{Name: "@electerm/electerm-locales", path: "dist/esm/%s.mjs", english: "en_us", spelled: map[string]string{
-		"ar": "ar_ar", "de": "de_de", "es": "es_es", "fr": "fr_fr", "it": "", "ja": "ja_jp", "ko": "ko_kr", "nl": "", "pl": "pl_pl", "pt": "pt_br", "ru": "ru_ru", "tr": "tr_tr", "uk": "",
+		"ar": "ar_ar", "de": "de_de", "es": "es_es", "fr": "fr_fr", "it": "", "ja": "ja_jp", "ko": "ko_kr", "nl": "",
+		"pl": "pl_pl", "pt": "pt_br", "ru": "ru_ru", "tr": "tr_tr", "uk": "",
 		"zh": "zh_cn", "zh-Hant": "zh_tw",
 	}},
 	{Name: "@openui5/sap.m", path: "src/sap/m/messagebundle_%s.properties", english: "en", spelled: chinese},
@@ -58,13 +64,17 @@ var InterfacePackages = []InterfacePackage{
 	{Name: "@openui5/sap.ui.unified", path: "src/sap/ui/unified/messagebundle_%s.properties", english: "en", spelled: chinese},
 	{Name: "@payloadcms/translations", path: "dist/languages/%s.js", english: "en", spelled: map[string]string{"zh-Hant": "zhTw"}},
 	{Name: "@uppy/locales", path: "lib/%s.js", english: "en_US", spelled: map[string]string{
-		"ar": "ar_SA", "de": "de_DE", "es": "es_ES", "fr": "fr_FR", "it": "it_IT", "ja": "ja_JP", "ko": "ko_KR", "nl": "nl_NL", "pl": "pl_PL", "pt": "pt_BR", "ru": "ru_RU", "tr": "tr_TR", "uk": "uk_UA",
+		"ar": "ar_SA", "de": "de_DE", "es": "es_ES", "fr": "fr_FR", "it": "it_IT", "ja": "ja_JP", "ko": "ko_KR",
+		"nl": "nl_NL", "pl": "pl_PL", "pt": "pt_BR", "ru": "ru_RU", "tr": "tr_TR", "uk": "uk_UA",
 		"zh": "zh_CN", "zh-Hant": "zh_TW",
 	}},
 	{Name: "jodit", path: "esm/langs/%s.js", spelled: map[string]string{"pt": "pt_br", "uk": "ua", "zh": "zh_cn", "zh-Hant": "zh_tw"}},
-	{Name: "keycloakify", path: "account/i18n/messages_defaultSet/%s.js", english: "en", spelled: map[string]string{"ko": "", "pt": "pt-BR", "uk": "", "zh": "zh-CN", "zh-Hant": ""}},
-	{Name: "keycloakify", path: "login/i18n/messages_defaultSet/%s.js", english: "en", spelled: map[string]string{"ko": "", "pt": "pt-BR", "zh": "zh-CN", "zh-Hant": "zh-TW"}},
-	{Name: "primelocale", path: "%s.json", english: "en", spelled: map[string]string{"ar": "", "ko": "", "pt": "pt-BR", "zh": "zh-CN", "zh-Hant": "zh-TW"}},
+	{Name: "keycloakify", path: "account/i18n/messages_defaultSet/%s.js", english: "en",
+		spelled: map[string]string{"ko": "", "pt": "pt-BR", "uk": "", "zh": "zh-CN", "zh-Hant": ""}},
+	{Name: "keycloakify", path: "login/i18n/messages_defaultSet/%s.js", english: "en",
+		spelled: map[string]string{"ko": "", "pt": "pt-BR", "zh": "zh-CN", "zh-Hant": "zh-TW"}},
+	{Name: "primelocale", path: "%s.json", english: "en",
+		spelled: map[string]string{"ar": "", "ko": "", "pt": "pt-BR", "zh": "zh-CN", "zh-Hant": "zh-TW"}},
 }
 
 // chinese is how Java spells languages.
@@ -72,7 +82,8 @@ var chinese = map[string]string{"zh": "zh_CN", "zh-Hant": "zh_TW"}
 
 // pseudo maps the letters of a pseudo-language, in which developers test their texts, to English
 // ones.
-var pseudo = strings.NewReplacer("Æ", "A", "æ", "a", "Ç", "C", "ç", "c", "Ð", "D", "ð", "d", "Ë", "E", "ë", "e", "Ï", "I", "ï", "i", "Ñ", "N", "ñ", "n", "Ø", "O", "ø", "o", "þ", "b", "Þ", "B", "ß", "B",
+var pseudo = strings.NewReplacer("Æ", "A", "æ", "a", "Ç", "C", "ç", "c", "Ð", "D", "ð", "d", "Ë", "E", "ë", "e", "Ï",
+	"I", "ï", "i", "Ñ", "N", "ñ", "n", "Ø", "O", "ø", "o", "þ", "b", "Þ", "B", "ß", "B",
 	"§", "S", "Ü", "U", "ü", "u", "µ", "u", "Ý", "Y", "ÿ", "y")
 
 // ReadInterfaces returns the texts of a language in packages, which lie in a node_modules folder.

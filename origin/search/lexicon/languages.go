@@ -114,7 +114,8 @@ func ReadParallels(modules fs.FS, packages []InterfacePackage, language string) 
 // have a meaning in English already, because most people mean that. The vocabulary has the words of
 // names, with the number of names.
 func Translate(texts []Parallel, vocabulary map[string]int, known map[string][]Meaning) map[string][]Meaning {
-	t := translator{vocabulary: vocabulary, known: known, english: map[string]bool{}, interfaces: map[string]bool{}, found: map[string]map[string]float64{}}
+	t := translator{vocabulary: vocabulary, known: known, english: map[string]bool{}, interfaces: map[string]bool{},
+		found: map[string]map[string]float64{}}
 	for _, p := range texts {
 		if p.Things {
 			t.emoji(termsOf(p.English))

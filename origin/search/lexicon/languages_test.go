@@ -34,7 +34,8 @@ func TestTranslate(t *testing.T) {
 	french := annotations(t, `{"🏠":{"default":["bâtiment"],"tts":["maison"]},"🏥":{"default":["bâtiment"],"tts":["hôpital"]},"❤️":{"tts":["cœur rouge"]},"🥖":{"default":["pain","pains longs"],"tts":["baguette"]},
 		"🐴":{"tts":["cheval"]}}`)
 	vocabulary := namesOf("house", "home", "building", "hospital", "red", "heart", "love", "bread", "baguette", "face", "pains")
-	got := Translate([]Parallel{{English: english, Foreign: french, Things: true}}, vocabulary, map[string][]Meaning{"garbage": {{Text: "trash", Weight: 1}}})
+	got := Translate([]Parallel{{English: english, Foreign: french, Things: true}}, vocabulary,
+		map[string][]Meaning{"garbage": {{Text: "trash", Weight: 1}}})
 	for word, want := range map[string]string{
 		"maison": "house", "hôpital": "hospital", "hopital": "hospital", "bâtiment": "building", "batiment": "building",
 		"cœur rouge": "red heart", "🏠": "house", "❤": "red heart", "🥖": "baguette",
@@ -57,7 +58,8 @@ func TestTranslate(t *testing.T) {
 }
 
 func TestPictographs(t *testing.T) {
-	for r, want := range map[rune]bool{'🏠': true, '→': true, '❤': true, '⚙': true, 'a': false, '家': false, '+': false, '\uFFFD': false, '\uFE0F': false} {
+	for r, want := range map[rune]bool{'🏠': true, '→': true, '❤': true, '⚙': true, 'a': false, '家': false, '+': false,
+		'\uFFFD': false, '\uFE0F': false} {
 		if IsPictograph(r) != want {
 			t.Errorf("IsPictograph(%q) = %v", r, !want)
 		}
@@ -72,7 +74,7 @@ func TestLibraryLanguages(t *testing.T) {
 	if os.Getenv("ICONEDGE_LIBRARY") == "" {
 		t.Skip("ICONEDGE_LIBRARY is not set to a folder of @iconify/json")
 	}
-	files := os.DirFS(filepath.Join("..", "..", "..", "library", "lexicon", "node_modules", "cldr-annotations-full"))
+	files := os.DirFS(filepath.Join("..", "..", "..", "tools", "library", "lexicon", "node_modules", "cldr-annotations-full"))
 	english, err := ReadAnnotations(files, "en")
 	if err != nil {
 		t.Fatal(err)
@@ -138,8 +140,11 @@ func TestLibraryLanguages(t *testing.T) {
 func TestTranslateShare(t *testing.T) {
 	p := Parallel{English: Annotations{}, Foreign: Annotations{}}
 	for foreign, english := range map[string]string{
-		"Benachrichtigung löschen": "Clear notification", "Benachrichtigung senden": "Send notification", "Benachrichtigung anzeigen": "Show notification", "Mitteilung": "Notification",
-		"Mitteilungen": "Notifications", "Mitteilungen stumm": "Mute notifications", "Mitteilung a": "Notification sound", "Mitteilung b": "Notification area", "Mitteilung c": "Notification light", "Mitteilung d": "Notification tone",
+		"Benachrichtigung löschen": "Clear notification", "Benachrichtigung senden": "Send notification",
+		"Benachrichtigung anzeigen": "Show notification", "Mitteilung": "Notification",
+		"Mitteilungen": "Notifications", "Mitteilungen stumm": "Mute notifications",
+		"Mitteilung a": "Notification sound", "Mitteilung b": "Notification area",
+		"Mitteilung c": "Notification light", "Mitteilung d": "Notification tone",
 	} {
 		p.English[foreign], p.Foreign[foreign] = annotation(english), annotation(foreign)
 	}
@@ -152,8 +157,10 @@ func TestTranslateShare(t *testing.T) {
 // TestTranslateDictionary checks that a foreign word is understood if only the dictionary knows it
 // in English, and not if icons have it as a tag.
 func TestTranslateDictionary(t *testing.T) {
-	p := Parallel{Things: true, English: Annotations{"💰": {Name: []string{"money"}}, "🐈": {Name: []string{"cat"}}}, Foreign: Annotations{"💰": {Name: []string{"geld"}}, "🐈": {Name: []string{"chat"}}}}
-	got := Translate([]Parallel{p}, namesOf("money", "cat"), map[string][]Meaning{"geld": {{Text: "cut", Weight: .4}}, "chat": {{Text: "message", Weight: .7}}})
+	p := Parallel{Things: true, English: Annotations{"💰": {Name: []string{"money"}}, "🐈": {Name: []string{"cat"}}},
+		Foreign: Annotations{"💰": {Name: []string{"geld"}}, "🐈": {Name: []string{"chat"}}}}
+	got := Translate([]Parallel{p}, namesOf("money", "cat"),
+		map[string][]Meaning{"geld": {{Text: "cut", Weight: .4}}, "chat": {{Text: "message", Weight: .7}}})
 	if len(got["geld"]) == 0 || got["geld"][0].Text != "money" || len(got["chat"]) > 0 {
 		t.Errorf("geld means %v, and chat %v", got["geld"], got["chat"])
 	}
@@ -166,7 +173,8 @@ func TestTranslateButtons(t *testing.T) {
 		English: Annotations{"🫙": {Name: []string{"jar"}, Keywords: []string{"container", "jar"}}},
 		Foreign: Annotations{"🫙": {Name: []string{"罐子"}, Keywords: []string{"保存", "罐子"}}}}
 	buttons := Parallel{
-		English: Annotations{"1": annotation("Save"), "2": annotation("Save as"), "3": annotation("Save file"), "4": annotation("Settings")},
+		English: Annotations{"1": annotation("Save"), "2": annotation("Save as"), "3": annotation("Save file"),
+			"4": annotation("Settings")},
 		Foreign: Annotations{"1": annotation("保存"), "2": annotation("另存为"), "3": annotation("保存文件"), "4": annotation("الإعدادات")}}
 	got := Translate([]Parallel{jar, buttons}, namesOf("jar", "container", "save", "file", "setting"), nil)
 	for word, want := range map[string]string{"保存": "save", "罐子": "jar", "إعدادات": "setting"} {

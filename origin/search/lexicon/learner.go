@@ -57,7 +57,8 @@ func index(to int32) int32 {
 }
 
 // styles end names only to give the style of an icon.
-var styles = map[string]bool{"outline": true, "outlined": true, "filled": true, "fill": true, "solid": true, "rounded": true, "duotone": true}
+var styles = map[string]bool{"outline": true, "outlined": true, "filled": true, "fill": true, "solid": true,
+	"rounded": true, "duotone": true}
 
 func newLearner(ctx context.Context, l *Lexicon, names Names) (*learner, error) {
 	le := &learner{ids: map[string]int32{}, stems: map[string][]int32{}}

@@ -47,11 +47,11 @@ var kinds = []struct {
 	read       func(l *Lexicon, from Folder, path string) error
 }{
 	{"tags", "tags.json", (*Lexicon).readTags},
-	{"icons", "icons.json", (*Lexicon).readIcons},
+	{"icons", "icons.json", readIcons},
 	{"meta", "meta.json", (*Lexicon).readMeta},
-	{"icon-families", "metadata/icon-families.json", (*Lexicon).readTerms},
-	{"keywords", "build/data.json", (*Lexicon).readKeywords},
-	{"metadata", "src/template/metadata.json", (*Lexicon).readIcons},
+	{"icon-families", "metadata/icon-families.json", readTerms},
+	{"keywords", "build/data.json", readKeywords},
+	{"metadata", "src/template/metadata.json", readIcons},
 	{"module", "dist/index.mjs", (*Lexicon).readModule},
 	{"wordnet", "dict/data.noun", (*Lexicon).readWordNet},
 	{"emoji", annotationsOf("en"), (*Lexicon).readEmoji},

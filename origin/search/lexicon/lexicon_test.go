@@ -147,7 +147,8 @@ func TestForms(t *testing.T) {
 		"metadata/icon-families.json": `{"house": {"label": "House", "search": {"terms": ["abode"]}}}`,
 		"build/data.json":             `{"house": {"keywords": ["abode"], "heights": {}}}`,
 		"src/template/metadata.json":  `{"house": {"tags": ["abode"], "category": "places"}}`,
-		"dist/index.mjs":              "const x = [\n  {\n    name: \"house\",\n    pascal_name: \"House\",\n    tags: [\n      \"*new*\",\n      \"abode\"\n    ]\n  }, { name: \"tree\", tags: [] }\n]",
+		"dist/index.mjs": "const x = [\n  {\n    name: \"house\",\n    pascal_name: \"House\",\n    " +
+			"tags: [\n      \"*new*\",\n      \"abode\"\n    ]\n  }, { name: \"tree\", tags: [] }\n]",
 	} {
 		l, err := Open([]Folder{{"a", fstest.MapFS{file: {Data: []byte(text)}}}}, sha256.New())
 		if err != nil {

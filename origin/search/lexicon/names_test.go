@@ -69,7 +69,8 @@ func TestFewPacks(t *testing.T) {
 func TestContexts(t *testing.T) {
 	l := &Lexicon{Senses: map[string][]int32{}}
 	for word, gloss := range map[string]string{
-		"stronghold": "a fortified building", "castle": "a fortified house for a ruler", "barn": "a building for animals", "house": "a building for people", "fortified": "ready for attack",
+		"stronghold": "a fortified building", "castle": "a fortified house for a ruler",
+		"barn": "a building for animals", "house": "a building for people", "fortified": "ready for attack",
 	} {
 		l.Senses[word] = []int32{int32(len(l.Synsets))}
 		l.Synsets = append(l.Synsets, Synset{Words: []string{word}, Gloss: gloss})

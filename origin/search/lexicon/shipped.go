@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// shipped is the compiled lexicon of the packages that library/lexicon/package.json pins. `make
-// lexicon` writes it; NOTICE has the licences of its sources.
+// shipped is the compiled lexicon of the packages that tools/library/lexicon/package.json pins.
+// `make lexicon` writes it; NOTICE has the licences of its sources.
 //
 //go:embed shipped.lex
 var shipped []byte

@@ -69,18 +69,30 @@ func (l *Lexicon) readTags(from Folder, path string) error {
 	return l.add(from, icons)
 }
 
-// readIcons reads tabler's form: {"home": {"category": "Buildings", "tags": ["house"]}}.
-func (l *Lexicon) readIcons(from Folder, path string) error {
-	var file map[string]struct{ Tags []word }
-	if err := readJSON(from, path, &file); err != nil {
-		return err
+// readNamed returns the reader of an object of icons by their names. tagsOf returns the tags of an
+// icon.
+func readNamed[A any](tagsOf func(A) []word) func(l *Lexicon, from Folder, path string) error {
+	return func(l *Lexicon, from Folder, path string) error {
+		var file map[string]A
+		if err := readJSON(from, path, &file); err != nil {
+			return err
+		}
+		icons := map[string][]word{}
+		for name, about := range file {
+			icons[name] = tagsOf(about)
+		}
+		return l.add(from, icons)
 	}
-	icons := map[string][]word{}
-	for name, about := range file {
-		icons[name] = about.Tags
-	}
-	return l.add(from, icons)
 }
+
+var (
+	// readIcons reads tabler's form: {"home": {"category": "Buildings", "tags": ["house"]}}.
+	readIcons = readNamed(func(a struct{ Tags []word }) []word { return a.Tags })
+	// readTerms reads the form of Font Awesome: {"house": {"search": {"terms": ["abode"]}}}.
+	readTerms = readNamed(func(a struct{ Search struct{ Terms []word } }) []word { return a.Search.Terms })
+	// readKeywords reads the form of Octicons: {"home": {"keywords": ["building"]}}.
+	readKeywords = readNamed(func(a struct{ Keywords []word }) []word { return a.Keywords })
+)
 
 // readMeta reads the form of Material Design Icons: [{"name": "home", "aliases": ["house"]}].
 func (l *Lexicon) readMeta(from Folder, path string) error {
@@ -94,32 +106,6 @@ func (l *Lexicon) readMeta(from Folder, path string) error {
 	icons := map[string][]word{}
 	for _, about := range file {
 		icons[about.Name] = about.Aliases
-	}
-	return l.add(from, icons)
-}
-
-// readTerms reads the form of Font Awesome: {"house": {"search": {"terms": ["abode"]}}}.
-func (l *Lexicon) readTerms(from Folder, path string) error {
-	var file map[string]struct{ Search struct{ Terms []word } }
-	if err := readJSON(from, path, &file); err != nil {
-		return err
-	}
-	icons := map[string][]word{}
-	for name, about := range file {
-		icons[name] = about.Search.Terms
-	}
-	return l.add(from, icons)
-}
-
-// readKeywords reads the form of Octicons: {"home": {"keywords": ["building"]}}.
-func (l *Lexicon) readKeywords(from Folder, path string) error {
-	var file map[string]struct{ Keywords []word }
-	if err := readJSON(from, path, &file); err != nil {
-		return err
-	}
-	icons := map[string][]word{}
-	for name, about := range file {
-		icons[name] = about.Keywords
 	}
 	return l.add(from, icons)
 }

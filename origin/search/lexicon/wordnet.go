@@ -26,7 +26,8 @@ type Synset struct {
 // use for a search.
 var pointers = map[string]func(*Synset) *[]int32{
 	"@": (*Synset).broader, "@i": (*Synset).broader,
-	"&": (*Synset).near, "+": (*Synset).near, `\`: (*Synset).near, "^": (*Synset).near, ">": (*Synset).near, "=": (*Synset).near, "$": (*Synset).near, "*": (*Synset).near,
+	"&": (*Synset).near, "+": (*Synset).near, `\`: (*Synset).near, "^": (*Synset).near, ">": (*Synset).near,
+	"=": (*Synset).near, "$": (*Synset).near, "*": (*Synset).near,
 	"#p": (*Synset).part, "#m": (*Synset).part, "#s": (*Synset).part,
 	";c": (*Synset).topic,
 }

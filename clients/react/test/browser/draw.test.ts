@@ -52,10 +52,12 @@ describe.each(reacts)('React %s, in a browser', (react) => {
               h(Icon, { pack: 'paint', name: 'styled', size: 40, color: '#f00' }),
               h(Icon, { pack: 'paint', name: 'gradient', size: 40 }),
               h(Icon, { pack: 'mdi', name: 'square' }),
+              h(Icon, { pack: 'nc', name: 'blue', size: 40 }),
+              h(Icon, { pack: 'nc', name: 'blue', size: 40, color: '#f00' }),
             ),
           );
       }, inject('edge'));
-      await page.waitForFunction(() => document.querySelectorAll('svg > path, svg > g').length === 5);
+      await page.waitForFunction(() => document.querySelectorAll('svg > path, svg > g').length === 7);
       const seen = await pixels(page, [
         [20, 20],
         [20, 60],
@@ -64,16 +66,50 @@ describe.each(reacts)('React %s, in a browser', (react) => {
         [35, 140],
         [8, 168],
         [20, 168],
+        [20, 196],
+        [20, 236],
       ]);
-      expect(seen).toEqual(['#0000ff', '#ff0000', '#00ff00', '#0000ff', '#0000ff', '#0000ff', '#ffffff']);
+      expect(seen).toEqual([
+        ...['#0000ff', '#ff0000', '#00ff00', '#0000ff', '#0000ff', '#0000ff', '#ffffff'],
+        ...['#1a1f71', '#ff0000'],
+      ]);
       expect(await page.$$eval('svg', (all) => all.map((svg) => svg.getAttribute('viewBox')))).toEqual([
         '0 0 24 24',
         '0 0 24 24',
         '0 0 10 10',
         '0 0 20 20',
         '0 0 24 24',
+        '0 0 24 24',
+        '0 0 24 24',
       ]);
     }));
+
+  test('a width of strokes is a variant of the CDN, and no attribute of the svg', async () => {
+    const cdn = await fakeCDN({ '/a/b.svg': square, '/a/b.svg?stroke=1.5': square.replace('<path', '<g/><path') });
+    await visit(
+      async (page) => {
+        await page.evaluate((base) => {
+          const { h, Icon } = kit;
+          kit.configureIcons({ base });
+          const root = kit.createRoot(document.getElementById('root')!);
+          root.render(
+            [undefined, 1.5, '1&x=y'].map((strokeWidth, key) =>
+              h(Icon, { key, pack: 'a', name: 'b', strokeWidth, fallback: 'no' }),
+            ),
+          );
+        }, cdn.address);
+        await page.waitForFunction(
+          () => document.querySelectorAll('svg > path').length === 2 && document.body.innerText === 'no',
+        );
+        expect(await page.$$eval('svg', (all) => all.map((svg) => [svg.querySelectorAll('g').length, svg.hasAttribute('stroke-width')]))).toEqual(
+        [[0, false], [1, false]],
+      ); // prettier-ignore
+      },
+      ['warn: @iconedge/react: a/b?stroke=1&x=y cannot be drawn: 404'],
+    );
+    expect(cdn.asked.map(({ path }) => path).sort()).toEqual(['/a/b.svg', '/a/b.svg?stroke=1.5']);
+    cdn.close();
+  });
 
   test('one request without a preflight for 200 copies in StrictMode; from memory when mounted again; nothing moves', async () => {
     let answer = () => {};
@@ -177,6 +213,14 @@ describe.each(reacts)('React %s, in a browser', (react) => {
           [25, 45],
         ]),
       ).toEqual(Array(4).fill('#ff0000'));
+      // A browser draws nothing by a gradient whose svg is not displayed, so the second must not need the first.
+      await page.evaluate(() => (document.querySelector('svg')!.style.display = 'none'));
+      expect(
+        await pixels(page, [
+          [5, 15],
+          [25, 15],
+        ]),
+      ).toEqual(Array(2).fill('#ff0000'));
     });
     cdn.close();
   });

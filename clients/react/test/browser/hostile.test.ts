@@ -90,7 +90,7 @@ test.each(reacts)('React %s: nothing from a hostile SVG or name reaches the page
 
   const found = await page.evaluate(() => {
     const nodes = [...document.querySelectorAll('#root *')];
-    const plain = /^(svg|g|path|text|use|animate|set|filter|image|i|u)$/;
+    const plain = /^(svg|g|path|text|use|animate|set|filter|feImage|image|i|u)$/;
     return {
       elements: nodes.map((node) => node.localName).filter((name) => !plain.test(name)),
       attributes: nodes

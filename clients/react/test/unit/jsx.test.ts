@@ -15,10 +15,10 @@ interface Table {
   refused: { about: string; svg: string }[];
 }
 
-// The corpus of the MCP server's renderer (client/react), which writes the same components.
-const path = new URL('../../../../client/react/testdata/react.json', import.meta.url);
+// The corpus of the MCP server's renderer (clients/go/react), which writes the same components.
+const path = new URL('../../../../clients/go/react/testdata/react.json', import.meta.url);
 const alone = !existsSync(path);
-if (alone) console.warn('SKIPPED: client/react/testdata/react.json is not there, the corpus of the renderers');
+if (alone) console.warn('SKIPPED: clients/go/react/testdata/react.json is not there, the corpus of the renderers');
 
 describe.skipIf(alone)('the shared corpus', () => {
   const table = (alone ? { names: [], cases: [], refused: [] } : JSON.parse(readFileSync(path, 'utf8'))) as Table;

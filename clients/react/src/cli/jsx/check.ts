@@ -30,7 +30,7 @@ export function check(element: string, name: string, value: string): void {
 
 function checkHref(element: string, value: string) {
   const inside = value.startsWith('#') && value.length > 1;
-  if (!inside && !(element === 'image' && pixels.test(value))) refuse('it has an external reference');
+  if (!inside && !(/^(image|feImage)$/.test(element) && pixels.test(value))) refuse('it has an external reference');
 }
 
 const mayAnimate = (name: string) => !name.startsWith('on') && !/[: \\]/.test(name) && !forbiddenTargets.has(name);

@@ -16,7 +16,7 @@ const illegal = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u; // X
 const named = /^[\p{L}_:][\p{L}\p{N}\p{M}_:.-]*$/u; // section 2.3, a little narrower
 const doubleHyphen = /<!--(?:(?!-->)[^])*--(?!>)/; // section 2.5
 
-/** Parses an SVG as strict XML, and rejects constructs that icons do not have (client/react/testdata/react.json, READING). */
+/** Parses an SVG as strict XML, and rejects constructs that icons do not have (clients/go/react/testdata/react.json, READING). */
 export function read(svg: string): Element {
   if (new TextEncoder().encode(svg).length > maxBytes) refuse(`it is longer than ${maxBytes} bytes`);
   if (illegal.test(svg) || doubleHyphen.test(svg)) refuse('it is not well-formed XML');

@@ -19,10 +19,33 @@ export interface JSX {
 /** Parses an SVG and writes it as JSX; throws a Refusal if it is unsafe. */
 export function render(svg: string): JSX {
   const tree = read(svg);
+  inheritColor(tree);
   const letters = new Letters(new Set(classes(tree)));
   const root = props({ ...tree, attributes: rootAttributes(tree) }, letters);
   const lines = tree.children.map((child) => write(child, false, letters)).filter(Boolean);
   return { root, children: lines.join('\n'), ids: letters.some };
+}
+
+const paints = /^(?:fill|stroke|color|stop-color|flood-color|lighting-color|style)$/;
+
+/**
+ * An icon in one colour of its own has it as the colour of its root. Its paints become currentColor, so that the color of
+ * the component counts for them.
+ */
+function inheritColor(root: Element): void {
+  const own = /^#(?:[\da-f]{3}){1,2}$/i.exec(new Map(root.attributes).get('color') ?? '')?.[0];
+  if (!own) return;
+  const walk = (element: Element) => {
+    for (const child of element.children)
+      if (typeof child !== 'string') {
+        for (const attribute of child.attributes)
+          if (paints.test(attribute[0])) attribute[1] = attribute[1].replaceAll(own, 'currentColor');
+        if (child.name === 'style')
+          child.children = child.children.map((c) => (typeof c === 'string' ? c.replaceAll(own, 'currentColor') : c));
+        walk(child);
+      }
+  };
+  walk(root);
 }
 
 const box = /^[\t\n\f\r ]*-?[\d.]+(?:e-?\d+)?(?:[\t\n\f\r ,]+-?[\d.]+(?:e-?\d+)?){3}[\t\n\f\r ]*$/;

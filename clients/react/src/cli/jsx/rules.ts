@@ -10,7 +10,7 @@ import {
   texts as textNames,
 } from './rules.json';
 
-// The allow-lists of the renderer and the names in React. The file is a copy of client/react/rules.json, which `make golden` writes.
+// The allow-lists of the renderer and the names in React. The file is a copy of clients/go/react/rules.json, which `make golden` writes.
 // The calls are marked as pure so that the plugins' core, which only checks SVGs, gets only the lists that it uses.
 export const elements = /* @__PURE__ */ new Set(elementNames);
 export const texts = /* @__PURE__ */ new Set(textNames);
