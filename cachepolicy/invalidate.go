@@ -24,10 +24,12 @@ func Invalidated(r Request, status int, h http.Header) []string {
 	return targets
 }
 
+const methodQuery = "QUERY" // RFC 10008
+
 // safe reports whether a method is safe (RFC 9110, section 9.2.1). An unknown method is not.
 func safe(method string) bool {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, methodQuery:
 		return true
 	}
 	return false

@@ -273,6 +273,9 @@ func (d *decoder) settings(path string, s *Settings) {
 	if e := s.ClientEncoding; e != "" && !slices.Contains(encodings, e) {
 		d.wrong(path+".client_encoding", fmt.Sprintf("%q is unknown%s", clip(e), nearest(e, encodings)))
 	}
+	if g := s.CacheGroups; g != "" && !slices.Contains(cacheGroups, g) {
+		d.wrong(path+".cache_groups", fmt.Sprintf("%q is unknown%s", clip(g), nearest(g, cacheGroups)))
+	}
 	d.patterns(path+".ignore_query", s.IgnoreQuery)
 	d.patterns(path+".bypass_cookie", s.BypassCookie)
 	for i, name := range s.PassField {
@@ -296,6 +299,9 @@ func (d *decoder) settings(path string, s *Settings) {
 
 // encodings are the values of client_encoding.
 var encodings = []string{"normal", "as-sent"}
+
+// cacheGroups are the values of cache_groups.
+var cacheGroups = []string{"soft", "hard", "off"}
 
 // classes are the classes of requests that limits can name.
 var classes = []string{"client", "search", "suggest", "icon", "packs", "verify", "cdn", "pages", "raster", "forwarded"}

@@ -65,6 +65,7 @@ type Settings struct {
 	ClientRevalidation *bool               `json:"client_revalidation,omitempty"`
 	PassField          Strings             `json:"pass_field,omitempty"`
 	ClientEncoding     string              `json:"client_encoding,omitempty"` // normal or as-sent
+	CacheGroups        string              `json:"cache_groups,omitempty"`    // soft, hard or off
 	Limits             map[string]Limit    `json:"limits,omitempty"`          // by class
 	Changes
 }

@@ -72,6 +72,7 @@ func limitValues(site, defaults *schema) {
 	origin.Properties["policy"] = text(strings.Join(balance.Names(), "|"), policyHelp())
 	for _, of := range []*schema{site, defaults} {
 		of.Properties["client_encoding"] = text(strings.Join(encodings, "|"), "")
+		of.Properties["cache_groups"] = text(strings.Join(cacheGroups, "|"), "")
 	}
 	rule.Properties["cache"] = text(strings.Join(caches, "|"), "")
 	rule.Properties["cookies"] = text(strings.Join(cookies, "|"), "")

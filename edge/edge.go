@@ -106,7 +106,7 @@ func (s *Server) build() (err error) {
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded),
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.Offer.AltSvc,
 		Clock: cfg.Clock, Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache,
-		Library: s.library, Origin: s.origin,
+		Library: s.library, Origin: s.origin, Group: purge.NewGroups(s.purges, s.peers).Invalidate,
 		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,
 	})
 	s.memory = cfg.Memory()

@@ -64,6 +64,18 @@ func (e *passwordEdge) login(t *testing.T, password string) int {
 	return resp.StatusCode
 }
 
+// loginAfter is login after others' guesses. It tries again while the edge asks it to, because a
+// comparison may take longer on a busy machine than the edge lets a client wait. How many
+// comparisons there were shows whether it has waited for those of the others.
+func (e *passwordEdge) loginAfter(t *testing.T) (status int) {
+	t.Helper()
+	settled(t, "the edge has a verdict", func() bool {
+		status = e.login(t, "secret")
+		return status != http.StatusServiceUnavailable
+	})
+	return status
+}
+
 const (
 	comparisons = "iconedge_edge_password_comparisons_total"
 	waiting     = "iconedge_edge_password_checks_waiting"
@@ -94,7 +106,7 @@ func TestHostilePasswords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newPasswordEdge(t, row.args...)
 			row.send(t, e)
-			if status := e.login(t, "secret"); status != http.StatusOK {
+			if status := e.loginAfter(t); status != http.StatusOK {
 				t.Errorf("the next login: %d", status)
 			}
 			if n := e.metric(t, comparisons); n < 1 || n > sent/10 {
@@ -229,7 +241,7 @@ func TestTooManyPasswords(t *testing.T) {
 	if refused == 0 {
 		t.Error("none of the oldest was refused")
 	}
-	if status := e.login(t, "secret"); status != http.StatusOK {
+	if status := e.loginAfter(t); status != http.StatusOK {
 		t.Errorf("a user of another address: %d", status)
 	}
 }

@@ -316,3 +316,34 @@ func releaseOf(t *testing.T, e *edgeTest, since string) string {
 	must(t, json.Unmarshal([]byte(e.get(t, routes.ReleasePath+"?since="+since).body), &reported))
 	return reported.Release
 }
+
+// Cache-Group-Invalidation reaches the other edges of the fleet, those of the same host alone.
+func TestCacheGroupsOfFleet(t *testing.T) {
+	t.Parallel()
+	s := fleettest.Start(t)
+	app := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.Header().Set("Cache-Group-Invalidation", `"home"`)
+			return
+		}
+		w.Header().Set("Cache-Control", "max-age=600")
+		w.Header().Set("Cache-Groups", `"home"`)
+		io.WriteString(w, "page")
+	})
+	proxying := func(c *Config) { c.ProxyAll = true }
+	here, there := newSharing(t, s.URL, "here", app, proxying), newSharing(t, s.URL, "there", app, proxying)
+	hit := func(host string) bool {
+		return strings.Contains(there.get(t, "/page", "Host", host).Header.Get("Cache-Status"), "hit")
+	}
+	for _, host := range []string{"a.test", "b.test"} {
+		there.get(t, "/page", "Host", host)
+		if !hit(host) {
+			t.Errorf("the page of %s is not stored", host)
+		}
+	}
+	here.do(t, http.MethodPost, "/basket", "Host", "a.test")
+	settled(t, "the other edge has heard of the group", func() bool { return !hit("a.test") })
+	if !hit("b.test") {
+		t.Error("the page of another host is stale")
+	}
+}

@@ -107,7 +107,7 @@ func newFileEdge(t testing.TB, text string, args ...string) *fileEdge {
 	stop(&cfg)
 	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t),
 		load, 16<<20, time.Second, e.log.Logger()
-	cfg.Hold = time.Second // so that a short response is whole, and stored, before the client has it
+	cfg.Hold = time.Second // a short response is whole, and stored, before the client has it
 	e.Server, err = New(cfg)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())

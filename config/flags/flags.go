@@ -30,7 +30,8 @@ var ofSites = map[string]string{
 	"negative-ttl": "negative_ttl", "grace": "grace", "ignore-query": "ignore_query",
 	"bypass-cookie": "bypass_cookie", "store-cookies": "store_cookies",
 	"client-revalidation": "client_revalidation", "pass-field": "pass_field", "client-encoding": "client_encoding",
-	"max-body": "max_body", "compress": "compress", "limit": "limits",
+	"cache-groups": "cache_groups",
+	"max-body":     "max_body", "compress": "compress", "limit": "limits",
 }
 
 // ofOrigins are the flags that concern hosts and origins of one site.

@@ -13,24 +13,28 @@ func (c *Cache) Generation() invalidation.Generation { return c.invalidations.Cu
 // Invalidate invalidates every entry that has one of the surrogate keys, also entries that are in
 // flight.
 func (c *Cache) Invalidate(tags ...string) {
-	if len(tags) == 0 {
-		return
+	if len(tags) > 0 {
+		c.applyDrop(&invalidation.Purge{Tags: tags}, time.Time{})
 	}
-	labels := make([]uint64, len(tags))
-	for i, t := range tags {
-		labels[i] = c.seeds.LabelOfTag(t)
+}
+
+// Expire makes every entry stale that has one of the surrogate keys, also entries that are in
+// flight.
+func (c *Cache) Expire(now time.Time, tags ...string) {
+	if len(tags) > 0 {
+		c.applyDrop(&invalidation.Purge{Tags: tags, Soft: true}, now)
 	}
-	c.applyDrop(&invalidation.Spec{Labels: labels}, &invalidation.Purge{Tags: tags})
 }
 
 // InvalidateAll invalidates everything.
 func (c *Cache) InvalidateAll() {
-	c.applyDrop(&invalidation.Spec{All: true}, &invalidation.Purge{All: true})
+	c.applyDrop(&invalidation.Purge{All: true}, time.Time{})
 }
 
-func (c *Cache) applyDrop(s *invalidation.Spec, p *invalidation.Purge) {
-	generation := c.invalidations.Apply(s)
-	c.onDisk(func(d *disk.Tier) { d.RecordPurge(p, generation, time.Time{}, false) })
+// applyDrop makes a drop effective at once. The janitor removes its entries later.
+func (c *Cache) applyDrop(p *invalidation.Purge, now time.Time) {
+	generation := c.invalidations.Apply(invalidation.SpecOf(&c.seeds, p, now))
+	c.onDisk(func(d *disk.Tier) { d.RecordPurge(p, generation, now, false) })
 	c.counts.drops.Add(1)
 	c.janitor.trigger()
 }

@@ -32,5 +32,12 @@ func TargetTag(target string) string { return hashes.TargetTag(target) }
 // than that. No response can name it, because surrogate keys have no spaces.
 func AddressTag(host, target string) string { return " " + strings.ToLower(host) + " " + target }
 
+// GroupTag returns the surrogate key of the responses of an origin, SCHEME://HOST, in a cache group
+// (RFC 9875). No response can name it, and no address has it, because no host is empty.
+func GroupTag(origin, name string) string { return "  " + strings.ToLower(origin) + " " + name }
+
+// SharedGroupTag is GroupTag for responses that all hosts of a site share.
+func SharedGroupTag(site, name string) string { return "  " + site + "/ " + name }
+
 // SharedTag is AddressTag for responses that all hosts of a site share. No host has a slash.
 func SharedTag(site, target string) string { return " " + site + "/ " + target }

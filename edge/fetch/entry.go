@@ -117,7 +117,7 @@ func NewForwarded(q *Request, a *upstream.Response, h http.Header) *cache.Entry 
 	e := &cache.Entry{Key: q.Key, Status: a.Status}
 	describe(e, h, a, q.Site, q.Policy)
 	q.vary(e, h)
-	q.tag(e)
+	q.tag(e, h)
 	return e
 }
 
@@ -239,7 +239,7 @@ func confirmed(q *Request, stale *cache.Entry, a *upstream.Response, h http.Head
 	e := stale.CopyConfirmed()
 	monochrome, validator := e.Monochrome, e.Validator
 	describe(e, h, a, q.Site, q.Policy)
-	q.tag(e)
+	q.tag(e, h)
 	e.Validator = validator // the body is still the one that the validator belongs to
 	if e.Monochrome == "" {
 		e.Monochrome = monochrome

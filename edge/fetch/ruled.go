@@ -1,9 +1,12 @@
 package fetch
 
 import (
+	"net/http"
 	"slices"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/vhosts"
 )
 
 // compresses reports whether clients may get the response in content codings.
@@ -11,9 +14,10 @@ func (q *Request) compresses() bool {
 	return q.Site != nil && q.Site.Compress && (q.Ruled == nil || q.Ruled.Compress == nil || *q.Ruled.Compress)
 }
 
-// tag adds the surrogate keys of the rules to an entry, and those by which a purge of its address
-// finds it.
-func (q *Request) tag(e *cache.Entry) {
+// tag adds the surrogate keys of cache groups and of the rules to the entry of a response with the
+// fields h, and those by which a purge of its address finds it.
+func (q *Request) tag(e *cache.Entry, h http.Header) {
+	q.group(e, h)
 	d := q.Ruled
 	if d == nil {
 		return
@@ -34,4 +38,34 @@ func (q *Request) AddressTags() (tags []string) {
 		}
 	}
 	return tags
+}
+
+// group adds the surrogate keys of a response's cache groups (RFC 9875) to its entry. A response
+// that all hosts of a site share is in the groups of the site.
+func (q *Request) group(e *cache.Entry, h http.Header) {
+	if q.Site == nil || q.Site.CacheGroups == vhosts.NoGroups { // nil on our own routes
+		return
+	}
+	names, _ := cachepolicy.Groups(h)
+	shared := q.Ruled != nil && q.Ruled.Key.Host != nil && !*q.Ruled.Key.Host
+	for _, name := range names {
+		if shared {
+			e.Tags = append(e.Tags, cache.SharedGroupTag(q.Site.Name, name))
+		} else {
+			e.Tags = append(e.Tags, cache.GroupTag(q.URIOrigin(), name))
+		}
+	}
+}
+
+// URIOrigin returns the origin of the request's address, SCHEME://HOST (RFC 9110, section 4.3.1).
+func (q *Request) URIOrigin() string { return q.Forwarded.Scheme + "://" + q.Policy.Host }
+
+// CountGroups counts the names of cache groups in a response, and those that are ignored because of
+// their limits. It reports whether the site follows any.
+func (h *Finder) CountGroups(site *vhosts.Site, names []string, ignored int) bool {
+	if len(names)+ignored == 0 || site.CacheGroups == vhosts.NoGroups {
+		return false
+	}
+	h.Origin.options.Metrics.CacheGroups(len(names), ignored)
+	return len(names) > 0
 }

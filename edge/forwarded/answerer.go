@@ -25,6 +25,8 @@ type Options struct {
 	Admission *access.Admission
 	Tunnels   *tunnel.Set
 	Sites     func() *vhosts.Set
+	// Group invalidates the responses of a URI origin in cache groups, here and on the other edges.
+	Group func(origin string, names []string, hard bool)
 }
 
 // An Answerer answers requests for paths of other applications.

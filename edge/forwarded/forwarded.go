@@ -19,6 +19,7 @@ import (
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/internal/problem"
 )
 
@@ -401,9 +402,13 @@ func (h *Answerer) relay(r *pipeline.Request, q *fetch.Request, a *upstream.Resp
 	return exchange.Passed, nil
 }
 
-// invalidate removes the stored responses that a request may have changed: those of its own address
-// and of the addresses that its response names.
+// invalidate removes the stored responses that a request may have changed: those of its own
+// address, of the addresses that its response names, and of its cache groups.
 func (h *Answerer) invalidate(r *pipeline.Request, q *fetch.Request, a *upstream.Response) {
+	names, ignored := cachepolicy.InvalidatedGroups(q.Policy.Method, a.Header)
+	if h.Finder.CountGroups(r.Site, names, ignored) {
+		h.Group(q.URIOrigin(), names, r.Site.CacheGroups == vhosts.Hard)
+	}
 	targets := cachepolicy.Invalidated(q.Policy, a.Status, a.Header)
 	if len(targets) == 0 {
 		return

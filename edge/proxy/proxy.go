@@ -51,10 +51,12 @@ type Options struct {
 	Cache     *cache.Cache
 	Library   *library.Library
 	Origin    *fetch.Fetcher
-	Metrics   *observe.Metrics
-	Reports   observe.Reports
-	Tunnels   *tunnel.Set
-	Log       *slog.Logger
+	// Group invalidates the responses of a URI origin in cache groups.
+	Group   func(origin string, names []string, hard bool)
+	Metrics *observe.Metrics
+	Reports observe.Reports
+	Tunnels *tunnel.Set
+	Log     *slog.Logger
 }
 
 // A Proxy answers every request of the public listeners.

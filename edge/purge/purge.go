@@ -26,7 +26,7 @@ import (
 
 const (
 	MaxBody  = 1 << 20 // bytes of the body of a purge request
-	MaxItems = 10_000  // URLs, prefixes and surrogate keys that one purge may name, all together
+	MaxItems = 10_000  // URLs, prefixes, surrogate keys and groups of one purge, all together
 )
 
 // A Call is the body of POST /purge. At least one of its lists must have an item.
@@ -34,7 +34,10 @@ type Call struct {
 	URLs          []string `json:"urls,omitempty"`
 	Prefixes      []string `json:"prefixes,omitempty"`
 	SurrogateKeys []string `json:"surrogate_keys,omitempty"`
-	Soft          bool     `json:"soft,omitempty"`
+	// CacheGroups has names of cache groups (RFC 9875) by the URI origin of their responses, such
+	// as https://shop.example.org.
+	CacheGroups map[string][]string `json:"cache_groups,omitempty"`
+	Soft        bool                `json:"soft,omitempty"`
 }
 
 // A Purger removes stored responses, or marks them stale.
@@ -123,8 +126,20 @@ func (p *Purger) Method(access *admin.Access, peers *Peers, log *slog.Logger) fu
 // logAttrs returns the log attributes of a purge that affected n entries. They count the items of
 // each list without naming them, so that text of the caller does not reach the log.
 func (c Call) logAttrs(n int) []any {
-	return []any{"entries", n, "urls", len(c.URLs), "prefixes", len(c.Prefixes), "surrogate_keys", len(c.SurrogateKeys), "soft", c.Soft}
+	return []any{"entries", n, "urls", len(c.URLs), "prefixes", len(c.Prefixes), "surrogate_keys", len(c.SurrogateKeys),
+		"cache_groups", c.groups(), "soft", c.Soft}
 }
+
+// groups returns the number of cache groups that a call names.
+func (c Call) groups() (n int) {
+	for _, names := range c.CacheGroups {
+		n += len(names)
+	}
+	return n
+}
+
+// items returns the number of items in the lists of a call.
+func (c Call) items() int { return len(c.URLs) + len(c.Prefixes) + len(c.SurrogateKeys) + c.groups() }
 
 // Purge removes the named entries from this edge, or marks them stale if the purge is soft. It
 // returns how many entries it affected. It also clears the negative cache.
@@ -150,14 +165,16 @@ func readPurge(body io.Reader) (call Call, err error) {
 	d.DisallowUnknownFields()
 	if err != nil || d.Decode(&call) != nil || d.More() {
 		return call, problem.New(http.StatusBadRequest,
-			`the body must be JSON with "urls", "prefixes" or "surrogate_keys", lists of strings, and optionally "soft":true`)
+			`the body must be JSON with "urls", "prefixes" or "surrogate_keys", lists of strings, or "cache_groups", an `+
+				`object of such lists by URI origin, and optionally "soft":true`)
 	}
-	if len(call.URLs)+len(call.Prefixes)+len(call.SurrogateKeys) == 0 {
-		return call, problem.New(http.StatusBadRequest, `the body names nothing to purge: give "urls", "prefixes" or "surrogate_keys"`)
+	if call.items() == 0 {
+		return call, problem.New(http.StatusBadRequest,
+			`the body names nothing to purge: give "urls", "prefixes", "surrogate_keys" or "cache_groups"`)
 	}
-	if n := len(call.URLs) + len(call.Prefixes) + len(call.SurrogateKeys); n > MaxItems {
+	if n := call.items(); n > MaxItems {
 		return call, problem.New(http.StatusRequestEntityTooLarge,
-			fmt.Sprintf("the body names %d urls, prefixes and surrogate_keys; at most %d are allowed: split it", n, MaxItems))
+			fmt.Sprintf("the body names %d urls, prefixes, surrogate_keys and cache_groups; at most %d are allowed: split it", n, MaxItems))
 	}
 	for _, address := range call.URLs {
 		if _, err := parseAddress(address); err != nil {
@@ -173,6 +190,11 @@ func readPurge(body io.Reader) (call Call, err error) {
 	for _, key := range call.SurrogateKeys {
 		if key == "" || strings.ContainsAny(key, " \t") {
 			return call, problem.BadParameter("surrogate_keys", "each must be one key, without spaces")
+		}
+	}
+	for origin := range call.CacheGroups {
+		if a, err := parseAddress(origin); err != nil || a.host == "" || a.target != "/" || strings.HasSuffix(origin, "/") {
+			return call, problem.BadParameter("cache_groups", "each list must be under a URI origin, such as https://shop.example.org")
 		}
 	}
 	return call, nil
@@ -218,6 +240,9 @@ func (a address) keys() []string { return routes.ForwardedKeys(a.scheme, a.host,
 // key is as for New.
 func (c Call) spec(key Targets) cache.Purge {
 	p := cache.Purge{Tags: slices.Clone(c.SurrogateKeys), Soft: c.Soft}
+	for origin, names := range c.CacheGroups {
+		p.Tags = append(p.Tags, groupTags(origin, names, key)...)
+	}
 	for _, s := range c.URLs {
 		a, err := parseAddress(s)
 		if err != nil {

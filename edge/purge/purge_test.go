@@ -119,7 +119,7 @@ func TestWrongPurges(t *testing.T) {
 		{`{"urls":["/a"]}`, []string{"Content-Type", "text/plain"}, 415, "application/json"},
 		{`{"urls":["/` + strings.Repeat("a", MaxBody) + `"]}`, nil, 413, "1048576"},
 		{named(MaxItems), nil, 200, "purged"},
-		{named(MaxItems + 1), nil, 413, "10001 urls, prefixes and surrogate_keys; at most 10000 are allowed"},
+		{named(MaxItems + 1), nil, 413, "10001 urls, prefixes, surrogate_keys and cache_groups; at most 10000 are allowed"},
 	} {
 		if w := post(t, p, &admin.Access{}, http.MethodPost, row.body, row.fields...); w.Code != row.code ||
 			!strings.Contains(w.Body.String(), row.text) {
@@ -301,6 +301,56 @@ func TestClosing(t *testing.T) {
 	s.later.Wait()
 	if c.Get("/mdi/home.svg") == nil {
 		t.Error("a repetition has begun after the end")
+	}
+}
+
+// A purge of cache groups removes the responses of the origin that it names, in any spelling of its
+// host, and no others.
+func TestPurgeOfGroups(t *testing.T) {
+	for body, want := range map[string]int{
+		`{"cache_groups":{"https://shop.test":["a"]}}`:               1,
+		`{"cache_groups":{"https://SHOP.test:443":["a","b"]}}`:       2,
+		`{"cache_groups":{"https://shop.test":["c"]},"soft":true}`:   0,
+		`{"cache_groups":{"http://shop.test":["a"]}}`:                0,
+		`{"cache_groups":{"https://other.test":["a"]}}`:              0,
+		`{"surrogate_keys":["a"]}`:                                   0,
+		`{"cache_groups":{"https://shop.test":["a"]},"urls":["/x"]}`: 1,
+		`{"cache_groups":{"https://shop.test":[]}}`:                  -1,
+		`{"cache_groups":{"shop.test":["a"]}}`:                       -1,
+		`{"cache_groups":{"https://shop.test/path":["a"]}}`:          -1,
+		`{"cache_groups":{"https://shop.test/":["a"]}}`:              -1,
+		`{"cache_groups":["a"]}`:                                     -1,
+	} {
+		p, _, put := newPurger(t)
+		put("/a", cache.GroupTag("https://shop.test", "a"))
+		put("/b", cache.GroupTag("https://shop.test", "b"))
+		w := post(t, p, &admin.Access{}, http.MethodPost, body)
+		got := fmt.Sprintf("{\"purged\":%d}\n", want)
+		if right := w.Body.String() == got; want >= 0 && !right || want < 0 && w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d %s; want %d entries, or 400", body, w.Code, w.Body, want)
+		}
+	}
+}
+
+// Groups are announced together, in purges of at most MaxItems.
+func TestGroupsSplit(t *testing.T) {
+	many := make([]string, MaxItems+7)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	calls, n := split(map[string][]string{"https://a.test": many, "https://b.test": many[:9]}, true), 0
+	for _, c := range calls {
+		n += c.groups()
+		b, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := readPurge(strings.NewReader(string(b))); err != nil || !again.Soft || again.groups() != c.groups() {
+			t.Errorf("a call of %d groups is refused: %v", c.groups(), err)
+		}
+	}
+	if len(calls) != 2 || n != len(many)+9 {
+		t.Errorf("%d calls with %d groups", len(calls), n)
 	}
 }
 

@@ -195,7 +195,7 @@ func merged(r *rules.Site) (Settings, cachepolicy.Policy, map[string]bool) {
 	s := Settings{Pages: toSwitch(r.Pages, d.Pages), Iconify: toSwitch(r.Iconify, d.Iconify),
 		IconifyHosts: first(r.IconifyHost, d.IconifyHost),
 		HealthPath:   r.HealthPath, ClientEncoding: Encoding(cmp.Or(r.ClientEncoding, d.ClientEncoding)),
-		BypassCookies: first(r.BypassCookie, d.BypassCookie)}
+		BypassCookies: first(r.BypassCookie, d.BypassCookie), CacheGroups: Grouping(cmp.Or(r.CacheGroups, d.CacheGroups))}
 	if s.HealthPath == "" {
 		s.HealthPath = d.HealthPath
 	}

@@ -1,6 +1,7 @@
 package vhosts
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,6 +30,7 @@ type Settings struct {
 	Compress      Switch        // content codings of stored responses; unset: on
 	// ClientEncoding says which Accept-Encoding origins and cache keys get; unset: Normal.
 	ClientEncoding Encoding
+	CacheGroups    Grouping // what Cache-Group-Invalidation does; unset: Soft
 }
 
 // Flags defines the flags of a site on fs.
@@ -58,6 +60,9 @@ func (s *Settings) Flags(fs *flag.FlagSet) {
 	fs.Var(&s.ClientEncoding, "client-encoding", "with --proxy-all, `normal|as-sent`: whether the origin and the "+
 		"cache key get Accept-Encoding as the client sent it, or in a normal form, the codings of gzip, br and zstd "+
 		"that the client accepts, so that responses which vary by it are fetched for eight forms at most (default normal)")
+	fs.Var(&s.CacheGroups, "cache-groups", "with --proxy-all, `soft|hard|off`: whether Cache-Group-Invalidation on the "+
+		"response to a POST, PUT, PATCH or DELETE makes the responses stale that the same host has put into these "+
+		"groups with Cache-Groups, or removes them, on all edges of the fleet (RFC 9875; default soft)")
 	fs.BoolVar(&s.PurgeMethod, "purge-method", false, "the public listener takes PURGE, for the address of the "+
 		"request, from clients with the admin token; requires --admin-token-file")
 }
@@ -101,7 +106,8 @@ func (s *Settings) hasIcons(proxyAll bool) bool { return s.Icons == On || s.Icon
 func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields map[string]bool) *Site {
 	icons := s.hasIcons(proxyAll)
 	site := &Site{ProxyAll: proxyAll, Icons: icons, Pages: icons && s.Pages != Off, HealthPath: s.HealthPath,
-		Compress: proxyAll && s.Compress != Off, EncodingAsSent: s.ClientEncoding == AsSent, Policy: policy, PassedFields: passedFields,
+		Compress: proxyAll && s.Compress != Off, EncodingAsSent: s.ClientEncoding == AsSent,
+		CacheGroups: cmp.Or(s.CacheGroups, Soft), Policy: policy, PassedFields: passedFields,
 		ignored: names(s.IgnoreQuery), bypassing: names(s.BypassCookies)}
 	site.Iconify, site.mounts = site.Icons && s.Iconify != Off, s.IconifyHosts
 	if site.Icons {
@@ -185,6 +191,30 @@ func (e *Encoding) Set(value string) error {
 	}
 	*e = Encoding(value)
 	return nil
+}
+
+// A Grouping says what Cache-Group-Invalidation does to the responses of its groups. It is empty if
+// it is not set.
+type Grouping string
+
+// The values of a Grouping.
+const (
+	Soft     Grouping = "soft" // it makes them stale
+	Hard     Grouping = "hard" // it removes them
+	NoGroups Grouping = "off"
+)
+
+// String returns the value.
+func (g *Grouping) String() string { return string(*g) }
+
+// Set parses a value.
+func (g *Grouping) Set(value string) error {
+	switch Grouping(value) {
+	case Soft, Hard, NoGroups:
+		*g = Grouping(value)
+		return nil
+	}
+	return errors.New("must be soft, hard or off")
 }
 
 // A Switch is on or off, or empty if it is not set.

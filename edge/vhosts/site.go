@@ -32,6 +32,7 @@ type Site struct {
 	Compress   bool   // clients get stored text of forwarded paths in content codings
 	// EncodingAsSent: origins and cache keys get Accept-Encoding as clients send it.
 	EncodingAsSent bool
+	CacheGroups    Grouping           // never empty
 	Policy         cachepolicy.Policy // the cache policy of forwarded requests
 	PassedFields   map[string]bool    // request fields that the edge lets through to the origin
 

@@ -42,8 +42,8 @@ type Room struct {
 }
 
 const (
-	CacheBytes = 32 << 20               // MaxBytes of the cache
-	hold       = 100 * time.Millisecond // for the end of a short body
+	CacheBytes = 32 << 20    // MaxBytes of the cache
+	hold       = time.Second // for the end of a short body, also on a busy machine
 )
 
 // LongEnough is more time than an origin on loopback needs, also on a busy machine.
