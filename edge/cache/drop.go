@@ -14,25 +14,18 @@ func (c *Cache) Generation() invalidation.Generation { return c.invalidations.Cu
 // flight.
 func (c *Cache) Invalidate(tags ...string) {
 	if len(tags) > 0 {
-		c.applyDrop(&invalidation.Purge{Tags: tags}, time.Time{})
-	}
-}
-
-// Expire makes every entry stale that has one of the surrogate keys, also entries that are in
-// flight.
-func (c *Cache) Expire(now time.Time, tags ...string) {
-	if len(tags) > 0 {
-		c.applyDrop(&invalidation.Purge{Tags: tags, Soft: true}, now)
+		c.Drop(&invalidation.Purge{Tags: tags}, time.Time{})
 	}
 }
 
 // InvalidateAll invalidates everything.
 func (c *Cache) InvalidateAll() {
-	c.applyDrop(&invalidation.Purge{All: true}, time.Time{})
+	c.Drop(&invalidation.Purge{All: true}, time.Time{})
 }
 
-// applyDrop makes a drop effective at once. The janitor removes its entries later.
-func (c *Cache) applyDrop(p *invalidation.Purge, now time.Time) {
+// Drop removes entries, or makes them stale, as Purge does, without counting them: it takes effect
+// at once, however many there are, and the janitor removes them later. A crash may undo it.
+func (c *Cache) Drop(p *invalidation.Purge, now time.Time) {
 	generation := c.invalidations.Apply(invalidation.SpecOf(&c.seeds, p, now))
 	c.onDisk(func(d *disk.Tier) { d.RecordPurge(p, generation, now, false) })
 	c.counts.drops.Add(1)

@@ -242,7 +242,7 @@ func (h *Finder) newForwardedResponse(q *Request, a *upstream.Response, may bool
 	f.sharing = cachepolicy.SharingOf(q.Policy, a.Status, a.Header, a.ResponseTime)
 	f.sharing.Storable = f.sharing.Storable && may
 	if names, ignored := cachepolicy.Groups(a.Header); f.sharing.Storable {
-		h.CountGroups(q.Site, names, ignored)
+		h.Origin.CountGroups(q.Site, names, ignored)
 	}
 	return f
 }

@@ -59,13 +59,3 @@ func (q *Request) group(e *cache.Entry, h http.Header) {
 
 // URIOrigin returns the origin of the request's address, SCHEME://HOST (RFC 9110, section 4.3.1).
 func (q *Request) URIOrigin() string { return q.Forwarded.Scheme + "://" + q.Policy.Host }
-
-// CountGroups counts the names of cache groups in a response, and those that are ignored because of
-// their limits. It reports whether the site follows any.
-func (h *Finder) CountGroups(site *vhosts.Site, names []string, ignored int) bool {
-	if len(names)+ignored == 0 || site.CacheGroups == vhosts.NoGroups {
-		return false
-	}
-	h.Origin.options.Metrics.CacheGroups(len(names), ignored)
-	return len(names) > 0
-}

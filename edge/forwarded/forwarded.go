@@ -406,7 +406,7 @@ func (h *Answerer) relay(r *pipeline.Request, q *fetch.Request, a *upstream.Resp
 // address, of the addresses that its response names, and of its cache groups.
 func (h *Answerer) invalidate(r *pipeline.Request, q *fetch.Request, a *upstream.Response) {
 	names, ignored := cachepolicy.InvalidatedGroups(q.Policy.Method, a.Header)
-	if h.Finder.CountGroups(r.Site, names, ignored) {
+	if h.Finder.Origin.CountGroups(r.Site, names, ignored) {
 		h.Group(q.URIOrigin(), names, r.Site.CacheGroups == vhosts.Hard)
 	}
 	targets := cachepolicy.Invalidated(q.Policy, a.Status, a.Header)

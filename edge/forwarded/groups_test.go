@@ -47,11 +47,7 @@ func newShop(t *testing.T, grouping vhosts.Grouping) (*test, *shop) {
 	e := newTestOf(t, fetchtest.New(t, app), func(s *vhosts.Settings, _ *cachepolicy.Policy) { s.CacheGroups = grouping })
 	e.Group = func(origin string, names []string, hard bool) {
 		for _, name := range names {
-			if tag := cache.GroupTag(origin, name); hard {
-				e.Cache.Invalidate(tag)
-			} else {
-				e.Cache.Expire(e.Room.Now(), tag)
-			}
+			e.Cache.Drop(&cache.Purge{Tags: []string{cache.GroupTag(origin, name)}, Soft: !hard}, e.Room.Now())
 		}
 	}
 	return e, app

@@ -29,7 +29,7 @@ type Metrics struct {
 	decisions    [routes.Classes][2]prometheus.Counter // refused, accepted
 	upstream     [2]prometheus.Counter                 // error, ok
 	took         prometheus.Observer                   // time to the origin's response
-	groups       [2]prometheus.Counter                 // names of cache groups: followed, ignored
+	Groups       [2]prometheus.Counter                 // names of cache groups: followed, ignored
 	switches     prometheus.Counter
 	absent       prometheus.Counter
 	names        prometheus.Gauge
@@ -112,7 +112,7 @@ func (m *Metrics) ofOrigin() {
 	m.upstream = [2]prometheus.Counter{asked.WithLabelValues("error"), asked.WithLabelValues("ok")}
 	groups := m.counters("cache_groups_total", "Names in Cache-Groups and Cache-Group-Invalidation of forwarded "+
 		"responses (RFC 9875), by whether they were followed, or ignored because they were too many or too long.", "result")
-	m.groups = [2]prometheus.Counter{groups.WithLabelValues("followed"), groups.WithLabelValues("ignored")}
+	m.Groups = [2]prometheus.Counter{groups.WithLabelValues("followed"), groups.WithLabelValues("ignored")}
 	m.took = m.histogram("upstream_request_duration_seconds", "Time until the origin began its response.")
 }
 
@@ -267,12 +267,6 @@ func (m *Metrics) ConfigReloaded(ok bool) {
 		value = 1
 	}
 	m.configOK.WithLabelValues().Set(value)
-}
-
-// CacheGroups counts names of cache groups in a response.
-func (m *Metrics) CacheGroups(followed, ignored int) {
-	m.groups[0].Add(float64(followed))
-	m.groups[1].Add(float64(ignored))
 }
 
 // RulesStopped counts a request of a site of the configuration file whose rules cost too much.

@@ -32,11 +32,7 @@ func (g *Groups) Invalidate(origin string, names []string, hard bool) {
 		return
 	}
 	tags := groupTags(origin, names, g.purger.key)
-	if hard {
-		g.purger.cache.Invalidate(tags...)
-	} else {
-		g.purger.cache.Expire(g.purger.clock.Now(), tags...)
-	}
+	g.purger.cache.Drop(&cache.Purge{Tags: tags, Soft: !hard}, g.purger.clock.Now())
 	if g.peers != nil {
 		g.gather(origin, names, hard)
 	}
