@@ -28,8 +28,8 @@ func InvalidatedGroups(method string, h http.Header) (names []string, ignored in
 	return groupList(h["Cache-Group-Invalidation"])
 }
 
-// groupList reads a List of Strings (RFC 9651). Members of another type, and parameters, are
-// ignored.
+// groupList reads a list of strings as RFC 9651 defines it. It ignores members of another type, and
+// parameters.
 func groupList(lines []string) (names []string, ignored int) {
 	if len(lines) == 0 {
 		return nil, 0

@@ -18,7 +18,7 @@ type Groups struct {
 	peers  *Peers
 
 	mu      sync.Mutex
-	waiting [2]map[string][]string // soft and hard; names by URI origin that no edge has heard of yet
+	waiting [2]map[string][]string // not announced yet: soft and hard, by URI origin
 	begun   bool                   // a background task will announce them
 }
 
@@ -97,8 +97,8 @@ func split(groups map[string][]string, soft bool) (calls []Call) {
 	return calls
 }
 
-// groupTags returns the surrogate keys of cache groups. key finds the site of the origin; nil: there
-// are none.
+// groupTags returns the surrogate keys of cache groups. key finds the site of the origin; nil:
+// there are no sites.
 func groupTags(origin string, names []string, key Targets) (tags []string) {
 	a, err := parseAddress(origin)
 	if err != nil {
