@@ -186,10 +186,12 @@ var rooms = map[string]string{
 		"golang.org/x/net/http/httpguts golang.org/x/net/http2",
 	"origin": "internal/admin internal/hostport icon internal/problem internal/certs internal/files internal/tier " +
 		"internal/trace objectstore github.com/prometheus/client_golang",
-	"origin/api": "cachepolicy icon internal/problem origin/catalog origin/iconify origin/picture origin/release origin/search " +
-		"origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
+	"origin/api": "cachepolicy icon internal/problem origin/bundle origin/catalog origin/iconify origin/picture origin/release " +
+		"origin/search origin/site origin/svg origin/token origin/withdrawal github.com/google/jsonschema-go github.com/klauspost/compress",
 	// The files of chosen icons.
-	"origin/bag": "icon origin/svg",
+	"origin/bag": "icon origin/svg clients/go/react",
+	// Knows nothing of icons or HTTP.
+	"origin/bundle": "",
 	// Images of icons and packs for previews of pages.
 	"origin/card":    "icon golang.org/x/image",
 	"origin/picture": "icon github.com/klauspost/compress golang.org/x/sync",
@@ -198,8 +200,8 @@ var rooms = map[string]string{
 	// The pages, and the small files beside them.
 	// Imports nothing of ours: its handler is the server's own.
 	"origin/fastpath": "golang.org/x/net/http/httpguts",
-	"origin/site": "docs icon internal/problem origin/bag origin/card origin/catalog origin/manual origin/picture origin/release " +
-		"origin/search origin/svg",
+	"origin/site": "docs icon internal/problem origin/bag origin/bundle origin/card origin/catalog origin/manual origin/picture " +
+		"origin/release origin/search origin/svg",
 	// The documents of the repository, embedded.
 	"docs": "",
 	// Pages of the documentation, and the search in them.

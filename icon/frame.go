@@ -5,6 +5,9 @@ import "fmt"
 // FrameParams are the parameters of a Frame.
 var FrameParams = []string{"background", "padding", "radius"}
 
+// PageParams are the parameters of the page of an icon, in the order of its form.
+var PageParams = append([]string{"color", "size", "rotate", "flip", "stroke", "secondary"}, FrameParams...)
+
 // A Frame surrounds an icon with a coloured ground, space at each side, and round corners of the
 // ground, in a picture of the same size. The zero Frame adds nothing.
 type Frame struct {

@@ -17,7 +17,7 @@ const (
 )
 
 // RowParams are the parameters of a row as SVG or PNG, except release.
-var RowParams = append([]string{"icons", "gap", "color", "dark", "size"}, FrameParams...)
+var RowParams = append([]string{"icons", "gap", "color", "dark", "size"}, pictureStyle...)
 
 // A Row is the canonical form of a request for several icons in one picture. Each of them is as at
 // its own address with the same parameters.
@@ -42,6 +42,9 @@ func ParseRow(p Params) (r Row, err error) {
 		return Row{}, err
 	}
 	if r.Dark, err = paramDark(p); err != nil {
+		return Row{}, err
+	}
+	if r.Style, err = ParseStyle(p); err != nil {
 		return Row{}, err
 	}
 	if r.Frame, err = ParseFrame(p); err != nil {

@@ -47,7 +47,8 @@ func TestRow(t *testing.T) {
 
 // FuzzParseRow checks that the canonical form is read back as itself.
 func FuzzParseRow(f *testing.F) {
-	for _, s := range []string{"icons=mdi:home", "icons=a:b,a/b&gap=0&size=9", "icons=a:b&color=red&dark=fff&padding=1&background=0"} {
+	for _, s := range []string{"icons=mdi:home", "icons=a:b,a/b&gap=0&size=9", "icons=a:b&color=red&dark=fff&padding=1&background=0",
+		"icons=a:b&stroke=1.5&secondary=f00f"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {

@@ -58,8 +58,7 @@ func isPage(key string, h http.Header) bool {
 // isSite reports whether a cache key is that of a page or another file of the site.
 func isSite(key string) bool {
 	path, _, _ := strings.Cut(key, "?")
-	route, ok := routes.FastRoute(path)
-	return ok && route.OfSite()
+	return routes.IsSite(path)
 }
 
 // isIconifyList reports whether a cache key is that of a list of Iconify's API, of all packs or of
@@ -312,4 +311,15 @@ func wellFormedTag(s string) bool {
 		}
 	}
 	return true
+}
+
+// CountGroups counts the names of cache groups in a response, and those that are ignored because of
+// their limits. It reports whether the site follows any.
+func (o *Fetcher) CountGroups(site *vhosts.Site, names []string, ignored int) bool {
+	if len(names)+ignored == 0 || site.CacheGroups == vhosts.NoGroups {
+		return false
+	}
+	o.options.Metrics.Groups[0].Add(float64(len(names)))
+	o.options.Metrics.Groups[1].Add(float64(ignored))
+	return len(names) > 0
 }

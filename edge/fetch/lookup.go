@@ -38,6 +38,13 @@ func (h *Finder) OwnRequest(r *pipeline.Request, key string) *Request {
 		}}
 }
 
+// Streamed makes the request one for a response on our own routes that may be longer than MaxOwn: the
+// edge sends and stores it as it does a forwarded one.
+func (q *Request) Streamed() *Request {
+	q.own = false
+	return q
+}
+
 // Through adds to fields the CDN-Loop of a request that has come through other edges, so that this
 // edge recognises a loop when the request comes back (RFC 8586). It changes only a copy.
 func (h *Finder) Through(ctx *fasthttp.RequestCtx, fields http.Header) http.Header {

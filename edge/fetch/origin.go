@@ -18,7 +18,6 @@ import (
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
-	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/internal/trace"
@@ -315,15 +314,4 @@ func failing(status int) bool {
 		return true
 	}
 	return false
-}
-
-// CountGroups counts the names of cache groups in a response, and those that are ignored because of
-// their limits. It reports whether the site follows any.
-func (o *Fetcher) CountGroups(site *vhosts.Site, names []string, ignored int) bool {
-	if len(names)+ignored == 0 || site.CacheGroups == vhosts.NoGroups {
-		return false
-	}
-	o.options.Metrics.Groups[0].Add(float64(len(names)))
-	o.options.Metrics.Groups[1].Add(float64(ignored))
-	return len(names) > 0
 }

@@ -53,6 +53,12 @@ func (h *Answerer) Answer(r *pipeline.Request) (exchange.Outcome, error) {
 	return h.pass(r, q)
 }
 
+// AnswerOwn answers an admitted request for a response on our own routes that may be too long for
+// the memory. The edge is its origin, so that it evaluates all conditions itself.
+func (h *Answerer) AnswerOwn(r *pipeline.Request) (exchange.Outcome, error) {
+	return h.passGet(r, h.Finder.OwnRequest(r, r.Target.Key).Streamed())
+}
+
 // refuse returns the problem of a request that no origin may get; nil, if one may.
 func (h *Answerer) refuse(r *pipeline.Request, q *fetch.Request) error {
 	switch m := q.Policy.Method; {

@@ -247,8 +247,11 @@ func (h *Proxy) serve(r *pipeline.Request, ep *routes.Endpoint) (exchange.Outcom
 			r.Target = r.Target.AtForeign()
 		}
 	}
-	if r.Target.Icons != nil {
+	switch {
+	case r.Target.Icons != nil:
 		return h.iconSet.Answer(r, ep)
+	case ep.Streamed:
+		return h.forwarded.AnswerOwn(r)
 	}
 	return h.own.Answer(r, ep)
 }

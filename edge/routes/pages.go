@@ -21,7 +21,7 @@ var pageEndpoints = []Endpoint{
 	page("/-/search", searchPage, searchParams...),
 	page("/packs", packsPage, "license", "category", "commercial"),
 	page("/bag", bagPage, "icons"),
-	page("/icon/{pack}/{name}", iconPage, "color", "size", "rotate", "flip", "stroke", "secondary"),
+	page("/icon/{pack}/{name}", iconPage, icon.PageParams...),
 	page("/pack/{pack}", packPage, "category", "page"),
 	page(unslashed, nil),
 	page(unslashed+"/", nil),
@@ -31,6 +31,7 @@ var pageEndpoints = []Endpoint{
 	page("/docs/{folder}/{page}/{part}", nil),
 	page("/-/bag/icons.zip", bagPage, "icons"),
 	page("/-/bag/sprite.svg", bagPage, "icons"),
+	archive("/-/pack/{pack}/{file}"),
 	page("/-/card/{pack}/{file}", nil),
 	page("/-/card/{file}", nil),
 	page(LostPath, documentsPage, "q"),
@@ -51,7 +52,7 @@ var pageEndpoints = []Endpoint{
 var onlySearchPage = page("/search", searchPage, searchParams...)
 
 // searchParams are the parameters of a search of the site.
-var searchParams = []string{"q", "pack", "license", "commercial", "style", "grid", "category", "page"}
+var searchParams = []string{"q", "pack", "license", "commercial", "style", "grid", "stroke", "category", "page"}
 
 // withIconifySearch returns the endpoint of an address that Iconify's API has too: a request with
 // query and without q is Iconify's.
@@ -90,6 +91,13 @@ func page(pattern string, build func(p icon.Params, b *address) error, known ...
 func siteFile(pattern string) Endpoint {
 	e := page(pattern, nil)
 	e.Route = SiteFile
+	return e
+}
+
+// archive returns the endpoint of archives that may be too large for the memory.
+func archive(pattern string) Endpoint {
+	e := page(pattern, nil)
+	e.Streamed = true
 	return e
 }
 
@@ -143,6 +151,13 @@ func searchPage(p icon.Params, b *address) error {
 		return err
 	}
 	b.add("q", icon.CanonicalQuery(text))
+	stroked, err := p.Bool("stroke")
+	if err != nil {
+		return err
+	}
+	if stroked {
+		b.add("stroke", "true")
+	}
 	b.add("style", p["style"])
 	return nil
 }
@@ -195,6 +210,7 @@ func iconPage(p icon.Params, b *address) error {
 	if err != nil {
 		return err
 	}
+	b.add("background", string(v.Background))
 	b.add("color", string(color))
 	switch {
 	case v.HFlip:
@@ -202,6 +218,8 @@ func iconPage(p icon.Params, b *address) error {
 	case v.VFlip:
 		b.add("flip", "vertical")
 	}
+	b.addInt("padding", v.Padding, 0)
+	b.addInt("radius", v.Radius, 0)
 	b.addInt("rotate", 90*v.Rotate, 0)
 	b.add("secondary", string(v.Secondary))
 	if v.Stroke != 0 {

@@ -24,6 +24,9 @@ type Endpoint struct {
 	// fast path may answer with a fresh response. It may not for a list of names, because the
 	// operator may reserve those for other edges.
 	cached bool
+	// Streamed: a response may be longer than the edge holds in memory, so it is sent and stored as
+	// those of other applications are: while it arrives, and in slices if it is large.
+	Streamed bool
 	// foreign reports whether a path that matches Pattern does not belong to this endpoint where
 	// the edge forwards other paths; nil: every path belongs.
 	foreign func(path, query string) bool
@@ -266,10 +269,16 @@ func FastRoute(path string) (route Route, ok bool) {
 		return CDN, true // most hits, which need no look at the table
 	}
 	e := find(path)
-	if e == nil || !e.cached {
+	if e == nil || !e.cached || e.Streamed {
 		return Unknown, false
 	}
 	return e.RouteOf(path, ""), true
+}
+
+// IsSite reports whether a canonical path is that of a page or another file of the site.
+func IsSite(path string) bool {
+	e := find(path)
+	return e != nil && e.cached && e.RouteOf(path, "").OfSite()
 }
 
 // PatternOf returns the pattern of a path of one of the edge's own routes; empty: it has no
@@ -283,7 +292,9 @@ func PatternOf(path string) string {
 
 // Fast reports whether the fast path may answer a GET for a target of this endpoint. It colours SVG
 // alone, so coloured JSON is left to the pipeline.
-func (e *Endpoint) Fast(t Target) bool { return e.cached && (t.Color == "" || t.Form == FormSVG) }
+func (e *Endpoint) Fast(t Target) bool {
+	return e.cached && !e.Streamed && (t.Color == "" || t.Form == FormSVG)
+}
 
 // IsPlainIcon reports whether a cache key is that of an icon as it is.
 func IsPlainIcon(key string) bool {

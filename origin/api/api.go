@@ -45,7 +45,8 @@ func New(o Options) *API {
 	o.CDNURL = strings.TrimRight(o.CDNURL, "/")
 	return &API{
 		Options: o,
-		Site:    site.New(site.Options{CDNURL: o.CDNURL, SiteURL: o.SiteURL}),
+		Site: site.New(site.Options{CDNURL: o.CDNURL, SiteURL: o.SiteURL, Version: o.Version,
+			TempFile: o.Catalog.TempFile}),
 		Painter: picture.NewPainter(),
 		openapi: newEntity(Document(o.CDNURL)),
 	}

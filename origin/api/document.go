@@ -212,6 +212,15 @@ func Document(address string) any {
 					"same bytes, in any order. Errors are pages in HTML.",
 				Responses: answers("The sprite.", typeSVG, &schema{Type: "string"}, "404", "410"),
 			}},
+			"/-/pack/{pack}/{kind}.zip": {Get: &operation{
+				OperationID: "packArchive", Summary: "A ZIP archive of all icons of a pack, with LICENSES.md and AUTHORS.txt",
+				Tags: []string{"packs"}, Parameters: append(refParams()[:1], parameter{Name: "kind", In: "path", Required: true,
+					Description: "svg has PACK/NAME.svg; react has PACK/NAME.tsx, a component each, and PACK/index.ts, which exports " +
+						"them; sprite has sprite.svg, with a symbol PACK-NAME for each icon.",
+					Schema: &schema{Type: "string", Enum: []any{"svg", "react", "sprite"}}}),
+				Description: "The icons of the pack's page: without aliases and hidden icons. Errors are pages in HTML.",
+				Responses:   answers("The archive.", "application/zip", &schema{Type: "string", Format: "binary"}, "404", "410"),
+			}},
 			"/-/card/{pack}/{name}.png": {Get: &operation{
 				OperationID: "iconCard", Summary: "A preview of an icon's page, 1200 by 630 pixels",
 				Tags: []string{"icons"}, Parameters: refParams(),
@@ -253,7 +262,8 @@ const (
 
 // bagIcons describes the parameter with the icons of a bag.
 func bagIcons() parameter {
-	p := query("icons", "At most 200 icons: pack/name, with commas between them.", &schema{Type: "string", MinLength: new(1)})
+	p := query("icons", fmt.Sprintf("At most %d icons: pack/name, with commas between them; a name alone is of the pack before it.",
+		icon.MaxBag), &schema{Type: "string", MinLength: new(1)})
 	p.Required = true
 	return p
 }
@@ -423,7 +433,7 @@ func rowParams() []parameter {
 		query("size", "The height in pixels; the width of an icon keeps its ratio.", number(1, icon.MaxSize, icon.DefaultRow)),
 		query("gap", "The space between two icons, in pixels; a quarter of the size by default.", number(0, icon.MaxSize, -1)),
 		cdnParams()[0],
-	}, frameParams()...)
+	}, append(styleParams(), frameParams()...)...)
 }
 
 func rowPictureParams() []parameter {

@@ -1,9 +1,15 @@
 package api
 
 import (
+	"errors"
+	"io"
 	"net/http"
+	"strings"
+	"time"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/internal/problem"
+	"github.com/iconedge/iconedge/origin/bundle"
 	"github.com/iconedge/iconedge/origin/site"
 )
 
@@ -37,6 +43,9 @@ func (a *API) sitePage(w http.ResponseWriter, c *call) (*answer, error) {
 		sendPage(w, c, p)
 		return nil, nil
 	}
+	if p.Stream != nil {
+		return nil, sendStream(w, c, p)
+	}
 	ans := &answer{entity: newContent(p.MediaType, p.Body), cacheControl: p.CacheControl, modified: p.Modified, surrogate: p.Keys}
 	ans.header = p.Header
 	if p.HTML {
@@ -46,6 +55,54 @@ func (a *API) sitePage(w http.ResponseWriter, c *call) (*answer, error) {
 		ans.gzip = func() []byte { return p.Body }
 	}
 	return ans, nil
+}
+
+// wholeWithin is how long a response waits for its archive to be whole. Edges can store one of a
+// known length in slices. An archive that takes longer is sent while it is made.
+const wholeWithin = 4 * time.Second
+
+// streamTime is how long an archive may take to be sent.
+const streamTime = 10 * time.Minute
+
+// sendStream sends a page that is read from a file, with its conditions and ranges. A client that
+// has it gets a 304 before the file is made.
+func sendStream(w http.ResponseWriter, c *call, p *site.Page) error {
+	etag := `"` + p.Stream.Tag + `"`
+	var content io.ReadSeeker = strings.NewReader("") // of a 304 or 412
+	var made *bundle.File
+	if cachepolicy.Precondition(c.Method, etag, time.Time{}, conditions(c.Header)) == http.StatusOK {
+		made = p.Stream.Open()
+		defer made.Close()
+		switch err := made.Begun(c.Context(), wholeWithin); {
+		case errors.Is(err, bundle.ErrBusy):
+			return problem.New(http.StatusServiceUnavailable, err.Error()).With("Retry-After", retryAfter)
+		case err != nil:
+			return err
+		}
+		if whole := made.Whole(); whole != nil {
+			content, made = whole, nil
+		}
+	}
+	h := w.Header()
+	h.Set("Content-Type", p.MediaType)
+	h.Set("Cache-Control", p.CacheControl)
+	h.Set("ETag", etag)
+	h.Set("Surrogate-Key", p.Keys)
+	for _, f := range p.Header {
+		h.Set(f[0], f[1])
+	}
+	http.NewResponseController(w).SetWriteDeadline(c.now.Add(streamTime)) // others have less
+	if made == nil {
+		http.ServeContent(w, c.Request, "", time.Time{}, content)
+		return nil
+	}
+	if c.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := io.Copy(w, made); err != nil {
+		panic(http.ErrAbortHandler) // the client has the head, and sees no other failure
+	}
+	return nil
 }
 
 // refusePage sends the page about a problem, and reports whether there is one. Pages of the site

@@ -54,11 +54,12 @@ func (a *API) rowPNG(_ http.ResponseWriter, c *call) (*answer, error) {
 
 // A row is several icons in one picture.
 type row struct {
-	icons     []catalog.Icon
-	svg       []byte
-	width     float64
-	height    float64
-	unchanged bool // no icon has taken the colour that the request names
+	icons  []catalog.Icon
+	svg    []byte
+	width  float64
+	height float64
+	// No icon has taken the colour, or the width of strokes, that the request names.
+	unchanged, unstroked bool
 }
 
 // rowOf makes the picture of the row that the call asks for, whose parameters read reads.
@@ -71,7 +72,7 @@ func (a *API) rowOf(c *call, read func(icon.Params) (icon.Row, error)) (r row, e
 		return row{}, err
 	}
 	request := requestedVariant{d.Color, d.Variant}
-	r.unchanged = request.recolours()
+	r.unchanged, r.unstroked = request.recolours(), d.Stroke != 0
 	var list []svg.RowIcon
 	var names []string
 	for n, ic := range r.icons {
@@ -79,7 +80,7 @@ func (a *API) rowOf(c *call, read func(icon.Params) (icon.Row, error)) (r row, e
 		if err != nil {
 			return row{}, err
 		}
-		r.unchanged = r.unchanged && !s.recolored
+		r.unchanged, r.unstroked = r.unchanged && !s.recolored, r.unstroked && s.unstroked
 		list = append(list, svg.RowIcon{SVG: s.svg, ID: rowID(d.Refs, n)})
 		names = append(names, strings.ReplaceAll(ic.Ref.Name, "-", " "))
 	}
@@ -208,6 +209,9 @@ func (a *API) rowAnswer(c *call, r row, e *entity) *answer {
 	}
 	if r.unchanged {
 		ans.header = append(ans.header, [2]string{"Icon-Recolored", "?0"})
+	}
+	if r.unstroked {
+		ans.header = append(ans.header, [2]string{"Icon-Restroked", "?0"})
 	}
 	return ans
 }

@@ -1,7 +1,7 @@
-// Package bag makes files of chosen icons: a ZIP archive, an SVG file with a symbol for each icon,
-// and LICENSES.md, which says what the licences of the icons oblige their user to do. The same
-// icons give the same bytes: nothing in a file depends on the time, or on the order in which a
-// client names the icons.
+// Package bag makes files of chosen icons, and of whole packs: a ZIP archive, an SVG file with a
+// symbol for each icon, and LICENSES.md, which says what the licences of the icons oblige their
+// user to do. The same icons give the same bytes: nothing in a file depends on the time, or on the
+// order in which a client names the icons.
 package bag
 
 import (
@@ -83,15 +83,18 @@ func Sprite(items []Item) ([]byte, error) {
 		}
 		symbols, xlink = append(append(symbols, symbol...), '\n'), xlink || uses
 	}
-	var b bytes.Buffer
-	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg"`)
+	return append(append(spriteStart(Licenses(items), xlink), symbols...), spriteEnd...), nil
+}
+
+const spriteEnd = "</svg>\n"
+
+// spriteStart returns the start of a sprite, up to its symbols. xlink declares that prefix.
+func spriteStart(licenses []byte, xlink bool) []byte {
+	b := []byte(`<svg xmlns="http://www.w3.org/2000/svg"`)
 	if xlink {
-		b.WriteString(` xmlns:xlink="http://www.w3.org/1999/xlink"`)
+		b = append(b, ` xmlns:xlink="http://www.w3.org/1999/xlink"`...)
 	}
-	b.WriteString(">\n<!--\n" + svg.Comment(string(Licenses(items))) + "-->\n")
-	b.Write(symbols)
-	b.WriteString("</svg>\n")
-	return b.Bytes(), nil
+	return append(b, ">\n<!--\n"+svg.Comment(string(licenses))+"-->\n"...)
 }
 
 // symbolIDs returns the id of each item: PACK-NAME. Two icons such as a-b/c and a/b-c would share

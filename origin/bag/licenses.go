@@ -14,10 +14,15 @@ import (
 // licence, its credit and its icons.
 func Licenses(items []Item) []byte {
 	packs, icons := packsOf(items)
+	return licenses(len(items), packs, icons)
+}
+
+// licenses returns LICENSES.md for so many icons. A pack without names of icons is complete.
+func licenses(count int, packs []*icon.Pack, icons map[string][]string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Licences\n\n%s of %s. This page is a summary and no legal advice: the text of each licence "+
 		"decides.\n\n## By obligation\n",
-		plural(len(items), "icon"), plural(len(packs), "pack"))
+		plural(count, "icon"), plural(len(packs), "pack"))
 	for o := range license.All().Each {
 		group(&b, o.Heading(), o.Text(), slices.DeleteFunc(slices.Clone(packs), func(p *icon.Pack) bool {
 			duties, _ := p.Obligations()
@@ -80,6 +85,10 @@ func about(b *strings.Builder, p *icon.Pack, names []string) {
 	default:
 		fmt.Fprintf(b, "- Obligations: %s\n", duties)
 	}
+	if len(names) == 0 {
+		b.WriteString("- Icons: all of the pack\n")
+		return
+	}
 	b.WriteString("- Icons:")
 	for i, name := range names {
 		if i > 0 {
@@ -124,6 +133,16 @@ func escaped(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// plain returns text without control characters, for one line.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == 0x2028 || r == 0x2029 {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 func plural(n int, what string) string {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -178,11 +179,15 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest, withdrawn *wi
 	return nil
 }
 
+// TempFile creates an empty file in the mirror, which the next start removes if it is still there.
+// Until it is closed, it is locked.
+func (c *Catalog) TempFile() (*os.File, error) { return c.mirror.download() }
+
 // Current returns the current release, or nil if there is none yet. The caller must call its Done.
 func (c *Catalog) Current() *Release {
 	for {
 		r := c.current.Load()
-		if r == nil || r.hold() {
+		if r == nil || r.Hold() {
 			return r
 		}
 	}

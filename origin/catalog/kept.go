@@ -97,6 +97,6 @@ func (c *Catalog) recall(id string) *Release {
 	r := c.earlier[i]
 	copy(c.earlier[1:i+1], c.earlier[:i])
 	c.earlier[0] = r
-	r.hold()
+	r.Hold()
 	return r
 }

@@ -3,7 +3,9 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,8 +82,9 @@ func openWhole(ctx context.Context, m *mirror, man *release.Manifest, withdrawn 
 	return r, nil
 }
 
-// hold adds a user, unless the last user has already called Done.
-func (r *Release) hold() bool {
+// Hold adds a user, unless the last user has already called Done. The caller of another Hold can't
+// be the last.
+func (r *Release) Hold() bool {
 	for {
 		n := r.users.Load()
 		if n == 0 {
@@ -161,6 +164,12 @@ type Pack struct {
 	archive atomic.Pointer[archive]
 
 	withdrawn map[string]bool // names, aliases included; set before archive
+}
+
+// Content identifies the icons of the pack that clients can get: the SHA-256 of its archive, and
+// the withdrawn names.
+func (p *Pack) Content() string {
+	return p.blob.Hash + " " + strings.Join(slices.Sorted(maps.Keys(p.withdrawn)), " ")
 }
 
 // open opens a pack's archive, once.

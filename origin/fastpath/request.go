@@ -21,6 +21,7 @@ const (
 	lineEnd  = "\r\n"
 	method   = "GET "
 	version  = " HTTP/1.1"
+	archive  = ".zip" // which may be too long for a response in memory
 )
 
 var headEnd = []byte("\r\n\r\n")
@@ -37,7 +38,7 @@ func parse(p []byte) (r request, size int) {
 		return request{}, 0
 	}
 	target, ok := strings.CutSuffix(line[len(method):], version)
-	if !ok || !plainTarget(target) {
+	if !ok || !plainTarget(target) || strings.Contains(target, archive) {
 		return request{}, 0
 	}
 	hosts, count := 0, 0

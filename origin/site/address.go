@@ -15,6 +15,13 @@ func (q *query) add(name, value string) {
 	}
 }
 
+// addNumber adds a number, unless it is 0.
+func (q *query) addNumber(name string, n int) {
+	if n != 0 {
+		q.add(name, strconv.Itoa(n))
+	}
+}
+
 // addPage adds the number of a page, unless it is the first.
 func (q *query) addPage(page int) {
 	if page > 1 {

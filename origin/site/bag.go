@@ -13,7 +13,7 @@ type bagView struct {
 	Shared     bool // the address names the icons
 	Icons      []picture
 	Missing    int          // icons that the release does not have
-	List       template.URL // pack/name, with commas between them
+	List       template.URL // in the form of icon.FormatBag
 	Restricted bool         // an icon of the bag is non-commercial
 }
 
@@ -25,7 +25,11 @@ func (v bagView) Row() string {
 	if len(v.Icons) > icon.MaxRow {
 		return ""
 	}
-	return v.CDN + "/-/row.svg?icons=" + strings.ReplaceAll(string(v.List), "/", ":") + "&color=000&dark=fff"
+	var names []string
+	for _, i := range v.Icons {
+		names = append(names, i.Ref.Pack+":"+i.Ref.Name)
+	}
+	return v.CDN + "/-/row.svg?icons=" + strings.Join(names, ",") + "&color=000&dark=fff"
 }
 
 // bag renders the chosen icons. Without icons in the address, the script fills in those that the
@@ -37,7 +41,8 @@ func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
 		return nil, wrong("icons", err)
 	}
 	v := bagView{Shared: given}
-	var names, keys []string
+	var found []icon.Ref
+	var keys []string
 	for _, ref := range refs {
 		keys = append(keys, "icon/"+ref.String())
 		ic, err := q.Release.Icon(ctx, ref)
@@ -48,9 +53,9 @@ func (s *Site) bag(ctx context.Context, q *Request) (*Page, error) {
 		p := pictureOf(q.Release, ref, lookIn(ic))
 		v.Icons = append(v.Icons, p)
 		v.Restricted = v.Restricted || p.Restricted
-		names = append(names, ref.String())
+		found = append(found, ref)
 	}
-	v.List = template.URL(strings.Join(names, ",")) // names of icons need no escapes in a query
+	v.List = template.URL(icon.FormatBag(found)) // names of icons need no escapes in a query
 	v.frame = s.frame("Bag · iconedge", "The icons that you have chosen, to download with their licences.", "")
 	if len(keys) > 8 { // a release that changes one of many icons renews the page with the lists
 		keys = nil

@@ -40,6 +40,14 @@ func (s *Site) bagSprite(ctx context.Context, q *Request) (*Page, error) {
 	return bagFile("image/svg+xml", body, keys, [2]string{"Content-Security-Policy", spritePolicy}), nil
 }
 
+// maxKeys is the number of icons up to which a file has a surrogate key of each, so that the field
+// stays short. One of more icons is renewed with the library.
+const maxKeys = 200
+
+// maxBagBytes bounds the SVGs of a bag together, because the origin and its edges hold its files in
+// memory.
+const maxBagBytes = 12 << 20
+
 func bagFile(mediaType string, body []byte, keys string, header ...[2]string) *Page {
 	return &Page{Status: http.StatusOK, MediaType: mediaType, Body: body, CacheControl: pagesCached, Keys: keys, Header: header}
 }
@@ -53,26 +61,30 @@ func bagItems(ctx context.Context, q *Request) (items []bag.Item, keys string, e
 		return nil, "", wrong("icons", err)
 	}
 	var b strings.Builder
+	bytes := 0
 	b.WriteString(pagesKey)
+	if len(refs) > maxKeys {
+		b.WriteString(" " + icon.LibraryKey)
+	}
 	for i, ref := range refs {
 		ic, err := findIcon(ctx, q.Release, ref)
 		if err != nil {
 			return nil, "", inBag(err, q, ref)
 		}
-		item := bag.Item{Ref: ref, Pack: ic.Pack.Pack}
-		member, err := ic.Member()
+		item, err := itemOf(ic)
 		if err != nil {
 			return nil, "", err
 		}
-		if item.SVG, err = member.Inflate(); err != nil {
-			return nil, "", err
+		if bytes += len(item.SVG); bytes > maxBagBytes {
+			return nil, "", problem.BadParameter("icons", "the icons of this bag have together more than 12 MiB: take fewer")
 		}
-		item.Deflated = member.Deflated()
 		items = append(items, item)
 		if i == 0 || refs[i-1].Pack != ref.Pack {
 			b.WriteString(" pack/" + ref.Pack)
 		}
-		b.WriteString(" icon/" + ref.String())
+		if len(refs) <= maxKeys {
+			b.WriteString(" icon/" + ref.String())
+		}
 	}
 	return items, b.String(), nil
 }

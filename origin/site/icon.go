@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"strconv"
+	"math"
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/internal/problem"
@@ -25,7 +25,8 @@ type iconView struct {
 	Categories []string
 	Width      float64 // of the icon with the customisation, in pixels
 	Height     float64
-	Stroke     float64 // width of all strokes; 0: they have not one
+	Own        [2]float64 // width and height of the icon as published
+	Stroke     float64    // width of all strokes; 0: they have not one
 	TwoTone    bool
 	Custom     customisation
 	Snippets   []snippet
@@ -45,18 +46,31 @@ type pictureLink struct {
 // pictureSizes are the usual ones: of e-mail, documents, messengers and previews.
 var pictureSizes = []int{32, 64, 128, 256, 512, icon.MaxPicture}
 
-// Pictures returns the links to the icon in pixels, with the customisation but its size.
+// Pictures returns the links to the icon in pixels, with the customisation but its size. The frame
+// grows with the picture.
 func (v iconView) Pictures() (list []pictureLink) {
 	for _, size := range pictureSizes {
 		if v.Width*float64(size) > v.Height*icon.MaxPictureSide {
 			break // it would be too wide
 		}
-		c := v.Custom
-		c.Size = size
-		list = append(list, pictureLink{size, "/" + v.Ref.String() + ".png" + c.String(),
-			fmt.Sprintf("%s-%s-%d.png", v.Ref.Pack, v.Ref.Name, size)})
+		list = append(list, v.picture(size))
 	}
 	return list
+}
+
+// picture returns the link to the icon in pixels, so many high.
+func (v iconView) picture(size int) pictureLink {
+	c := v.Custom
+	c.Size, c.Frame = size, scaled(c.Frame, float64(size)/v.Height, float64(size)*min(1, v.Width/v.Height))
+	return pictureLink{size, "/" + v.Ref.String() + ".png" + c.String(), fmt.Sprintf("%s-%s-%d.png", v.Ref.Pack, v.Ref.Name, size)}
+}
+
+// scaled returns a frame for a picture that is larger by a factor, and whose smaller side has so
+// many pixels. Whole pixels of padding leave room for the icon.
+func scaled(f icon.Frame, factor, side float64) icon.Frame {
+	f.Padding = min(int(math.Round(float64(f.Padding)*factor)), int(math.Ceil(side/2))-1)
+	f.Radius = min(int(math.Round(float64(f.Radius)*factor)), icon.MaxSize/2)
+	return f
 }
 
 // Address returns the address of the icon on the CDN, with the customisation.
@@ -64,7 +78,7 @@ func (v iconView) Address() string { return v.CDN + v.Path() }
 
 // Class returns the class of the preview. An icon with a colour of its own is shown in it.
 func (v iconView) Class() string {
-	if v.Custom.Color+v.Custom.Secondary != "" {
+	if v.Custom.Color+v.Custom.Secondary+v.Custom.Background != "" {
 		return "k"
 	}
 	return v.OwnClass()
@@ -72,6 +86,9 @@ func (v iconView) Class() string {
 
 // OwnClass returns the class of the preview without a chosen colour.
 func (v iconView) OwnClass() string { return lookOf(v.Monochrome, v.Color).class() }
+
+// OwnHeight returns the height of the icon without a chosen size, but turned as chosen.
+func (v iconView) OwnHeight() float64 { return v.Own[1-v.Custom.Rotate/90%2] }
 
 // Text reports whether the icon has the colour of the text.
 func (v iconView) Text() bool { return v.Monochrome && v.Color == "" }
@@ -86,12 +103,13 @@ type customisation struct {
 	Rotate int // degrees
 	Flip   string
 	icon.Style
+	icon.Frame
 }
 
 // parseCustomisation reads the parameters of an icon's page. It returns the variant for package svg
 // too.
 func parseCustomisation(p icon.Params) (c customisation, v icon.Variant, err error) {
-	for _, name := range []string{"color", "size", "rotate", "flip", "stroke", "secondary"} {
+	for _, name := range icon.PageParams {
 		one := icon.Params{}
 		if value, given := p[name]; given {
 			one[name] = value
@@ -106,10 +124,11 @@ func parseCustomisation(p icon.Params) (c customisation, v icon.Variant, err err
 	if c.Color, err = icon.ParamColor(p); err != nil {
 		return c, v, err
 	}
+	// Each parameter is right by itself, but the padding may leave no room at the size.
 	if v, err = icon.ParseVariant(p); err != nil {
-		return c, v, err
+		return c, v, wrong("padding", err)
 	}
-	c.Size, c.Rotate, c.Style = v.Height, 90*v.Rotate, v.Style
+	c.Size, c.Rotate, c.Style, c.Frame = v.Height, 90*v.Rotate, v.Style, v.Frame
 	switch {
 	case v.HFlip:
 		c.Flip = "horizontal"
@@ -124,17 +143,16 @@ func parseCustomisation(p icon.Params) (c customisation, v icon.Variant, err err
 func (c customisation) String() string {
 	var q query
 	q.add("color", string(c.Color))
-	if c.Size > 0 {
-		q.add("size", strconv.Itoa(c.Size))
-	}
-	if c.Rotate > 0 {
-		q.add("rotate", strconv.Itoa(c.Rotate))
-	}
+	q.addNumber("size", c.Size)
+	q.addNumber("rotate", c.Rotate)
 	q.add("flip", c.Flip)
 	if c.Stroke > 0 {
 		q.add("stroke", icon.StrokeText(c.Stroke))
 	}
 	q.add("secondary", string(c.Secondary))
+	q.add("background", string(c.Background))
+	q.addNumber("padding", c.Padding)
+	q.addNumber("radius", c.Radius)
 	return q.String()
 }
 
@@ -168,7 +186,14 @@ func (s *Site) icon(ctx context.Context, q *Request) (*Page, error) {
 	if plain, err = svg.Restyle(plain, meta.Stroke, custom.Style); err != nil {
 		return nil, fmt.Errorf("styling %s: %w", ic.Ref, err)
 	}
+	_, ownWidth, ownHeight, err := svg.Transform(plain, icon.Variant{})
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", ic.Ref, err)
+	}
 	image, width, height, err := svg.Transform(plain, variant)
+	if _, small := errors.AsType[*icon.ParamError](err); small {
+		return nil, wrong("padding", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("transforming %s: %w", ic.Ref, err)
 	}
@@ -185,7 +210,7 @@ func (s *Site) icon(ctx context.Context, q *Request) (*Page, error) {
 	v := iconView{
 		Ref: ic.Ref, Pack: ic.Pack.Pack, Monochrome: ic.Monochrome, Color: meta.Color, AliasOf: meta.AliasOf,
 		Stroke: meta.Stroke, TwoTone: meta.TwoTone, Tags: meta.Tags, Categories: meta.Categories,
-		Width: width, Height: height, Custom: custom,
+		Width: width, Height: height, Own: [2]float64{ownWidth, ownHeight}, Custom: custom,
 	}
 	v.frame = s.frame(ic.Ref.Name+" · "+ic.Pack.Name+" · iconedge",
 		fmt.Sprintf("The icon %s of %s, licence %s: its address, code, SVG and PNG.", ic.Ref.Name, ic.Pack.Name,

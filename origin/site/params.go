@@ -3,7 +3,6 @@ package site
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -38,12 +37,15 @@ var hints = map[string]string{
 	"grid":       "the grid is 16, 20, 24, 32 or 48",
 	"category":   "the category is one of the pack's",
 	"page":       "the page is a number from 1",
-	"icons":      "a bag has at most 200 icons, each pack/name, with commas between them",
+	"icons":      "a bag has at most 500 icons, each pack/name, with commas between them",
 	"color":      "a colour is hexadecimal, such as #e4572e",
 	"size":       "the size is a number of pixels from 1 to 4096",
 	"rotate":     "rotate is 90, 180 or 270",
-	"stroke":     "the stroke is a number from 0.25 to 4",
+	"stroke":     "the stroke is a number from 0.25 to 4; in a search it is true or false",
 	"secondary":  "the second colour is a CSS colour, such as #ffcc00",
+	"background": "the background is a CSS colour, such as #ffffff",
+	"padding":    "the padding is a number of pixels, less than half of the size",
+	"radius":     "the radius of the corners is a number of pixels from 0 to 2048",
 	"flip":       "flip is horizontal, vertical, or both with a comma between them",
 }
 
@@ -56,7 +58,7 @@ func wrong(name string, err error) error {
 type selection struct {
 	Text                           string
 	Pack, License, Style, Category string
-	Commercial                     bool
+	Commercial, Stroked            bool
 	Grid                           int // height of icons; 0: any
 	Page                           int
 }
@@ -78,6 +80,9 @@ func parseSelection(p icon.Params) (s selection, err error) {
 	if s.Grid, err = parseGrid(p); err != nil {
 		return s, wrong("grid", err)
 	}
+	if s.Stroked, err = p.Bool("stroke"); err != nil {
+		return s, wrong("stroke", err)
+	}
 	if s.Page, err = p.Int("page", 1, icon.MaxPage, 1); err != nil {
 		return s, wrong("page", err)
 	}
@@ -94,8 +99,9 @@ func (s selection) Address(page int) string {
 		b.add("commercial", "true")
 	}
 	b.add("style", s.Style)
-	if s.Grid > 0 {
-		b.add("grid", strconv.Itoa(s.Grid))
+	b.addNumber("grid", s.Grid)
+	if s.Stroked {
+		b.add("stroke", "true")
 	}
 	b.add("category", s.Category)
 	b.addPage(page)

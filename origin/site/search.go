@@ -72,8 +72,8 @@ func (s *Site) results(ctx context.Context, q *Request) (*searchView, error) {
 	var hits []search.Hit
 	hits, v.Total = q.Index.Search(search.Query{
 		Text: asked.Text, Pack: asked.Pack, Limit: onResults, Offset: min((asked.Page-1)*onResults, v.maxOffset()),
-		Filter: search.Filter{Style: asked.Style, Grid: asked.Grid, Category: asked.Category, License: asked.License,
-			Commercial: asked.Commercial},
+		Filter: search.Filter{Style: asked.Style, Grid: asked.Grid, Stroked: asked.Stroked, Category: asked.Category,
+			License: asked.License, Commercial: asked.Commercial},
 	})
 	v.Pager = pager{asked.Page, pages(min(v.Total, icon.MaxOffset), onResults), asked.Address}
 	if asked.Page > max(1, v.Pager.Pages) {
@@ -90,7 +90,8 @@ func (s *Site) results(ctx context.Context, q *Request) (*searchView, error) {
 	return v, nil
 }
 
-// A facet is a chip that restricts a search to a style or a grid, or does not any more.
+// A facet is a chip that restricts a search to a style, a grid or icons whose strokes can have
+// another width, or does not any more.
 type facet struct {
 	Text, Address string
 	Chosen        bool
@@ -116,7 +117,9 @@ func facets(asked selection) (chips []facet) {
 		f.Address = next.Address(1)
 		chips = append(chips, f)
 	}
-	return chips
+	next := asked.with(asked.Style, asked.Grid)
+	next.Stroked = !asked.Stroked
+	return append(chips, facet{"any stroke width", next.Address(1), asked.Stroked})
 }
 
 // maxOffset is the largest number of results that a page skips.

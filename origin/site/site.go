@@ -14,10 +14,13 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/bundle"
 	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/search"
 )
@@ -26,11 +29,16 @@ import (
 type Options struct {
 	CDNURL  string // base address of the CDN in pages
 	SiteURL string // base address of the site's own addresses; empty: CDNURL
+	Version string // of the program
+	// TempFile creates a file for an archive of a pack.
+	TempFile func() (*os.File, error)
 }
 
 // A Site renders pages.
 type Site struct {
 	cdn, site string // without a slash at the end
+	version   string
+	bundles   *bundle.Store
 	assets    *assets
 	templates map[string]*template.Template
 	lists     lists
@@ -59,7 +67,7 @@ var kinds = []string{"home", "search", "icon", "packs", "pack", "bag", "document
 // New returns a Site.
 func New(o Options) *Site {
 	s := &Site{cdn: strings.TrimRight(o.CDNURL, "/"), site: strings.TrimRight(o.SiteURL, "/"), assets: theAssets,
-		templates: map[string]*template.Template{}}
+		version: o.Version, bundles: bundle.New(o.TempFile), templates: map[string]*template.Template{}}
 	if s.site == "" {
 		s.site = s.cdn
 	}
@@ -85,6 +93,7 @@ type Page struct {
 	Status       int
 	MediaType    string
 	Body         []byte
+	Stream       *Stream // instead of Body; nil: none
 	CacheControl string
 	Keys         string      // surrogate keys, separated by spaces
 	Modified     time.Time   // zero: unknown
@@ -159,7 +168,7 @@ func (a *Address) Render(ctx context.Context, s *Site, q *Request) (*Page, error
 }
 
 // searchParams are the parameters of a search.
-var searchParams = []string{"q", "pack", "license", "commercial", "style", "grid", "category", "page", Invalid}
+var searchParams = []string{"q", "pack", "license", "commercial", "style", "grid", "stroke", "category", "page", Invalid}
 
 // Addresses lists all addresses of the site. No address that is an icon's on the CDN is among them,
 // because those end in .svg.
@@ -169,7 +178,7 @@ var Addresses = []*Address{
 	{"/-/search", searchParams, false, (*Site).found},
 	{"/packs", []string{"license", "category", "commercial", Invalid}, false, (*Site).packs},
 	{"/bag", []string{"icons", Invalid}, false, (*Site).bag},
-	{"/icon/{pack}/{name}", []string{"color", "size", "rotate", "flip", "stroke", "secondary", Invalid}, false, (*Site).icon},
+	{"/icon/{pack}/{name}", append(slices.Clone(icon.PageParams), Invalid), false, (*Site).icon},
 	{"/pack/{pack}", []string{"category", "page", Invalid}, false, (*Site).pack},
 	{"/docs", nil, true, (*Site).document},
 	{"/docs/", nil, true, (*Site).document},
@@ -179,6 +188,7 @@ var Addresses = []*Address{
 	{"/docs/{folder}/{page}/{part}", nil, true, (*Site).document},
 	{"/-/bag/icons.zip", []string{"icons", Invalid}, false, (*Site).bagArchive},
 	{"/-/bag/sprite.svg", []string{"icons", Invalid}, false, (*Site).bagSprite},
+	{"/-/pack/{pack}/{file}", nil, false, (*Site).packArchive},
 	{"/-/card/{pack}/{file}", nil, false, (*Site).iconCard},
 	{"/-/card/{file}", nil, false, (*Site).packCard},
 	{LostPath, []string{"q", Invalid}, false, (*Site).lost},

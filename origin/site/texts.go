@@ -10,11 +10,12 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// robots keeps crawlers out of the pages whose number has no end. It names the sitemap of packs,
-// and that of the documents, which is not part of the former because a pack may be called docs.
+// robots keeps crawlers out of archives, and of the pages whose number has no end. It names the
+// sitemap of packs, and that of the documents, which is not part of the former because a pack may
+// be called docs.
 func (s *Site) robots(context.Context, *Request) (*Page, error) {
 	return s.text("text/plain; charset=utf-8",
-		"User-agent: *\nDisallow: /search\nDisallow: /bag\nDisallow: /-/bag\n\nSitemap: "+s.site+
+		"User-agent: *\nDisallow: /search\nDisallow: /bag\nDisallow: /-/bag\nDisallow: /-/pack\n\nSitemap: "+s.site+
 			"/sitemap.xml\nSitemap: "+s.site+"/docs/sitemap.xml\n"), nil
 }
 

@@ -5,6 +5,7 @@ import './search';
 import './copy';
 import './bag';
 import './icon';
+import './recent';
 
 const root = doc.documentElement;
 root.classList.add('js'); // shows the controls that need the script

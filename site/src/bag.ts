@@ -2,15 +2,18 @@
 import { all, doc, find, say, store, stored } from './page';
 import { show } from './show';
 
-const most = 200; // icons
+const most = 500; // icons
 const longest = 8000; // characters in an address
 
 const read = () => stored('bag').split(',').filter((name) => /^[a-z0-9-]+\/[a-z0-9-]+$/.test(name)).slice(0, most);
 
+/** The icons of a bag in an address: a pack is there once before its icons. */
+const listed = (names: string[]) => names.map((name, n) => (n && name.split('/')[0] === names[n - 1]!.split('/')[0] ? name.split('/')[1] : name)).join(',');
+
 function write(names: string[]): void {
   const list = names.sort().join(',');
   if (names.length > most) return say(`The bag is full: it takes ${most} icons.`);
-  if (list.length > longest) return say('The bag is full: its address would be too long.');
+  if (listed(names).length > longest) return say('The bag is full: its address would be too long.');
   const kept = store('bag', list);
   update();
   if (!kept) say('This browser stores nothing: the bag lasts until you leave the page.');
@@ -33,7 +36,7 @@ async function fill(): Promise<void> {
   const names = read();
   if (!find('#bag[data-stored]') || (!names.length && !find('#bag[data-shared]'))) return;
   const mine = ++turn;
-  const response = await fetch('/bag' + (names.length ? '?icons=' + names.join(',') : ''));
+  const response = await fetch('/bag' + (names.length ? '?icons=' + listed(names) : ''));
   const html = await response.text();
   if (mine !== turn || !find('#bag[data-stored]')) return;
   if (response.status !== 200) return say('The bag can not be shown at the moment.', { lasting: true });

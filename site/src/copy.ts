@@ -27,14 +27,15 @@ doc.addEventListener('click', (event) => {
 const last = doc.getElementById(stored('copy'))?.closest('#use > *');
 if (last) find('#use')!.prepend(last);
 
-// An icon that is dragged into another program is an SVG there: a file, an image or an address.
+// An icon that is dragged into another program is an SVG there, and a link to a PNG is a PNG: a file, an image or an
+// address. The browser fetches the file when it is dropped, so that nothing has to be ready before.
 doc.addEventListener('dragstart', (event) => {
   const target = event.target as Element;
-  const ref = /^\/(?:icon\/)?([^/]+)\/([^/]+?)(?:\.svg(\?.*)?)?$/.exec(target.closest('.grid a')?.getAttribute('href') ?? target.closest('#preview')?.getAttribute('src') ?? '');
+  const ref = /^\/(?:icon\/)?([^/]+)\/([^/]+?)(?:\.(svg|png)(\?.*)?)?$/.exec(target.closest('.grid a, #recent a, #pngs a')?.getAttribute('href') ?? target.closest('#preview')?.getAttribute('src') ?? '');
   if (!ref || !event.dataTransfer) return;
-  const [, pack, name, query = ''] = ref;
-  const address = `${location.origin}/${pack}/${name}.svg${query}`;
-  event.dataTransfer.setData('DownloadURL', `image/svg+xml:${pack}-${name}.svg:${address}`);
+  const [, pack, name, kind = 'svg', query = ''] = ref;
+  const address = `${location.origin}/${pack}/${name}.${kind}${query}`;
+  event.dataTransfer.setData('DownloadURL', `image/${kind === 'svg' ? 'svg+xml' : kind}:${pack}-${name}.${kind}:${address}`);
   event.dataTransfer.setData('text/uri-list', address);
   event.dataTransfer.setData('text/html', `<img src="${address.replaceAll('&', '&amp;')}" alt="">`);
   event.dataTransfer.setData('text/plain', address);

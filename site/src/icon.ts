@@ -4,10 +4,6 @@ import { all, doc, find, say } from './page';
 const form = find<HTMLFormElement>('#customise');
 const field = (id: string) => find<HTMLInputElement>('#' + id)!;
 
-// The width of strokes and the second colour are for icons that can have them. Each has a field beside it that shows
-// the same: a slider, a palette.
-const [stroke, slide, second, palette] = ['stroke', 'slide', 'secondary', 'palette'].map((id) => find<HTMLInputElement>('#' + id));
-
 /** The canonical form of a colour, if so with an alpha of ff; undefined, if it is none. */
 function canonical(colour: string, whole = false): string | undefined {
   let hex = /^#?([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.exec(colour)?.[1]?.toLowerCase();
@@ -15,36 +11,33 @@ function canonical(colour: string, whole = false): string | undefined {
   return hex && '#' + (hex.length === 8 && hex.endsWith('ff') && !whole ? hex.slice(0, 6) : hex);
 }
 
+/** The canonical value of a field; empty, if the field is, or is wrong. */
+function valueOf(input: HTMLInputElement): string {
+  const typed = input.disabled ? '' : input.value.trim();
+  if (input.type === 'text') return canonical(typed, input.id === 'secondary') ?? '';
+  return input.type === 'number' && typed ? String(Math.round(+typed * 100) / 100) : typed;
+}
+
 /** The query of the form, in the edge's spelling; undefined, if a field is wrong. */
 function query(): string | undefined {
-  const colour = field('color');
-  const size = field('size');
-  const typed = colour.disabled ? '' : colour.value.trim();
-  const hex = canonical(typed);
-  const typedSecond = second?.value.trim() ?? '';
-  const hexSecond = canonical(typedSecond, true);
-  const wrong: [HTMLInputElement, boolean][] = [
-    [colour, !!typed && !hex],
-    [size, size.validity.badInput || (!!size.value && !(Number.isInteger(+size.value) && +size.value >= 1 && +size.value <= 4096))],
-  ];
-  if (stroke) wrong.push([stroke, stroke.validity.badInput || (!!stroke.value && !(+stroke.value >= 0.25 && +stroke.value <= 4))]);
-  if (second) wrong.push([second, !!typedSecond && !hexSecond]);
-  for (const [input, is] of wrong) {
-    if (is) input.ariaInvalid = 'true';
-    else input.ariaInvalid = null;
-  }
-  if (wrong.some(([, is]) => is)) return undefined;
-  if (hex) field('pick').value = hex.slice(0, 7);
-  if (hexSecond) palette!.value = hexSecond.slice(0, 7);
-  if (stroke?.value) slide!.value = stroke.value;
+  const [width, height] = form!.dataset.size!.split(' ').map(Number) as [number, number];
+  const ratio = +field('rotate').value % 180 ? height / width : width / height;
+  // The padding leaves room for the icon: its smaller side is that of the picture without it.
+  const side = (+field('size').value || (+field('rotate').value % 180 ? width : height)) * Math.min(1, ratio);
+  field('padding').max = String(Math.ceil(side / 2) - 1);
   const q = new URLSearchParams();
-  if (hex) q.set('color', hex);
-  if (size.value) q.set('size', String(+size.value));
-  for (const id of ['rotate', 'flip']) if (field(id).value) q.set(id, field(id).value);
-  if (stroke?.value) q.set('stroke', String(Math.round(+stroke.value * 100) / 100));
-  if (hexSecond) q.set('secondary', hexSecond);
+  let right = true;
+  for (const input of all<HTMLInputElement>('[name]', form!)) {
+    const value = valueOf(input);
+    const wrong = !input.validity.valid || (input.type === 'text' && !value && !input.disabled && !!input.value.trim());
+    input.ariaInvalid = wrong ? 'true' : null;
+    right &&= !wrong;
+    const beside = find<HTMLInputElement>('.pair > [name] + *', input.parentElement!); // a slider or a palette that shows the same
+    if (value && beside) beside.value = beside.type === 'color' ? value.slice(0, 7) : value;
+    if (value && value !== '0' && (input.id !== 'radius' || q.has('background'))) q.set(input.id, value);
+  }
   const s = q.toString();
-  return s && '?' + s;
+  return right ? s && '?' + s : undefined;
 }
 
 /** Fills in the code that is too long for the page. */
@@ -72,7 +65,7 @@ function customise(): void {
   const before = url.textContent!;
   url.textContent = before.slice(0, before.indexOf(path)) + path + q;
   preview.src = path + q;
-  preview.className = /color=|secondary=/.test(q) ? 'k' : form!.dataset.class!;
+  preview.className = /color=|secondary=|background=/.test(q) ? 'k' : form!.dataset.class!;
   find<HTMLAnchorElement>('#svg-file')!.href = path + q;
   history.replaceState(null, '', form!.getAttribute('action') + q);
   for (const code of all('#use code')) code.textContent = code.textContent!.replaceAll(before + '"', url.textContent + '"').replaceAll(before + ')', url.textContent + ')');
@@ -118,9 +111,8 @@ async function png(): Promise<void> {
 if (form) {
   fill().catch(() => {}); // the link to the SVG stays
   form.addEventListener('input', (event) => {
-    if ((event.target as Element).id === 'pick') field('color').value = field('pick').value;
-    if (event.target === slide) stroke!.value = slide!.value;
-    if (event.target === palette) second!.value = palette!.value;
+    const { value, previousElementSibling } = event.target as HTMLInputElement;
+    if (previousElementSibling?.matches('.pair > [name]')) (previousElementSibling as HTMLInputElement).value = value;
     customise();
   });
   form.addEventListener('submit', (event) => {

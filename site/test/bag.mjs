@@ -1,6 +1,11 @@
 // The files of the bag in a real browser: a sprite by <use> shows what the CDN's SVGs show, the archive has its files, and cards are images.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { big } from './library.mjs';
 import { longest } from './serve.mjs';
 import { browser, site } from './shared.mjs';
 
@@ -63,6 +68,49 @@ describe('the files of the bag', () => {
     const [download] = await Promise.all([page.waitForEvent('download'), page.goto(site.base + '/-/bag/icons.zip?icons=mdi/home,nc/crate').catch(() => {})]);
     assert.equal(download.suggestedFilename(), 'icons.zip');
     await page.close();
+  });
+
+  test('archives of a whole pack, by Info-ZIP, with ranges and conditions', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'iconedge-pack-'));
+    const read = (file, name) => execFileSync('unzip', ['-p', file, name], { maxBuffer: 1 << 30 }).toString();
+    for (const [kind, name, content] of [['svg', 'mdi/home.svg', await (await fetch(site.base + '/mdi/home.svg')).text()], ['react', 'mdi/home.tsx', /export default function MdiHome\(props/], ['sprite', 'sprite.svg', /<symbol id="mdi-home"/]]) {
+      const address = `${site.base}/-/pack/mdi/${kind}.zip`;
+      const r = await fetch(address);
+      const bytes = Buffer.from(await r.arrayBuffer());
+      assert.deepEqual([r.status, r.headers.get('content-type'), r.headers.get('content-disposition'), +r.headers.get('content-length')], [200, 'application/zip', `attachment; filename="mdi-${kind}.zip"`, bytes.length], kind);
+      const file = join(dir, kind + '.zip');
+      writeFileSync(file, bytes);
+      assert.match(execFileSync('unzip', ['-t', file]).toString(), /No errors detected/);
+      if (content instanceof RegExp) assert.match(read(file, name), content);
+      else assert.equal(read(file, name), content);
+      assert.match(read(file, 'LICENSES.md'), /Material Design Icons[^]*MIT/);
+      assert.match(read(file, 'AUTHORS.txt'), /Material Design Icons by An Author, MIT/);
+      const again = await fetch(address);
+      assert.match(again.headers.get('cache-status'), /hit/);
+      assert.equal(Buffer.compare(Buffer.from(await again.arrayBuffer()), bytes), 0);
+      const part = await fetch(address, { headers: { range: 'bytes=10-19', 'if-range': r.headers.get('etag') } });
+      assert.deepEqual([part.status, part.headers.get('content-range'), Buffer.from(await part.arrayBuffer()).toString('hex')], [206, `bytes 10-19/${bytes.length}`, bytes.subarray(10, 20).toString('hex')]);
+      assert.equal((await fetch(address, { headers: { 'if-none-match': r.headers.get('etag') } })).status, 304);
+      const head = await fetch(address, { method: 'HEAD' });
+      assert.deepEqual([head.status, +head.headers.get('content-length')], [200, bytes.length]);
+      assert.match(head.headers.get('ratelimit-policy'), /"pages"/);
+    }
+    const sprite = await blank();
+    const found = await sprite.evaluate((xml) => {
+      const doc = new DOMParser().parseFromString(xml, 'image/svg+xml');
+      return [doc.querySelectorAll('parsererror').length, doc.querySelectorAll('svg > symbol').length, new Set([...doc.querySelectorAll('[id]')].map((e) => e.id)).size];
+    }, read(join(dir, 'sprite.zip'), 'sprite.svg'));
+    const icons = (await (await fetch(site.base + '/pack/mdi')).text()).match(/href="\/icon\/mdi\//g).length;
+    assert.deepEqual(found, [0, icons, icons]);
+    await sprite.close();
+    const page = await browser.newPage({ javaScriptEnabled: false });
+    page.setDefaultTimeout(longest);
+    await page.goto(site.base + '/pack/big');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download all as SVG, ZIP' }).click()]);
+    assert.equal(download.suggestedFilename(), 'big-svg.zip');
+    assert.match(execFileSync('unzip', ['-l', await download.path()], { maxBuffer: 1 << 30 }).toString(), new RegExp(`${big + 2} files`));
+    await page.close();
+    rmSync(dir, { recursive: true, force: true });
   });
 
   test('hostile names of packs stay text in a sprite and an archive', async () => {

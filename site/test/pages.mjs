@@ -13,7 +13,7 @@ import { close, get, open, site } from './shared.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const pages = {
-  home: '/', results: '/search?q=home', nothing: '/search?q=qqqzzz', search: '/search', packs: '/packs', pack: '/pack/mdi', icon: '/icon/mdi/home', noncommercial: '/icon/nc/home', colours: '/icon/colors/home',
+  home: '/', results: '/search?q=home', nothing: '/search?q=qqqzzz', search: '/search', packs: '/packs', pack: '/pack/mdi', icon: '/icon/mdi/home', noncommercial: '/icon/nc/home', framed: '/icon/mdi/home?background=fff&padding=4&radius=6', colours: '/icon/colors/home',
   bag: '/bag?icons=mdi/home,nc/home', empty: '/bag', missing: '/icon/mdi/hom', lost: '/-/not-found?q=mdi:home', bad: '/search?page=x', hostile: '/pack/hostile-0', hostileIcon: '/icon/hostile-2/bomb',
   docs: '/docs/', document: '/docs/how-to/site', tables: '/docs/reference/performance', code: '/docs/how-to/sites', found: '/docs/search?q=certificate', notFound: '/docs/search?q=qqqzzz', noDocument: '/docs/how-to/nothing',
 };
@@ -39,10 +39,11 @@ describe('responses', () => {
   test('statuses', async () => {
     for (const [path, status] of [
       ['/icon/mdi/none', 404], ['/icon/none/home', 404], ['/icon/MDI/home', 404], ['/pack/none', 404], ['/pack/mdi?page=99', 404], ['/search?q=home&page=999', 404], ['/search?q=home&pack=none', 404],
-      ['/search?q=home&page=0', 400], ['/search?q=home&page=x', 400], ['/search?q=home&q=a', 400], ['/search?q=' + 'a'.repeat(201), 400], ['/search?q=%ff', 400], ['/search?commercial=maybe', 400], ['/search?pack=A', 400],
-      ['/icon/mdi/home?color=zz', 400], ['/icon/mdi/home?size=0', 400], ['/icon/mdi/home?rotate=7', 400], ['/icon/mdi/home?flip=x', 400], ['/bag?icons=x', 400],
-      ['/bag?icons=' + Array.from({ length: 201 }, (_, i) => 'a/b' + i).join(','), 400], ['/search?q=' + 'a'.repeat(8000), 400], ['/search?q=' + 'a'.repeat(9000), 414],
-      ['/icon/mdi/home?color=&size=&rotate=&flip=', 200], ['/search?q=', 200], ['/search?utm=1', 200], ['/bag?icons=' + Array.from({ length: 200 }, (_, i) => 'big/b-' + i).join(','), 200],
+      ['/search?q=home&page=0', 400], ['/search?q=home&stroke=2', 400], ['/search?q=home&stroke=true', 200], ['/search?q=home&page=x', 400], ['/search?q=home&q=a', 400], ['/search?q=' + 'a'.repeat(201), 400], ['/search?q=%ff', 400], ['/search?commercial=maybe', 400], ['/search?pack=A', 400],
+      ['/icon/mdi/home?color=zz', 400], ['/icon/mdi/home?size=0', 400], ['/icon/mdi/home?rotate=7', 400], ['/icon/mdi/home?flip=x', 400], ['/icon/mdi/home?background=x', 400], ['/icon/mdi/home?padding=12', 400], ['/icon/mdi/home?padding=12&size=25', 200], ['/icon/mdi/home?padding=24&size=48', 400], ['/icon/mdi/narrow?padding=11', 400], ['/icon/mdi/home?radius=x', 400], ['/bag?icons=x', 400],
+      ['/bag?icons=a/' + Array.from({ length: 501 }, (_, i) => 'b' + i).join(','), 400], ['/search?q=' + 'a'.repeat(8000), 400], ['/search?q=' + 'a'.repeat(9000), 414],
+      ['/icon/mdi/home?color=&size=&rotate=&flip=', 200], ['/search?q=', 200], ['/search?utm=1', 200], ['/bag?icons=' + Array.from({ length: 200 }, (_, i) => 'big/b-' + i).join(','), 200], ['/bag?icons=big/' + Array.from({ length: 500 }, (_, i) => 'b-' + i).join(','), 200], ['/-/bag/icons.zip?icons=big/' + Array.from({ length: 500 }, (_, i) => 'b-' + i).join(','), 200],
+      ['/-/pack/none/svg.zip', 404], ['/-/pack/mdi/none.zip', 404], ['/-/pack/mdi/svg', 404], ['/-/pack/MDI/svg.zip', 404],
       ['/search/home.svg', 200], ['/icon/home.svg', 200], ['/api/home.svg', 200], ['/pack/home.svg', 200], ['/packs/home.svg', 200], ['/bag/home.svg', 200], ['/sitemap/home.svg', 200], ['/site/home.svg', 200],
       ['/pack/search', 200], ['/icon/icon/home', 200], ['/icon/api/home', 200], ['/sitemap/none.xml', 404], ['/nothing', 404],
     ]) {
@@ -76,7 +77,7 @@ describe('responses', () => {
       assert.equal(other.status, 200, 'a page that a cache has stored names an earlier file');
       assert.doesNotMatch(other.headers.get('cache-control'), /immutable/);
     }
-    assert.match(await (await get('/robots.txt')).text(), new RegExp(`Disallow: /search\nDisallow: /bag\nDisallow: /-/bag\n\nSitemap: ${site.base}/sitemap.xml`));
+    assert.match(await (await get('/robots.txt')).text(), new RegExp(`Disallow: /search\nDisallow: /bag\nDisallow: /-/bag\nDisallow: /-/pack\n\nSitemap: ${site.base}/sitemap.xml`));
     const index = await (await get('/sitemap.xml')).text();
     assert.match(index, new RegExp(`<loc>${site.base}/sitemap/mdi.xml</loc>`));
     const map = await (await get('/sitemap/mdi.xml')).text();
@@ -137,7 +138,7 @@ describe('responses', () => {
     for (const [name, path] of Object.entries(pages)) {
       const html = await (await get(path, { headers: { host: 'evil.example' } })).text();
       const title = /<title>(.*?)<\/title>/s.exec(html)[1];
-      if (!['bag', 'empty', 'noncommercial', 'bad', 'missing', 'lost', 'noDocument'].includes(name)) assert.ok(!titles.has(title), title);
+      if (!['bag', 'empty', 'noncommercial', 'framed', 'bad', 'missing', 'lost', 'noDocument'].includes(name)) assert.ok(!titles.has(title), title);
       titles.add(title);
       const canonical = /rel="canonical" href="([^"]+)"/.exec(html)?.[1];
       const noindex = /name="robots" content="noindex"/.test(html);
@@ -609,6 +610,49 @@ describe('icon', () => {
     assert.equal((await drag('.grid a'))['text/uri-list'], site.base + '/lucide/house.svg');
     await close(page);
   });
+  test('a link to a PNG is dragged as one', async () => {
+    const page = await open('/icon/mdi/home?color=f00');
+    const data = await page.evaluate(() => {
+      const event = new DragEvent('dragstart', { bubbles: true, dataTransfer: new DataTransfer() });
+      document.querySelector('#pngs a:nth-of-type(2)').dispatchEvent(event);
+      return event.dataTransfer.getData('DownloadURL');
+    });
+    assert.equal(data, `image/png:mdi-home.png:${site.base}/mdi/home.png?color=%23ff0000&size=64`);
+    await close(page);
+  });
+  test('home shows the icons used recently, the last one first, until the user forgets them', async () => {
+    const page = await open('/', { permissions: ['clipboard-read', 'clipboard-write'] });
+    const list = page.getByRole('list', { name: 'Recently used' });
+    assert.equal(await list.isVisible(), false);
+    for (const icon of ['mdi/home', 'colors/home', 'mdi/star', 'mdi/home']) {
+      await page.goto(site.base + '/icon/' + icon);
+      await page.getByRole('button', { name: 'Copy CDN address' }).click();
+      await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
+    }
+    await page.goto(site.base + '/icon/mdi/camera'); // seen, and not used
+    await page.goto(site.base + '/');
+    await list.waitFor();
+    assert.deepEqual(await list.getByRole('link').evaluateAll((all) => all.map((a) => [a.getAttribute('href'), a.firstChild.className])), [['/icon/mdi/home', 'm'], ['/icon/mdi/star', 'm'], ['/icon/colors/home', 'c']]);
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      await page.evaluate(() => Promise.all([...document.images].map((image) => image.decode().catch(() => {}))));
+    }
+    await page.evaluate(() => (localStorage.recent = '"><img src=x onerror=alert(1)> m,mdi/home x,mdi/bell m'));
+    await page.reload();
+    assert.deepEqual(await list.getByRole('link').evaluateAll((all) => all.map((a) => a.getAttribute('href'))), ['/icon/mdi/bell']);
+    await page.getByRole('button', { name: 'Forget' }).click();
+    assert.equal(await list.isVisible(), false);
+    assert.deepEqual(page.noise, []);
+    await page.evaluate(() => (localStorage.recent = 'mdi/bell m'));
+    await page.reload();
+    await page.addInitScript(() => (globalThis.shift = 0, new PerformanceObserver((entries) => entries.getEntries().forEach((e) => (globalThis.shift += e.value))).observe({ type: 'layout-shift', buffered: true })));
+    await page.reload({ waitUntil: 'networkidle' });
+    assert.ok((await page.evaluate(() => shift)) <= 0.02, 'nothing moves');
+    await close(page);
+    const plain = await open('/', { javaScriptEnabled: false });
+    assert.equal(await plain.getByRole('list', { name: 'Recently used' }).isVisible(), false);
+    await close(plain);
+  });
   test('six requests', async () => {
     const urls = [];
     const page = await open('/icon/mdi/home', { serviceWorkers: 'allow' }, async (p) => p.on('request', (r) => r.serviceWorker() || /favicon|manifest|sw\.js|^data:/.test(r.url()) || urls.push(r.url())));
@@ -675,6 +719,57 @@ describe('icon', () => {
     assert.equal(await mdi(plain), site.base + '/mdi/home.svg?color=%23ff0000');
     await close(plain);
   });
+  test('a background, padding and corners', async () => {
+    const page = await open('/icon/mdi/home');
+    const form = page.getByRole('form', { name: 'Customise' });
+    const [ground, padding, corners] = ['Background', 'Padding', 'Corners'].map((label) => form.getByLabel(label, { exact: true }));
+    await form.getByLabel('Size').fill('48');
+    await corners.fill('12'); // of no background
+    assert.equal(await mdi(page), site.base + '/mdi/home.svg?size=48');
+    await form.getByLabel('Pick a background').fill('#ffee00');
+    assert.equal(await ground.inputValue(), '#ffee00');
+    await padding.fill('8');
+    const query = '?size=48&background=%23ffee00&padding=8&radius=12';
+    const want = site.base + '/mdi/home.svg' + query;
+    assert.equal(await mdi(page), want);
+    assert.ok(page.url().endsWith('/icon/mdi/home' + query));
+    assert.equal(await page.getByTestId('preview').getAttribute('class'), 'k', 'a background is not inverted on dark pages');
+    await page.locator('#pngs a[href="/mdi/home.png?size=512&background=%23ffee00&padding=85&radius=128"]').waitFor();
+    assert.equal(await page.getByTestId('snippet-svg').textContent(), await (await get('/mdi/home.svg' + query)).text());
+    assert.equal(await page.getByTestId('snippet-markdown').textContent(), `![home](${want})`);
+    assert.match(await page.getByTestId('snippet-css').textContent(), /background: url/);
+    assert.match(await page.getByTestId('snippet-react').textContent(), /style=\{\{ background: '#ffee00', padding: '8px', boxSizing: 'border-box', borderRadius: '12px' \}\}/);
+    for (const link of await page.locator('#pngs a').all()) assert.equal((await get(await link.getAttribute('href'))).status, 200);
+    const [png] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download PNG' }).click()]);
+    const pixel = await page.evaluate(async (data) => {
+      const image = Object.assign(new Image(), { src: data });
+      await image.decode();
+      const canvas = new OffscreenCanvas(48, 48).getContext('2d');
+      canvas.drawImage(image, 0, 0);
+      const { data: pixels } = canvas.getImageData(0, 0, 48, 48);
+      return [...pixels.slice(4 * 24, 4 * 25), pixels[3]];
+    }, 'data:image/png;base64,' + readFileSync(await png.path()).toString('base64'));
+    assert.deepEqual(pixel, [255, 238, 0, 255, 0], 'the ground, with round corners');
+    await padding.fill('24');
+    assert.equal(await padding.getAttribute('aria-invalid'), 'true', 'no room for the icon');
+    assert.equal(await mdi(page), want);
+    await form.getByLabel('Size').fill('49');
+    assert.equal(await padding.getAttribute('aria-invalid'), null);
+    await ground.fill('nope');
+    assert.equal(await ground.getAttribute('aria-invalid'), 'true');
+    assert.deepEqual(page.noise, []);
+    await page.goto(site.base + '/icon/mdi/narrow');
+    await padding.fill('11'); // of 21 pixels
+    assert.equal(await padding.getAttribute('aria-invalid'), 'true');
+    await close(page);
+    const plain = await open('/icon/colors/home', { javaScriptEnabled: false });
+    await plain.getByLabel('Background', { exact: true }).fill('FE0');
+    await plain.getByLabel('Padding').fill('4');
+    await plain.getByRole('button', { name: 'Apply' }).click();
+    assert.equal(await mdi(plain), site.base + '/colors/home.svg?background=%23ffee00&padding=4');
+    assert.equal(await plain.getByLabel('Background', { exact: true }).inputValue(), '#ffee00');
+    await close(plain);
+  });
   test('snippets', async () => {
     const page = await open('/icon/lucide/2d');
     const code = (id) => page.getByTestId('snippet-' + id).textContent();
@@ -686,8 +781,19 @@ describe('icon', () => {
       sheet.replaceSync(css);
       if (sheet.cssRules.length !== 1 || !sheet.cssRules[0].style.maskImage || !sheet.cssRules[0].style.backgroundColor) throw new Error(sheet.cssRules[0]?.cssText);
     }, await code('css'));
+    assert.match(await code('angular'), /template: `<iconify-icon icon="lucide:2d"><\/iconify-icon>`[^]*export class The2dIcon/);
+    assert.match(await code('flutter'), /SvgPicture\.network\(\n  '[^']+\/lucide\/2d\.svg',[^]*SvgTheme/);
+    assert.match(await code('swiftui'), /lucide\/2d\.png\?size=72"\)\) \{ image in\n  image\.resizable\(\)\.renderingMode\(\.template\)[^]*\.frame\(width: 24, height: 24\)/);
+    assert.match(await code('android'), /model = "[^"]+\/lucide\/2d\.svg",[^]*ColorFilter\.tint/);
+    await page.goto(site.base + '/icon/mdi/wide?size=600&background=fff&padding=60&color=f00&rotate=90');
+    const picture = /URL\(string: "([^"]+)"/.exec(await code('swiftui'))[1];
+    assert.match(picture, /size=1024.*&padding=102$/);
+    assert.equal((await fetch(picture)).status, 200);
+    assert.doesNotMatch(await code('swiftui') + await code('android') + await code('flutter'), /template|tint|SvgTheme/);
+    assert.match(await code('angular'), /rotate="90deg" style="color: #ff0000; background: #ffffff; padding: 60px; box-sizing: border-box"/);
     await page.goto(site.base + '/icon/colors/home');
     assert.match(await code('css'), /background: url/);
+    assert.doesNotMatch(await code('swiftui') + await code('android') + await code('flutter'), /template|tint|SvgTheme/);
     await close(page);
   });
   test('a long SVG is filled in', async () => {
@@ -839,6 +945,26 @@ describe('packs and bag', () => {
     await refusing.getByRole('status').filter({ hasText: 'stores nothing' }).waitFor();
     assert.deepEqual(refusing.noise, []);
     await close(refusing);
+  });
+  test('a bag of many icons', async () => {
+    const names = Array.from({ length: 499 }, (_, i) => 'big/b-' + i);
+    const page = await open('/icon/mdi/home', {}, (p) => p.addInitScript((list) => localStorage.getItem('bag') ?? localStorage.setItem('bag', list), names.join(',')));
+    const add = page.getByRole('button', { name: 'Add to bag' });
+    await add.click();
+    assert.equal(await page.evaluate(() => localStorage.bag.split(',').length), 500);
+    await page.goto(site.base + '/icon/mdi/star');
+    await add.click();
+    await page.getByRole('status').filter({ hasText: 'takes 500 icons' }).waitFor();
+    await page.goto(site.base + '/bag');
+    await page.getByText('500 icons').waitFor();
+    const zip = await page.getByRole('link', { name: 'Download ZIP' }).getAttribute('href');
+    assert.match(zip, /icons=big\/b-0,b-1,b-10,/);
+    const file = await get(zip);
+    assert.equal(file.status, 200);
+    assert.ok((await file.arrayBuffer()).byteLength > 100_000);
+    assert.equal((await get((await page.getByTestId('share-url').textContent()).slice(site.base.length))).status, 200);
+    assert.deepEqual(page.noise, []);
+    await close(page);
   });
   test('a withdrawn icon is gone from its page, lists and the bag', async () => {
     execFileSync(site.program, ['withdraw', '--store', 'dir:' + site.dir + '/store', 'mdi/arrow-up'], { stdio: 'ignore' });

@@ -1,1 +1,1 @@
-"use strict";(()=>{try{let t=localStorage.getItem("theme");(t==="dark"||t==="light")&&(document.documentElement.dataset.theme=t),document.documentElement.toggleAttribute("data-bag",!!localStorage.getItem("bag"))}catch{}})();
+"use strict";(()=>{try{let t=localStorage.getItem("theme");(t==="dark"||t==="light")&&(document.documentElement.dataset.theme=t);for(let e of["bag","recent"])document.documentElement.toggleAttribute("data-"+e,!!localStorage.getItem(e))}catch{}})();

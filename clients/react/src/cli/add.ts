@@ -19,7 +19,12 @@ export async function add(call: Call): Promise<number> {
   if (!call.settings.words.length)
     throw new Refusal('add needs the name of an icon, for example: iconedge-react add mdi/home', status.usage);
   const words = [...new Set(call.settings.words)];
-  return finish(call, await each(call, words, async (word) => place(call, parseRef(word), call.settings)));
+  return finish(
+    call,
+    await each(call, words, async (word) =>
+      place(call, { ...parseRef(word), stroke: call.settings.stroke }, call.settings),
+    ),
+  );
 }
 
 /** Copies the icons in the folder (or the named ones) again, in their current form. */

@@ -38,13 +38,15 @@ export class Api {
 
   /** One icon with its licence and credit. */
   async icon(ref: Ref): Promise<Icon> {
-    const { svg, license, metadata } = await this.#get(`/icon/${refText(ref)}`, `no icon ${refText(ref)}`);
+    const query = ref.stroke ? `?stroke=${ref.stroke}` : '';
+    const { svg, license, metadata } = await this.#get(`/icon/${refText(ref)}${query}`, `no icon ${refText(ref)}`);
     const more = record(metadata);
     if (typeof svg !== 'string' || typeof license !== 'string' || typeof more.attribution !== 'string')
       throw new Refusal('the response of the API is not an icon');
     const url = oneLine(String(record(more.license).url ?? ''));
     return {
       ...ref,
+      stroke: more.stroke == null ? undefined : ref.stroke, // without strokes of one width the icon keeps its own
       svg,
       license: oneLine(license),
       licenseUrl: /^https?:\/\/\S+$/.test(url) ? url : '',

@@ -16,7 +16,8 @@ export function copy(icon: Icon, format: Format): string {
   const jsx = render(icon.svg); // rejects an unsafe SVG, whatever the format
   const link = icon.licenseUrl && ` (${icon.licenseUrl})`;
   const terms = icon.commercial ? '' : ', not for commercial use';
-  const credit = oneLine(`${refText(icon)}: ${icon.attribution}, license ${icon.license}${link}${terms}`);
+  const stroke = icon.stroke ? `?stroke=${icon.stroke}` : ''; // update keeps it
+  const credit = oneLine(`${refText(icon)}${stroke}: ${icon.attribution}, license ${icon.license}${link}${terms}`);
   if (format === 'svg') return seal(`${xmlComment(credit)}${xmlComment(unsealed)}${bare(icon.svg)}\n`);
   return seal(`// ${credit}\n// ${unsealed}\n${module(componentName(icon.pack, icon.name), jsx, format)}`);
 }
@@ -33,9 +34,10 @@ const bare = (svg: string) =>
 
 /** Parses the credit of a copied file; undefined if there is none. */
 export function credit(text: string): Credit | undefined {
-  const match = /^(?:\/\/|<!--) ([a-z0-9-]+)\/([a-z0-9-]+): (.*), license (.*?)(?: -->)?\r?$/m.exec(
-    text.split('\n', 1)[0]!,
-  );
-  const [, pack, name, attribution, license] = match ?? [];
-  return isKey(pack) && isKey(name) ? { pack, name, attribution: attribution!, license: license! } : undefined;
+  const match =
+    /^(?:\/\/|<!--) ([a-z0-9-]+)\/([a-z0-9-]+)(?:\?stroke=([\d.]+))?: (.*), license (.*?)(?: -->)?\r?$/m.exec(
+      text.split('\n', 1)[0]!,
+    );
+  const [, pack, name, stroke, attribution, license] = match ?? [];
+  return isKey(pack) && isKey(name) ? { pack, name, stroke, attribution: attribution!, license: license! } : undefined;
 }

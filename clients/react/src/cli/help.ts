@@ -12,12 +12,13 @@ Commands
   remove PACK/NAME …     remove copied icons
   types PACK …           declare the names of packs, for <Icon pack name>
 
-Options (also in iconedge.json, except the last three)
+Options (also in iconedge.json, except the last four)
   --api BASE             the service's address, before /api/v1 (or ICONEDGE_API)
   --out DIR              folder of the copied icons (src/icons)
   --format FORMAT        tsx, jsx or svg (tsx)
   --commercial           refuse icons that may not be used commercially
   --index                maintain an index file of the components
+  --stroke WIDTH         width of the strokes of added icons, 0.25 to 4; update keeps it
   --file FILE            output of types (src/iconedge-names.d.ts)
   --dry-run              write nothing, and print the planned changes
   --force                overwrite files that were changed by hand

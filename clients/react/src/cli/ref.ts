@@ -4,6 +4,7 @@ import { Refusal } from './refusal';
 export interface Ref {
   pack: string;
   name: string;
+  stroke?: string | undefined; // the width of the strokes, if not the icon's own
 }
 
 // The service's own rule (docs/reference/api.md). It makes a name safe in an address, in a path and in TypeScript.

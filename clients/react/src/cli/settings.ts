@@ -20,6 +20,7 @@ export interface Settings extends Config {
   words: string[];
   dryRun: boolean;
   force: boolean;
+  stroke: string; // the width of the strokes of added icons; empty: their own
   file: string; // output of types
 }
 
@@ -38,6 +39,7 @@ export const options = {
   format: { type: 'string' },
   commercial: { type: 'boolean' },
   index: { type: 'boolean' },
+  stroke: { type: 'string' },
   file: { type: 'string' },
   'dry-run': { type: 'boolean' },
   force: { type: 'boolean' },
@@ -57,12 +59,14 @@ export function parse(args: string[]) {
 /** Combines all settings: options override the environment, the environment the config file, and that the defaults. */
 export async function settings(parsed: ReturnType<typeof parse>, env: NodeJS.ProcessEnv): Promise<Settings> {
   const { values, positionals } = parsed;
-  const { 'dry-run': dryRun = false, force = false, file = 'src/iconedge-names.d.ts', ...given } = values;
+  const { 'dry-run': dryRun = false, force = false, stroke = '', file = 'src/iconedge-names.d.ts', ...given } = values;
+  if (stroke && !(/^\d+(\.\d+)?$/.test(stroke) && +stroke >= 0.25 && +stroke <= 4))
+    throw new Refusal('stroke must be a number from 0.25 to 4', status.usage);
   const config = checked(
     { ...(await configured()), ...(env.ICONEDGE_API ? { api: env.ICONEDGE_API } : {}), ...given },
     'an option',
   );
-  return { ...defaults, ...config, words: positionals, dryRun, force, file };
+  return { ...defaults, ...config, words: positionals, dryRun, force, stroke, file };
 }
 
 async function configured(): Promise<Partial<Config>> {

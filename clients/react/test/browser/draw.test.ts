@@ -334,7 +334,7 @@ describe.each(reacts)('React %s, in a browser', (react) => {
   });
 
   test('decoration, or an image with a name; given attributes reach the svg', async () => {
-    const cdn = await fakeCDN({ '/a/good.svg': square.replace('viewBox', 'fill="none" stroke-width="2" viewBox') });
+    const cdn = await fakeCDN({ '/a/good.svg': square.replace('viewBox', 'fill="none" stroke-linejoin="round" viewBox') });
     await visit(async (page) => {
       await page.evaluate((base) => {
         const { h, Icon } = kit;
@@ -354,7 +354,7 @@ describe.each(reacts)('React %s, in a browser', (react) => {
               className: 'c',
               style: { opacity: 0.5 },
               id: 'i',
-              strokeWidth: 3,
+              strokeLinejoin: 'bevel',
               width: 7,
               onClick: (event) => event.currentTarget.classList.add('clicked'),
               ...{ 'data-x': 'y' },
@@ -371,7 +371,7 @@ describe.each(reacts)('React %s, in a browser', (react) => {
       const last = await page.$eval('#i', (svg) => [
         svg.getAttribute('class'),
         (svg as SVGSVGElement).style.opacity,
-        svg.getAttribute('stroke-width'),
+        svg.getAttribute('stroke-linejoin'),
         svg.getAttribute('fill'),
         svg.getAttribute('width'),
         svg.getAttribute('height'),
@@ -379,7 +379,7 @@ describe.each(reacts)('React %s, in a browser', (react) => {
         svg.getAttribute('data-ref'),
         svg.getAttribute('aria-hidden'),
       ]);
-      expect(last).toEqual(['c clicked', '0.5', '3', 'none', '7', '1em', 'y', 'svg', 'true']);
+      expect(last).toEqual(['c clicked', '0.5', 'bevel', 'none', '7', '1em', 'y', 'svg', 'true']);
     });
     cdn.close();
   });

@@ -29,6 +29,8 @@ describe('the call', () => {
     [['types'], 'types needs the key of a pack'],
     [['add', 'mdi/home', '--colour', 'red'], '--colour'],
     [['add', 'mdi/home', '--format', 'png'], 'tsx, jsx or svg'],
+    [['add', 'mdi/home', '--stroke', '9'], '0.25 to 4'],
+    [['add', 'mdi/home', '--stroke', '1"x'], '0.25 to 4'],
     [['add', 'mdi/home', '--api', 'icons'], 'must begin with http'],
   ])('%j is not understood', async (args, words) => {
     const { status, out, err } = await shop.run(args);
@@ -51,6 +53,23 @@ describe('the call', () => {
 });
 
 describe('add', () => {
+  test('another width of strokes, which update keeps', async () => {
+    const icons = ['lucide/home', 'mdi/home'];
+    expect(await shop.run(['add', ...icons, '--stroke', '1.5', ...edge()])).toMatchObject({ status: 0, err: '' });
+    const house = await text('icons/lucide/home.tsx');
+    expect(house).toMatch(/^\/\/ lucide\/home\?stroke=1\.5: /);
+    expect(house).toContain('strokeWidth="1.5"');
+    expect(await text('icons/mdi/home.tsx')).toMatch(/^\/\/ mdi\/home: /); // it has no strokes
+    expect(await text('icons/CREDITS.txt')).toContain('lucide/home\n');
+    expect(await shop.run(['update', ...edge()])).toMatchObject({
+      status: 0,
+      out: expect.stringContaining('same     icons/lucide/home.tsx') as string,
+    });
+    expect(await shop.run(['diff', ...edge()])).toMatchObject({ status: 0, out: '' });
+    await shop.run(['add', 'lucide/home', ...edge()]);
+    expect(await text('icons/lucide/home.tsx')).toContain('strokeWidth="2"');
+  });
+
   test('writes components, credits and an index, and the same again', async () => {
     const icons = ['mdi/home', 'lucide/home', 'bi/123', 'paint/gradient'];
     expect(await shop.run(['add', ...icons, '--index', ...edge()])).toMatchObject({ status: 0, err: '' });
