@@ -38,8 +38,8 @@ func (h *Finder) OwnRequest(r *pipeline.Request, key string) *Request {
 		}}
 }
 
-// Streamed makes the request one for a response on our own routes that may be longer than MaxOwn: the
-// edge sends and stores it as it does a forwarded one.
+// Streamed makes the request one for a response on our own routes that may be longer than MaxOwn:
+// the edge sends and stores it as it does a forwarded one.
 func (q *Request) Streamed() *Request {
 	q.own = false
 	return q
