@@ -25,6 +25,8 @@ var rooms = map[string]string{
 	"internal/glob":     "",                  // globs and lists of names, for rules and sites
 	// Gzip members of known length, for edge and origin.
 	"internal/inflate": "github.com/klauspost/compress",
+	// Signed tokens, for the check of a file and for the edge.
+	"internal/jwt": "github.com/go-jose/go-jose/v4",
 	// The program may import any room. systemd passes sockets; automemlimit reads the memory limit
 	// of control groups, versions 1 and 2.
 	"cmd/iconedge": "config internal/cli icon internal/problem internal/hostport objectstore edge origin " +
@@ -33,7 +35,7 @@ var rooms = map[string]string{
 	// knows nothing of caches or origins, but reads limits as the edge does and explains lifetimes.
 	"config": "internal/hostport edge/ratelimit edge/upstream/balance internal/units go.yaml.in/yaml/v3 " +
 		"github.com/google/jsonschema-go",
-	"config/rules": "cachepolicy config edge/coding edge/upstream/balance internal/hostport internal/glob " +
+	"config/rules": "cachepolicy config edge/coding edge/upstream/balance internal/hostport internal/glob internal/jwt " +
 		"cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
 	"cmd/iconedge-client": "clients/go/commands internal/cli",
@@ -77,7 +79,7 @@ var rooms = map[string]string{
 	"edge/proxy": "config/rules internal/hostport internal/problem internal/trace edge/access edge/cache edge/clock " +
 		"edge/compress edge/exchange " +
 		"edge/fetch edge/forwarded edge/h2 edge/hit edge/iconset edge/library edge/objects edge/observe edge/own " +
-		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/respond edge/routes edge/tunnel edge/vhosts " +
+		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/respond edge/routes edge/signon edge/tunnel edge/vhosts " +
 		"github.com/fasthttp/router github.com/valyala/fasthttp",
 	"edge/own": "cachepolicy icon internal/problem edge/access edge/cache edge/clock edge/exchange edge/fetch edge/hit " +
 		"edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
@@ -150,7 +152,9 @@ var rooms = map[string]string{
 	// The sites of an edge, of flags or of a file.
 	"edge/vhosts": "internal/admin internal/problem cachepolicy internal/hostport internal/glob config config/flags " +
 		"config/rules edge/access " +
-		"edge/clock edge/ratelimit edge/repeated edge/routes edge/upstream golang.org/x/sync",
+		"edge/clock edge/ratelimit edge/repeated edge/routes edge/signon edge/upstream golang.org/x/sync",
+	// Whether the sender of a request has signed on: a service decides, or a token says so.
+	"edge/signon": "config config/rules edge/upstream internal/guesses internal/jwt internal/problem golang.org/x/sync",
 	// What an edge knows about an origin of our own: release, names, negative cache.
 	"edge/library": "cachepolicy icon internal/problem edge/cache edge/fleet edge/ratelimit edge/routes edge/upstream",
 	// Purges of the operator and of other edges.
@@ -182,6 +186,7 @@ var rooms = map[string]string{
 	"edge/frameworks":       "",
 	"edge/upstream/wire":    "golang.org/x/net/http/httpguts", // knows nothing of origins
 	"edge/upstream/balance": "",                               // policies, which files name
+	"edge/upstream/names":   "",                               // addresses of names
 	"edge/upstream": "internal/problem internal/tier edge/exchange edge/frameworks " +
 		"golang.org/x/net/http/httpguts golang.org/x/net/http2",
 	"origin": "internal/admin internal/hostport icon internal/problem internal/certs internal/files internal/tier " +

@@ -154,6 +154,9 @@ func (d *decoder) origin(path, name string, o Origin) {
 	if len(o.URLs) == 0 {
 		d.wrong(path+".urls", "missing; must have a URL, such as http://10.0.0.5:3000")
 	}
+	if o.Resolve != "" && o.Resolve != "all" {
+		d.wrong(path+".resolve", fmt.Sprintf("%q is unknown; must be all, or be left out", clip(o.Resolve)))
+	}
 	for i, raw := range o.URLs {
 		if _, err := ParseOrigin(raw); err != nil {
 			d.wrong(fmt.Sprintf("%s.urls[%d]", path, i), noOrigin(raw, err))
@@ -216,12 +219,19 @@ func isPath(s string) bool {
 	return strings.HasPrefix(s, "/") && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' })
 }
 
+func isAddress(s string) bool {
+	_, err := netip.ParseAddr(s)
+	return err == nil
+}
+
 // ParseOrigin reads the URL of an origin: a base URL, or the path of a Unix socket. The scheme h2
-// is HTTP/2 over TLS, h2c without.
+// is HTTP/2 over TLS, h2c without; srv+ before a scheme means that SRV records of the name say
+// where the origin is.
 func ParseOrigin(s string) (*url.URL, error) {
 	if path, ok := strings.CutPrefix(s, "unix:"); ok && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
 		return &url.URL{Scheme: "unix", Path: path, OmitHost: true}, nil
 	}
+	s, service := strings.CutPrefix(s, "srv+")
 	scheme, rest, _ := strings.Cut(s, "://")
 	same, http2 := map[string]string{"h2": "https", "h2c": "http"}[scheme]
 	if http2 {
@@ -230,10 +240,16 @@ func ParseOrigin(s string) (*url.URL, error) {
 	u, err := hostport.ParseURL(s)
 	if err != nil || strings.Trim(u.Path, "/") != "" {
 		return nil, errors.New("must be http://HOST[:PORT], https://HOST[:PORT], unix:/PATH or, for HTTP/2, " +
-			"h2c://HOST[:PORT] or h2://HOST[:PORT]")
+			"h2c://HOST[:PORT] or h2://HOST[:PORT], or srv+ before one for SRV records")
 	}
 	if http2 {
 		u.Scheme = scheme
+	}
+	if service && (u.Port() != "" || isAddress(u.Hostname())) {
+		return nil, errors.New("SRV records of a name give address and port; must be a name without a port, such as srv+http://_app._tcp.example.org")
+	}
+	if service {
+		u.Scheme = "srv+" + u.Scheme
 	}
 	return u, nil
 }
@@ -443,14 +459,23 @@ func (d *decoder) rule(s *Site, r *Rule) {
 	if r.Cookies != "" && !slices.Contains(cookies, r.Cookies) {
 		d.wrong(r.At+".cookies", fmt.Sprintf("%q is unknown%s", clip(r.Cookies), nearest(r.Cookies, cookies)))
 	}
-	if r.Auth != nil && r.Auth.Basic == "" {
-		d.wrong(r.At+".auth.basic", "missing; must be a file of htpasswd with bcrypt")
+	if r.Auth != nil {
+		d.auth(r.At+".auth", r.Auth)
 	}
 	for name, all := range map[string]Strings{"allow": r.Allow, "deny": r.Deny} {
 		if all != nil && len(all) == 0 {
 			d.wrong(r.At+"."+name, "names no network; must have one, such as 10.0.0.0/8, or be left out")
 		}
 		d.networks(r.At+"."+name, all)
+	}
+	if m := r.Mirror; m != nil {
+		if _, ok := s.Origins[m.To]; !ok {
+			d.wrong(r.At+".mirror.to", fmt.Sprintf("%q is no origin of the site %s%s", clip(m.To), clip(s.Name),
+				nearest(m.To, slices.Collect(maps.Keys(s.Origins)))))
+		}
+		if m.Share != nil && !(*m.Share > 0 && *m.Share <= 1) {
+			d.wrong(r.At+".mirror.share", fmt.Sprintf("%v is no share; must be above 0 and at most 1, such as 0.1", *m.Share))
+		}
 	}
 	if l := r.Limit; l != nil {
 		if l.Rate == "" {

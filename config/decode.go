@@ -136,6 +136,13 @@ func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value) {
 			return
 		}
 		v.SetInt(int64(i))
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			d.find(path, n, fmt.Sprintf("%q is no number; must be one, such as 0.1", clip(text)))
+			return
+		}
+		v.SetFloat(f)
 	case reflect.Bool:
 		switch text {
 		case "true", "on", "True", "TRUE":

@@ -126,10 +126,11 @@ type Origin struct {
 	URLs Strings `json:"urls"`
 	// Backups are URLs by commas: each is a group that is used when those before have failed.
 	Backups        Strings   `json:"backups,omitempty"`
-	Policy         string    `json:"policy,omitempty"` // a row of balance; empty: hash
-	Weight         []int     `json:"weight,omitempty"` // one for each URL
-	Health         string    `json:"health,omitempty"` // a path
-	Host           string    `json:"host,omitempty"`   // client, origin or a name
+	Policy         string    `json:"policy,omitempty"`  // a row of balance; empty: hash
+	Weight         []int     `json:"weight,omitempty"`  // one for each URL
+	Resolve        string    `json:"resolve,omitempty"` // all: each address of a name is an origin
+	Health         string    `json:"health,omitempty"`  // a path
+	Host           string    `json:"host,omitempty"`    // client, origin or a name
 	SNI            string    `json:"sni,omitempty"`
 	Timeout        *Duration `json:"timeout,omitempty"`
 	MaxConnections int       `json:"max_connections,omitempty"`
@@ -151,6 +152,7 @@ type Rule struct {
 	Limit    *RequestLimit `json:"limit,omitempty"`
 	Signed   *Signed       `json:"signed,omitempty"`
 	Cookies  string        `json:"cookies,omitempty"` // respect or ignore
+	Mirror   *Mirror       `json:"mirror,omitempty"`
 	Changes
 	More map[string]any `json:"-"` // other actions, of Options.Actions
 
@@ -187,15 +189,43 @@ type Key struct {
 	Host    *bool   `json:"host,omitempty"`
 }
 
-// Auth requires a password.
+// Auth lets only requests pass whose sender has signed on, in one of these ways.
 type Auth struct {
-	Basic string `json:"basic"` // an htpasswd file with bcrypt
+	Basic   string       `json:"basic,omitempty"` // an htpasswd file with bcrypt
+	Forward *ForwardAuth `json:"forward,omitempty"`
+	JWT     *JWT         `json:"jwt,omitempty"`
+}
+
+// ForwardAuth lets a service decide about each request.
+type ForwardAuth struct {
+	URL     string    `json:"url"`
+	Headers Strings   `json:"headers,omitempty"` // of its response, for the origin
+	Cache   *Duration `json:"cache,omitempty"`   // of a decision that passes; nil: 0
+	// AnyAddress: the service decides by credentials alone, whatever the method and address.
+	AnyAddress bool      `json:"any_address,omitempty"`
+	Timeout    *Duration `json:"timeout,omitempty"` // until its response is whole; 5s by default
+}
+
+// JWT requires a signed token (RFC 7519).
+type JWT struct {
+	Keys     string             `json:"keys"` // a file, or a URL of a JSON Web Key Set (RFC 7517)
+	Issuer   string             `json:"issuer,omitempty"`
+	Audience Strings            `json:"audience,omitempty"` // any of them
+	Claims   map[string]Strings `json:"claims,omitempty"`   // values of which a claim must have one
+	From     string             `json:"from,omitempty"`     // header NAME or cookie NAME
+	Headers  map[string]string  `json:"headers,omitempty"`  // fields for the origin, by claim
 }
 
 // RequestLimit bounds the requests that match a rule.
 type RequestLimit struct {
 	Rate Limit  `json:"rate"`
 	Key  string `json:"key,omitempty"` // client, header NAME or path
+}
+
+// Mirror sends copies of requests to another origin.
+type Mirror struct {
+	To    string   `json:"to"`
+	Share *float64 `json:"share,omitempty"` // above 0 and at most 1; nil: all requests
 }
 
 // Signed requires a signed address.

@@ -70,6 +70,7 @@ func addTerms(s *schema, terms []Term) error {
 func limitValues(site, defaults *schema) {
 	origin, rule := site.Properties["origins"].AdditionalProperties, site.Properties["rules"].Items
 	origin.Properties["policy"] = text(strings.Join(balance.Names(), "|"), policyHelp())
+	origin.Properties["resolve"] = text("all", "")
 	for _, of := range []*schema{site, defaults} {
 		of.Properties["client_encoding"] = text(strings.Join(encodings, "|"), "")
 		of.Properties["cache_groups"] = text(strings.Join(cacheGroups, "|"), "")
@@ -77,12 +78,17 @@ func limitValues(site, defaults *schema) {
 	rule.Properties["cache"] = text(strings.Join(caches, "|"), "")
 	rule.Properties["cookies"] = text(strings.Join(cookies, "|"), "")
 	rule.Properties["limit"].Properties["key"] = text("client|path|header .+", "")
+	auth := rule.Properties["auth"]
+	auth.MinProperties, auth.MaxProperties = jsonschema.Ptr(1), jsonschema.Ptr(1)
+	auth.Properties["jwt"].Properties["from"] = text("(header|cookie) .+", "")
 	status := rule.Properties["redirect"].Properties["status"]
 	for _, one := range redirects {
 		status.Enum = append(status.Enum, one)
 	}
 	atLeast := func(least float64, of *schema) { of.Minimum = &least }
 	atLeast(200, rule.Properties["respond"].Properties["status"])
+	share := rule.Properties["mirror"].Properties["share"]
+	share.ExclusiveMinimum, share.Maximum = jsonschema.Ptr(0.0), jsonschema.Ptr(1.0)
 	atLeast(0, origin.Properties["max_connections"])
 	atLeast(0, origin.Properties["weight"].Items)
 }

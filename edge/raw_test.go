@@ -63,7 +63,7 @@ func TestRefused(t *testing.T) {
 		{"a backslash", "GET /mdi\\home.svg HTTP/1.1\r\nHost: a\r\n\r\n", 400, false},
 		{"a fragment", "GET /mdi/home.svg#x HTTP/1.1\r\nHost: a\r\n\r\n", 400, true},
 		{"a long address", "GET /mdi/" + strings.Repeat("a", 10_000) + ".svg HTTP/1.1\r\nHost: a\r\n\r\n", 414, false},
-		{"large fields", "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 20_000) + "\r\n\r\n", 431, true},
+		{"large fields", "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 40_000) + "\r\n\r\n", 431, true},
 		{"a large body", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n", 413, true},
 		{"an expectation", "GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n", 417, false},
 		{"two lengths", "POST /api/v1/auth/verify HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400, true},
@@ -179,3 +179,32 @@ func TestRefusalIsNotLost(t *testing.T) {
 }
 
 func dial(ln net.Listener) (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) }
+
+// TestLongFields: the fields of a request may have 32 KiB, a single one of them too, over every
+// protocol and to the origin, and as many as the operator says.
+func TestLongFields(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		args          []string
+		passes, fails int
+	}{{nil, 31_000, 33_000}, {[]string{"--max-header=100KiB"}, 98_000, 110_000}, {[]string{"--max-header=8KiB"}, 7_000, 9_000}} {
+		e := newFileEdge(t, "version: 1\nsites: [{name: a, hosts: [a.test], origins: {app: {urls: [\"http://10.0.0.1:80\"]}}}]\n", row.args...)
+		for _, speak := range []func(*http.Protocols, bool){(*http.Protocols).SetHTTP1, (*http.Protocols).SetUnencryptedHTTP2} {
+			transport := e.client.Transport.(*http.Transport).Clone()
+			transport.Protocols = new(http.Protocols)
+			speak(transport.Protocols, true)
+			e.client.Transport = transport
+			t.Cleanup(transport.CloseIdleConnections)
+			cookie := func(n int) []string { return []string{"Cookie", strings.Repeat("a", n)} }
+			e.run(t, []fileStep{{"GET http://a.test/x", cookie(row.passes), 200, strings.Repeat("a", row.passes)}})
+			q, err := http.NewRequest("GET", "http://a.test/x", nil)
+			must(t, err)
+			q.Header.Set("Cookie", strings.Repeat("a", row.fails))
+			if resp, err := e.client.Do(q); err == nil {
+				if resp.Body.Close(); resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+					t.Errorf("%q: %d bytes: %d", row.args, row.fails, resp.StatusCode)
+				}
+			}
+		}
+	}
+}

@@ -36,7 +36,7 @@ func (s *Server) makeSites(c upstream.Config, share func(name string, own *ratel
 	}
 	c.ID = upstream.NewID()
 	s.sites = &vhosts.Reloader{Builder: vhosts.Builder{Life: s.life, Upstream: c, Drain: keepClients, Log: s.cfg.Log,
-		Clock: s.cfg.Clock}, Load: s.cfg.Load, Record: s.metrics.ConfigReloaded}
+		Clock: s.cfg.Clock, SignOns: s.metrics.SignOns}, Load: s.cfg.Load, Record: s.metrics.ConfigReloaded}
 	if share != nil {
 		s.sites.Share = func(name string, own *ratelimit.Limiter) vhosts.Window { return share(name, own) }
 	}

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/maxmind/mmdbwriter"
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 	"golang.org/x/crypto/bcrypt"
@@ -68,8 +70,9 @@ func echo(name string, asked *atomic.Int64) http.HandlerFunc {
 		if strings.Contains(r.URL.Path, "missing") {
 			w.WriteHeader(http.StatusNotFound)
 		}
-		fmt.Fprintf(w, "%s %s %s host=%s cookie=%q auth=%q variant=%q", name, r.Method, r.URL.RequestURI(), r.Host,
-			r.Header.Get("Cookie"), r.Header.Get("Authorization"), r.Header.Get("X-Variant"))
+		fmt.Fprintf(w, "%s %s %s host=%s cookie=%q auth=%q variant=%q user=%q", name, r.Method, r.URL.RequestURI(), r.Host,
+			r.Header.Get("Cookie"), r.Header.Get("Authorization"), r.Header.Get("X-Variant"),
+			r.Header.Get("X-User")+r.Header.Get("X-Auth-Request-User"))
 	}
 }
 
@@ -79,7 +82,18 @@ var originURL = regexp.MustCompile(`http://(10\.0\.0\.\d+:\d+|s3\.example\.net)`
 // servers of the test.
 func newFileEdge(t testing.TB, text string, args ...string) *fileEdge {
 	t.Helper()
+	return newFileEdgeWith(t, nil, text, args...)
+}
+
+// newFileEdgeWith is newFileEdge with origins that answer in other ways than echo.
+func newFileEdgeWith(t testing.TB, origins map[string]http.Handler, text string, args ...string) *fileEdge {
+	t.Helper()
 	e := &fileEdge{file: filepath.Join(t.TempDir(), "edge.yaml"), origins: map[string]string{}}
+	for u, h := range origins {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		e.origins[u] = s.URL
+	}
 	e.write(t, text)
 	fresh := func() *flag.FlagSet {
 		fs := flag.NewFlagSet("edge", flag.ContinueOnError)
@@ -217,6 +231,7 @@ func TestRecipes(t *testing.T) {
 	signed := func(path, exp string) string {
 		return "GET http://dl.example.org" + path + "?exp=" + exp + "&sig=" + rules.Sign([]byte("secret"), path, exp)
 	}
+	token, keys := apiToken(t)
 	steps := map[string][]fileStep{
 		"Style sheets that are pages": {
 			{"GET http://docs.example.org/account/x.css", []string{"Cookie", "session=1"}, 200, `uri-miss|!stored|cookie="session=1"`},
@@ -274,6 +289,17 @@ func TestRecipes(t *testing.T) {
 			{"GET http://staging.example.org/fresh", []string{"Authorization", "Basic YW5uOnBhc3M="}, 200, `hit`},
 			{"GET http://staging.example.org/fresh", []string{"Authorization", "Basic YW5uOndyb25n"}, 401, ""},
 			{"GET http://staging.example.org/fresh", nil, 401, "!hit"},
+		},
+		"Sign-on with oauth2-proxy": {
+			{"GET http://intranet.example.org/fresh", nil, 302, "Location: /oauth2/start|no-store"},
+			{"GET http://intranet.example.org/oauth2/sign_in", nil, 200, "10.0.0.6:4180 GET /oauth2/sign_in|fwd=bypass"},
+			{"GET http://intranet.example.org/assets/fresh.css", []string{"X-Auth-Request-User", "eve"}, 200, `stored|user=""`},
+			{"GET http://intranet.example.org/x", []string{"Cookie", "_oauth2_proxy=ann", "X-Auth-Request-User", "eve"}, 200,
+				`10.0.0.5:3000 GET /x|user="ann"`},
+		},
+		"An API with tokens": {
+			{"GET http://api.example.org/x", nil, 401, "Www-Authenticate: Bearer"},
+			{"GET http://api.example.org/x", []string{"Authorization", "Bearer " + token, "X-User", "eve"}, 200, `user="ann"|GET /x`},
 		},
 		"Blue and green": {
 			{"GET http://shop.example.org/fresh", nil, 200, "10.0.0.5:3000 GET"},
@@ -343,7 +369,7 @@ func TestRecipes(t *testing.T) {
 		},
 	}
 	all := recipes(t)
-	if len(all) != 21 {
+	if len(all) != 23 {
 		t.Errorf("the page has %d recipes", len(all))
 	}
 	for title, file := range all {
@@ -351,11 +377,47 @@ func TestRecipes(t *testing.T) {
 			if steps[title] == nil {
 				t.Fatal("the recipe has no test")
 			}
-			e := newFileEdge(t, strings.NewReplacer("/etc/iconedge/staging.htpasswd", htpasswd,
+			e := newFileEdgeWith(t, map[string]http.Handler{"http://10.0.0.6:4180": loginService(keys)}, strings.NewReplacer("/etc/iconedge/staging.htpasswd", htpasswd,
 				"/etc/iconedge/country.mmdb", countries(t)).Replace(file))
 			e.run(t, steps[title])
 		})
 	}
+}
+
+// loginService answers as oauth2-proxy does, and has keys at /jwks.
+func loginService(keys []byte) http.Handler {
+	echoed := echo("10.0.0.6:4180", new(atomic.Int64))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := r.Cookie("_oauth2_proxy")
+		switch {
+		case r.URL.Path == "/jwks":
+			w.Write(keys)
+		case r.URL.Path != "/":
+			echoed(w, r)
+		case err != nil:
+			http.Redirect(w, r, "/oauth2/start", http.StatusFound)
+		default:
+			w.Header().Set("X-Auth-Request-User", c.Value)
+			w.WriteHeader(http.StatusAccepted)
+		}
+	})
+}
+
+// apiToken returns a token of ann for the API, and the keys of its issuer.
+func apiToken(t *testing.T) (token string, keys []byte) {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	must(t, err)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: private}, nil)
+	must(t, err)
+	signed, err := signer.Sign(fmt.Appendf(nil, `{"iss":"https://login.example.org","aud":"api","sub":"ann","scope":"read write","exp":%d}`,
+		time.Now().Add(time.Hour).Unix()))
+	must(t, err)
+	token, err = signed.CompactSerialize()
+	must(t, err)
+	keys, err = json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: public}}})
+	must(t, err)
+	return token, keys
 }
 
 // countries writes a database in which the client of the tests is in Germany.

@@ -47,6 +47,19 @@ func (a caching) Apply(d *Decision, _ *Request, _ []string) *Answer {
 	return nil
 }
 
+// mirrored is the action mirror.
+type mirrored struct{ *config.Mirror }
+
+func mirrorTo(_ *Compiler, _ string, m *config.Mirror) Action { return mirrored{m} }
+
+// Apply draws by bits of the random number that do not choose among origins.
+func (a mirrored) Apply(d *Decision, q *Request, _ []string) *Answer {
+	if a.Share == nil || float64(q.Random>>11)/(1<<53) < *a.Share {
+		d.Mirror = a.To
+	}
+	return nil
+}
+
 // anyUser is the action cookies.
 type anyUser bool
 
@@ -155,27 +168,6 @@ func (l *Limit) Key(q *Request) string {
 		return q.path
 	}
 	return ""
-}
-
-func requirePassword(c *Compiler, at string, a *config.Auth) Action {
-	p, err := readPasswords(a.Basic)
-	if err != nil {
-		c.Wrong(at+".basic", "%v", err)
-		return nil
-	}
-	return p
-}
-
-// Apply is that of the action auth.
-func (p *passwords) Apply(d *Decision, q *Request, _ []string) *Answer {
-	for _, line := range q.Lines("Authorization") {
-		q.Pay(hashSteps * len(line))
-	}
-	if refusal := p.check(q); refusal != nil {
-		return refusal
-	}
-	d.Authorized = true
-	return nil
 }
 
 // redirect is the action redirect.

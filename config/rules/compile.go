@@ -43,6 +43,8 @@ type Site struct {
 	whole     Decision                     // by the settings of the site, before any rule
 	queries   map[*config.Query]queryNames // of all keys
 	outcomes  outcomes
+	signOns   []*SignOn
+	identity  identity // fields that no client may send
 }
 
 // A rule is a compiled rule.
@@ -188,6 +190,9 @@ func (c *Compiler) site(s *config.Site) *Site {
 		for _, name := range r.Origin.Names() {
 			used[name] = true
 		}
+		if r.Mirror != nil {
+			used[r.Mirror.To] = true
+		}
 		if stopped > 0 {
 			c.Warn(r.At, "never matches, because the rule in line %d always ends the list; must stand before it", stopped)
 		}
@@ -205,6 +210,7 @@ func (c *Compiler) site(s *config.Site) *Site {
 			c.Warn(s.At+".origins."+name, "no rule uses the origin; must be used, or be left out")
 		}
 	}
+	out.collectSignOns()
 	out.index = newIndex(out.rules)
 	out.KeyRules = keyRules(out)
 	return out

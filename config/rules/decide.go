@@ -29,9 +29,16 @@ type Decision struct {
 	EarlyHints, Tags            []string
 	MaxBody                     *config.Size
 	Timeout                     *config.Duration
-	Authorized                  bool  // a rule has checked the credentials, which go no further
-	Stopped                     *Stop // the rules cost too much; nil: all were decided
-	chosen                      string
+	Mirror                      string // the origin that gets a copy of a GET; empty: none
+	Authorized                  bool   // a rule has checked the credentials, which go no further
+	// Identity has the fields by which the origin learns the name of the person who sent the
+	// request; nil: it does not learn that. A name without lines is a field that the request must
+	// not have.
+	Identity http.Header
+	// SignOns are those that were not asked, because the request has no SignOn.
+	SignOns []*SignOn
+	Stopped *Stop // the rules cost too much; nil: all were decided
+	chosen  string
 }
 
 // An Answer is a response that the edge makes itself.
@@ -41,10 +48,12 @@ type Answer struct {
 	Body   []byte
 	Name   string // of a field of the response; empty: none
 	Value  string
-	Text   string // of a problem; empty: Body is the body
-	Err    error  // of Request.Guess, which is the whole answer; nil: none
-	Denied bool   // by allow, deny, auth or signed
-	Over   bool   // a limit
+	Text   string      // of a problem; empty: Body is the body
+	Fields http.Header // more fields, of a service of sign-on
+	Err    error       // of Request.Guess or Request.SignOn, which is the whole answer; nil: none
+	Denied bool        // by allow, deny, auth or signed
+	Failed bool        // nothing could be decided
+	Over   bool        // a limit
 }
 
 // merge applies the actions that sites and rules share.
@@ -108,8 +117,11 @@ func (s *Site) Decide(q *Request) (d Decision) {
 
 // DecideInto is Decide for a caller that has room for the decision.
 func (s *Site) DecideInto(d *Decision, q *Request) {
-	q.prepare(s.countries)
+	q.prepare(s)
 	*d = s.whole
+	if d.Answer = s.unclear(q); d.Answer != nil {
+		return
+	}
 	var room [4]uint64
 	set := s.candidates(q.path, &room)
 	if at, stopped := s.walk(q, set, func(_ int, r *rule, captures []string) (ends bool) { return r.apply(d, q, captures) }); stopped {
@@ -150,11 +162,14 @@ func (s *Site) undecided(set bitset, first int) (all []*rule) {
 // Explain returns the decision and the reason of every rule. Rules behind the end of the list have
 // the reason that the list ended.
 func (s *Site) Explain(q *Request) (d Decision, steps []Step) {
-	q.prepare(s.countries)
+	q.prepare(s)
 	d = s.whole
 	var room [4]uint64
 	set := s.candidates(q.path, &room)
 	ended := ""
+	if d.Answer = s.unclear(q); d.Answer != nil {
+		ended = "not reached: " + d.Answer.Text
+	}
 	for i, r := range s.rules {
 		step := Step{Line: r.Line, Why: ended}
 		switch candidate := set.has(i); {

@@ -26,6 +26,9 @@ type Explanation struct {
 	Status int    `json:"status,omitempty"`
 	To     string `json:"location,omitempty"`
 	Cache  string `json:"cache,omitempty"`
+	// SignOns are the ways to sign on that the edge asks for first. The rest is explained as if the
+	// request passed.
+	SignOns []string `json:"sign_on,omitempty"`
 	// Policy is the balancing policy of an origin with several URLs, of which URL has the first.
 	Policy string `json:"policy,omitempty"`
 	// Codings are those that the client accepts, if the request says so, in the order in which it
@@ -49,6 +52,9 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 	e := Explanation{Site: s.Name, Rules: steps, Cache: d.Cache}
 	if e.Rules == nil {
 		e.Rules = []Step{}
+	}
+	for _, one := range d.SignOns {
+		e.SignOns = append(e.SignOns, one.Text())
 	}
 	if d.Answer != nil {
 		if e.Status = d.Answer.Status; d.Answer.Name == "Location" {
@@ -155,6 +161,9 @@ func (e Explanation) Text() string {
 		if value != "" {
 			fmt.Fprintf(&b, "%-7s %s\n", name, value)
 		}
+	}
+	for _, one := range e.SignOns {
+		line("sign-on", one+", which must let the request pass")
 	}
 	if e.Status != 0 {
 		line("status", fmt.Sprint(e.Status))

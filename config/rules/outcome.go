@@ -30,6 +30,8 @@ type outcome struct {
 	Decision
 	matched ruleSet
 	limits  []OutcomeLimit
+	// personal: the key has a field of the identity, which the client may have forged.
+	personal bool
 }
 
 // maxRules is the number of rules of a site up to which it has outcomes.
@@ -62,7 +64,7 @@ func (s *Site) Outcome(q *Request) (o Outcome, ok bool) {
 	if len(s.rules) > maxRules {
 		return o, false
 	}
-	q.prepare(s.countries)
+	q.prepare(s)
 	var room [4]uint64
 	var matched ruleSet
 	var made address
@@ -80,6 +82,9 @@ func (s *Site) Outcome(q *Request) (o Outcome, ok bool) {
 	if known == nil || known.matched != matched {
 		known = s.newOutcome(matched)
 		at.Store(known)
+	}
+	if known.personal {
+		return o, false
 	}
 	return known.of(q, &made)
 }
@@ -153,6 +158,7 @@ func (s *Site) newOutcome(matched ruleSet) *outcome {
 	if len(o.Origin.Weights) == 1 {
 		o.Choose(&Request{})
 	}
+	o.personal = slices.ContainsFunc(o.Key.Headers, s.identity.has)
 	return o
 }
 

@@ -32,13 +32,16 @@ type Request struct {
 	// may remember that, because an account whose hash changes is another one. Its error is the
 	// answer to a password that is not compared. nil: every password is compared at once.
 	Guess func(account, password string, compare func() bool) (right bool, err error)
+	// SignOn decides whether the sender of the request has signed on; nil: everybody has.
+	SignOn func(*SignOn) Verdict
 
 	path, rawQuery, rawPath string
 	query, cookies          []pair
 	queryRead, cookiesRead  bool
 	lines                   []string // of the field that was read last
 	fieldMap                fieldMap
-	unsure                  bool // Fields can't tell what a rule needs
+	identity                identity // fields that clients can't send
+	unsure                  bool     // Fields can't tell what a rule needs
 	// The first value of each name, for expressions; nil: not made yet.
 	firstParameters, firstCookies, headers map[string]string
 	strict                                 url.Values // of strictParameters
@@ -83,6 +86,7 @@ func (q *Request) Lines(name string) []string {
 	if q.Header != nil || q.Fields == nil {
 		return q.Header[name]
 	}
+	q.unsure = q.unsure || q.identity.has(name)
 	q.lines = q.lines[:0]
 	for i := 0; ; i++ {
 		line := q.Fields.Line(name, i)
@@ -100,12 +104,12 @@ func (q *Request) SetHeader(h http.Header) {
 
 // prepare cuts the target, and normalises the path. Every spelling of a host and of an address is
 // one, so that no client evades a rule by another.
-func (q *Request) prepare(geo *Countries) {
+func (q *Request) prepare(s *Site) {
 	q.Host = strings.TrimSuffix(q.Host, ".") // as Table.Find
 	q.Client = q.Client.Unmap().WithZone("")
 	q.rawPath, q.rawQuery, _ = strings.Cut(q.Target, "?")
 	q.path = Normalise(q.rawPath)
-	q.geo = geo
+	q.geo, q.identity = s.countries, s.identity
 	q.left = stepsPerRequest - glob.Budget(len(q.Target))
 }
 

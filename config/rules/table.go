@@ -123,6 +123,9 @@ var actions = []ActionRow{
 	setting[*config.Cookies]("strip_cookies",
 		"`true` or names, also by `*`: dropped from the request before key and origin, and Set-Cookie from the "+
 			"response"),
+	ActionOf("mirror",
+		"`{to, share}`: a copy of each GET, or of a share such as 0.1, goes to another origin, whether stored or not. "+
+			"Nobody waits for its response, which is dropped. At most 64 copies are in flight; others are left out", mirrorTo),
 	setting[*bool]("compress", "`false`: the edge makes no [content codings](#content-codings) of the response"),
 	setting[config.Strings]("early_hints", "values of Link in a 103"),
 	setting[config.Strings]("tags", "surrogate keys of the response"),
@@ -142,7 +145,8 @@ var actions = []ActionRow{
 			"`auth`, wrong passwords count. Each edge counts for itself", limitRequests)),
 	Answering(ActionOf("auth",
 		"`{basic: FILE}`: users of htpasswd with bcrypt; credentials go no further. A reload reads the file "+
-			"again. [Guesses](security.md#guesses-of-passwords-and-tokens) wait for their turn", requirePassword)),
+			"again. [Guesses](security.md#guesses-of-passwords-and-tokens) wait for their turn. `{forward: …}` and "+
+			"`{jwt: …}`: [sign-on](#sign-on) by a service or a token", requireSignOn)),
 	Answering(ActionOf("redirect", "`{to, status}`: 302 by default; a target as in `rewrite`, or a URL", redirectTo)),
 	Answering(ActionOf("respond",
 		"`{status, body, file, type}`: a text or a file of at most 1 MiB, which is read when the configuration is", respondWith)),

@@ -17,7 +17,7 @@ import (
 // Limits of a request, in all protocols.
 const (
 	MaxTarget = 8 << 10  // bytes of a request target
-	MaxHead   = 16 << 10 // bytes of a request's line and fields together
+	MaxHead   = 32 << 10 // bytes of a request's line and fields together, by default
 	MaxFields = 100      // lines of fields
 	MaxBody   = 64 << 10 // bytes of a body that is held in memory: any, without --proxy-all
 

@@ -5,6 +5,8 @@
 package forwarded
 
 import (
+	"sync/atomic"
+
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/clock"
@@ -34,4 +36,5 @@ type Answerer struct {
 	Options
 	Finder *fetch.Finder
 	Writer *pipeline.Writer
+	copies atomic.Int64 // of requests, in flight
 }

@@ -50,6 +50,7 @@ func (h *Answerer) Answer(r *pipeline.Request) (exchange.Outcome, error) {
 	if r.Count, o, err = h.Admission.Admit(r.Request, routes.Forwarded, r.Now); err != nil {
 		return o, err
 	}
+	h.mirror(r, q)
 	return h.pass(r, q)
 }
 
@@ -136,10 +137,20 @@ func (h *Answerer) request(r *pipeline.Request) *fetch.Request {
 		q.Body = r.Body()
 	}
 	if r.Trailer != nil && (q.HasBody() || sent.Method != http.MethodGet && sent.Method != http.MethodHead) {
-		q.Trailer = upstream.Trailer{Announced: head["Trailer"], Fields: func() http.Header { return pipeline.HeaderOf(r.Trailer()) }}
+		q.Trailer = upstream.Trailer{Announced: head["Trailer"], Fields: func() http.Header { return trailerOf(r) }}
 	}
 	q.TakesTrailer = pipeline.AcceptsTrailer(head)
 	return q
+}
+
+// trailerOf returns the trailer fields of a request, which some origins merge into its header
+// fields.
+func trailerOf(r *pipeline.Request) http.Header {
+	h := pipeline.HeaderOf(r.Trailer())
+	if r.Site.Rules != nil {
+		r.Site.Rules.Clean(h)
+	}
+	return h
 }
 
 // normalise gives the Accept-Encoding in the fields of a request its normal form, for the key and

@@ -1,6 +1,7 @@
 package forwarded
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ func prepare(d *pipeline.Ruled) http.Header {
 	}
 	head := d.Request.Header
 	d.StripRequest(head)
-	if d.Authorized {
+	if d.Authorized && len(d.Identity["Authorization"]) == 0 {
 		delete(head, "Authorization")
 	}
 	d.Request.SetHeader(head)
@@ -38,6 +39,7 @@ func (h *Answerer) rule(r *pipeline.Request, q *fetch.Request) {
 	s := r.Site
 	q.Ruled, q.SendsTierSecret = d, false
 	d.From = s.Origins[d.Choose(&d.Request)]
+	identify(q, d.Identity)
 	vhosts.Edit(q.Header, d.RequestEdits)
 	if d.Target != "" {
 		q.Target, q.Policy.Target = d.Target, d.Target
@@ -58,6 +60,26 @@ func (h *Answerer) rule(r *pipeline.Request, q *fetch.Request) {
 			r.Interims.Add(exchange.Interim{Status: http.StatusEarlyHints, Lines: pipeline.LinesOf(http.Header{"Link": {link}})})
 		}
 	}
+}
+
+// identify tells the origin the name of the person who sent a request, also by fields that it gets
+// from no client. The
+// response may be for that person alone, as one to a request with Authorization.
+func identify(q *fetch.Request, identity http.Header) {
+	if identity == nil {
+		return
+	}
+	q.Policy.Authorized = true
+	passed := maps.Clone(q.Passed)
+	if passed == nil {
+		passed = map[string]bool{}
+	}
+	for name, lines := range identity {
+		if delete(q.Header, name); len(lines) > 0 {
+			q.Header[name], passed[name] = lines, true
+		}
+	}
+	q.Passed = passed
 }
 
 // patience returns how long a forwarded request waits for its origin.

@@ -13,8 +13,6 @@ const (
 	renewInterval  = 4 * time.Second  // between changes of a deadline, which cost more than a hit
 	partialTimeout = 20 * time.Second // for the rest of a frame or header block
 
-	partialCost = inBuffer + maxBlock // bytes that a partial frame or header block may take
-
 	sweepEvery  = time.Second
 	timeoutUnit = 1 << 20 // the number of bytes that a timeout is for
 )
@@ -34,7 +32,8 @@ func (d *deadline) next(partial bool, now, lastUse time.Time, cfg *Config) (unti
 	used := lastUse.Sub(d.renewed) > renewInterval
 	switch {
 	case partial && (!d.partial || used):
-		if !d.partial && cfg.Bodies.ReserveShare(&d.share, partialCost) != nil {
+		cost := inBuffer + max(leastBlock, cfg.MaxList) // of a partial frame or header block
+		if !d.partial && cfg.Bodies.ReserveShare(&d.share, int64(cost)) != nil {
 			return until, connectionError(http2.ErrCodeEnhanceYourCalm, "the client has too many requests under way")
 		}
 		d.partial, d.renewed = true, lastUse

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	maxBlock         = 32 << 10 // bytes of a header block in several frames
-	maxContinuations = 8
-	maxLongLists     = 2 // header lists above the limit; a single one may be a mistake
+	leastBlock        = 32 << 10 // of a header block in several frames; or MaxList, if it is more
+	maxContinuations  = 8        // or one for each leastContinuation bytes of MaxList
+	leastContinuation = 4 << 10
+	maxLongLists      = 2 // header lists above the limit; a single one may be a mistake
 )
 
 // A block is an incomplete header block.
@@ -59,7 +60,8 @@ func (c *Conn) continuation(f frame) error {
 	if !b.open() {
 		return connectionError(http2.ErrCodeProtocol, "CONTINUATION without HEADERS")
 	}
-	if b.frames++; b.frames > maxContinuations || len(b.payload)+len(f.payload) > maxBlock {
+	list := c.srv.config.MaxList
+	if b.frames++; b.frames > max(maxContinuations, list/leastContinuation) || len(b.payload)+len(f.payload) > max(leastBlock, list) {
 		return connectionError(http2.ErrCodeEnhanceYourCalm, "a header block is too long")
 	}
 	b.payload = append(b.payload, f.payload...)

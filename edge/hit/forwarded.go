@@ -144,7 +144,7 @@ func read(q *request.Request, r *cachepolicy.Request) (a represent.Asked) {
 func (p *Path) variant(m *hit, vary []string, q *request.Request) (string, bool) {
 	dst := m.vary[:0]
 	for _, name := range vary {
-		if m.ruled != nil && m.ruled.EditsRequest(name) {
+		if m.ruled != nil && (m.ruled.EditsRequest(name) || m.site.Rules.IsIdentity(name)) {
 			return "", false
 		}
 		if name == acceptEncoding && !m.site.EncodingAsSent {

@@ -220,7 +220,7 @@ func newHTTP1(s *Server) *fasthttp.Server {
 		Handler:                      s.ServeH1,
 		ErrorHandler:                 s.serveUnreadable,
 		HeaderReceived:               received,
-		ReadBufferSize:               exchange.MaxHead,
+		ReadBufferSize:               int(s.options.Capacity.MaxHeader),
 		WriteBufferSize:              16 << 10,
 		MaxRequestBodySize:           s.options.MaxBody,
 		NoDefaultServerHeader:        true,

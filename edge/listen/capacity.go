@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge/bodies"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/internal/units"
 )
 
@@ -28,6 +29,10 @@ type Capacity struct {
 	// hold, half for each. 0: a quarter of the memory limit, of which requests get at most
 	// mostRequests.
 	ClientMemory int64
+
+	// MaxHeader bounds a request's line and fields together, in bytes, of which one line may have
+	// all.
+	MaxHeader int64
 
 	// Loop says whether event loops serve HTTP/1.1 and HTTP/2.
 	Loop Loop
@@ -66,6 +71,8 @@ const (
 	mostRequests = 48 << 20 // bytes of requests by default
 	leastMemory  = 16 << 20 // bytes of all clients
 
+	leastHeader, mostHeader = 8 << 10, 1 << 20 // bytes of MaxHeader
+
 	// HTTP/3 gets one part in quicPart of the memory limit, at most mostQUIC bytes: three quarters
 	// for connections, each with the garbage of its handshake, an eighth for streams, and an eighth
 	// for receive windows. One client may have quicEach connections and mostWindowsEach bytes of
@@ -101,6 +108,8 @@ func (c *Capacity) Flags(fs *flag.FlagSet) {
 		"take; beyond it the edge ends those of the client that holds most, and refuses others with 503 or "+
 		"REFUSED_STREAM, but still answers hits (default a quarter of GOMEMLIMIT, of the control group's memory or of "+
 		"the machine's, of which at most 48MiB for requests)")
+	fs.Var((*units.Size)(&c.MaxHeader), "max-header", "`bytes` that a request's line and header fields may have together, "+
+		"from 8KiB to 1MiB; one field, such as Cookie, may have all of them; beyond it the edge answers 431 (default 32KiB)")
 	fs.IntVar(&c.MaxWaiting, "max-waiting", defaultWaiting, "`number` of requests that wait for the origin at a time; "+
 		"beyond it the edge answers 503 at once unless the cache has the response")
 }
@@ -134,6 +143,9 @@ func (c *Capacity) Validate() error {
 	if c.ClientMemory != 0 && c.ClientMemory < leastMemory {
 		errs = append(errs, fmt.Errorf("--client-memory must be at least %d", leastMemory))
 	}
+	if c.MaxHeader != 0 && (c.MaxHeader < leastHeader || c.MaxHeader > mostHeader) {
+		errs = append(errs, fmt.Errorf("--max-header must be from %d to %d", leastHeader, mostHeader))
+	}
 	if min(c.MaxConnections, c.MaxConnectionsPerClient, c.MaxWaiting) < 0 {
 		errs = append(errs, errors.New("--max-connections, --max-connections-per-client and --max-waiting must not be negative"))
 	}
@@ -156,6 +168,7 @@ func (c Capacity) Filled() Capacity {
 	c.MaxBodies = cmp.Or(c.MaxBodies, min(maxBodies, requests*3/4))
 	c.MaxConnections = cmp.Or(c.MaxConnections, places)
 	c.MaxConnectionsPerClient = cmp.Or(c.MaxConnectionsPerClient, halfOf(min(c.MaxConnections, places)))
+	c.MaxHeader = cmp.Or(c.MaxHeader, exchange.MaxHead)
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, defaultWaiting)
 	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, handshakeTimeout)
 	c.Loop = cmp.Or(c.Loop, defaultLoop)

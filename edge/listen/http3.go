@@ -46,8 +46,9 @@ type quicServer struct {
 const (
 	// streamWindow and connWindow are how many bytes a client may send before the edge has read
 	// them, on a stream and on all streams of a connection: as many as the requests of a page have,
-	// and no more than a client sends in its first round trip. While the edge reads a body as fast
-	// as it arrives, quic-go lets the windows grow up to the others.
+	// and no more than a client sends in its first round trip, unless the fields of one request may
+	// have more, of which the edge reads nothing before it has all. While the edge reads a body as
+	// fast as it arrives, quic-go lets the windows grow up to the others.
 	streamWindow     = 32 << 10
 	connWindow       = 48 << 10
 	mostStreamWindow = 4 << 20
@@ -68,10 +69,11 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 		door:   newQUICDoor(serve.conns, limits),
 		busy:   &busy{Handler: newStreams(serve, exchange.H3)},
 	}
-	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: exchange.MaxHead}
+	s.http = &http3.Server{Handler: s.busy, MaxHeaderBytes: int(limits.MaxHeader)}
 	s.drains, s.drain = context.WithCancel(context.Background())
 	s.ends, s.end = context.WithCancel(context.Background())
 	s.transport = &quic.Transport{Conn: socket, VerifySourceAddress: s.door.verify, ConnContext: s.door.admit}
+	larger := max(0, limits.MaxHeader-exchange.MaxHead)
 	var err error
 	s.listener, err = s.transport.Listen(http3.ConfigureTLSConfig(config), &quic.Config{
 		Allow0RTT:            false,
@@ -85,8 +87,8 @@ func newQUIC(serve *Server, socket net.PacketConn, config *tls.Config) (*quicSer
 		// 14.1). Its default of 1280 does not pass a link of IPv6 with an MTU of 1280, which VPNs
 		// have, and no handshake would complete.
 		InitialPacketSize:              1200,
-		InitialStreamReceiveWindow:     streamWindow,
-		InitialConnectionReceiveWindow: connWindow,
+		InitialStreamReceiveWindow:     uint64(streamWindow + larger),
+		InitialConnectionReceiveWindow: uint64(connWindow + larger),
 		MaxStreamReceiveWindow:         mostStreamWindow,
 		MaxConnectionReceiveWindow:     mostConnWindow,
 		AllowConnectionWindowIncrease:  s.widen,

@@ -382,7 +382,7 @@ func (s *quicServer) hitsOf(q *quicConn) *h3.Conn {
 	state := q.ConnectionState().TLS
 	return &h3.Conn{
 		Answerer: s.server.Handler, Account: quicAccount{q, s.server.conns.limits.Bodies, &s.busy.now}, Tier: certs.Shown(&state),
-		Send: s.server.options.Capacity.AnswerTimeout, MaxList: exchange.MaxHead,
+		Send: s.server.options.Capacity.AnswerTimeout, MaxList: int(s.server.options.Capacity.MaxHeader),
 		Client: func() netip.Addr { return exchange.Address(q.RemoteAddr()) },
 		Close:  func(code http3.ErrCode) { q.CloseWithError(quic.ApplicationErrorCode(code), "") },
 	}

@@ -32,7 +32,7 @@ func newReference(s *Server) *reference {
 	r := &reference{conns: make(chan net.Conn), done: make(chan struct{})}
 	r.http = &http.Server{
 		Handler: newStreams(s, exchange.H2), Protocols: &speaks, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: h2.MaxStreams},
-		MaxHeaderBytes: exchange.MaxHead, IdleTimeout: s.options.Capacity.IdleTimeout, ConnState: r.state,
+		MaxHeaderBytes: int(s.options.Capacity.MaxHeader), IdleTimeout: s.options.Capacity.IdleTimeout, ConnState: r.state,
 		ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelDebug),
 	}
 	go r.http.Serve(r)

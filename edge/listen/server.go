@@ -83,7 +83,7 @@ type Server struct {
 func New(o Options, sockets *Sockets, h Handler) (*Server, error) {
 	s := &Server{Handler: h, options: o, socks: sockets, conns: newConns(o)}
 	s.streams = h2.New(h, s, h2.Config{Idle: o.Capacity.IdleTimeout, Receive: o.Capacity.RequestTimeout,
-		Send: o.Capacity.AnswerTimeout, MaxBody: o.MaxBody, Uploads: o.Uploads, MaxList: exchange.MaxHead,
+		Send: o.Capacity.AnswerTimeout, MaxBody: o.MaxBody, Uploads: o.Uploads, MaxList: int(o.Capacity.MaxHeader),
 		Tunnels: o.Tunnels, Bodies: s.conns.limits.Bodies})
 	s.reference = newReference(s)
 	s.http1 = newHTTP1(s)

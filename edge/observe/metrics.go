@@ -20,6 +20,7 @@ import (
 // origins' URLs, which the operator sets, and the origin's release, of which only the last has a
 // series. answers counts requests, because client_golang is too slow for hits.
 type Metrics struct {
+	SignOns      *SignOns
 	config       sync.Once // of configOK
 	configOK     *prometheus.GaugeVec
 	rulesStopped *prometheus.CounterVec // by site and result; nil without a configuration file
@@ -75,6 +76,7 @@ func NewMetrics(version string) *Metrics {
 		m.checks[result] = checks.WithLabelValues(name)
 	}
 	m.ofPasswords()
+	m.SignOns = newSignOns(m.counters)
 	m.gauges("build_info", "Always 1, by version of the program and of Go.", "version", "go").WithLabelValues(version,
 		runtime.Version()).Set(1)
 	return m

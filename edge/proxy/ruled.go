@@ -11,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/signon"
 )
 
 // decide applies the limit and the rules of a request's site. It reports whether they have answered
@@ -26,6 +27,7 @@ func (h *Proxy) decide(r *pipeline.Request) (answered bool) {
 	d := &pipeline.Ruled{Request: rules.Request{Method: pipeline.MethodOf(r), Host: pipeline.HostName(r.Public.Host),
 		Target: pipeline.RawTarget(r.Ctx), TLS: r.Public.Scheme == "https", Client: r.Client,
 		Header: pipeline.FieldsOf(r), Now: r.Now, Random: rand.Uint64()}}
+	r.Site.Rules.Clean(d.Request.Header)
 	d.Request.Allow = func(l *rules.Limit, key string) (bool, time.Duration) { return h.allow(r, l, key) }
 	d.Request.Guess = func(account, password string, compare func() bool) (bool, error) {
 		right, err := h.Options.Admission.CheckPassword(r.Request, account, password, compare)
@@ -33,6 +35,7 @@ func (h *Proxy) decide(r *pipeline.Request) (answered bool) {
 		d.Request.Now = r.Now
 		return right, err
 	}
+	d.Request.SignOn = func(s *rules.SignOn) rules.Verdict { return h.signOn(r, d, s) }
 	d.Site = r.Site.Rules
 	d.Site.DecideInto(&d.Decision, &d.Request)
 	r.Ruled = d
@@ -49,6 +52,8 @@ func (h *Proxy) decide(r *pipeline.Request) (answered bool) {
 		o = exchange.Limited
 	case a.Denied:
 		o = exchange.Denied
+	case a.Failed:
+		o = exchange.Failed
 	case d.Stopped != nil:
 		o = exchange.Refused
 	}
@@ -66,6 +71,16 @@ func (h *Proxy) decide(r *pipeline.Request) (answered bool) {
 	}
 	h.end(r, o, nil)
 	return true
+}
+
+// signOn asks whether the sender of a request has signed on.
+func (h *Proxy) signOn(r *pipeline.Request, d *pipeline.Ruled, s *rules.SignOn) rules.Verdict {
+	gate := s.State.(signon.Gate)
+	v := gate.Check(&signon.Request{Method: d.Request.Method, Target: d.Request.Target, Header: d.Request.Header,
+		Cookies: d.Request.CookiesNamed, Client: r.Client, Forwarded: r.Public, Now: r.Now})
+	r.Now = h.Options.Clock.Now() // it may have waited
+	d.Request.Now = r.Now
+	return v
 }
 
 // rulesStopped reports that the rules of a request cost too much. It logs one a second, because a

@@ -87,6 +87,11 @@ func Ruled(r *exchange.Response, a *rules.Answer, date []byte) (bodyless bool) {
 	if a.Name != "" {
 		r.Add(a.Name, a.Value)
 	}
+	for name, lines := range a.Fields {
+		for _, value := range lines {
+			r.Add(name, value)
+		}
+	}
 	r.Lines = append(append(append(r.Lines, "Date: "...), date...), "\r\n"...)
 	return bodyless
 }

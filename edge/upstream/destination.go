@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/upstream/names"
 )
 
 // A destination is where one try goes: an origin, the Host that it gets, and the name for which a
@@ -74,8 +77,11 @@ func (o *origin) host() string {
 
 // name returns the origin's name in logs and traces.
 func (o *origin) name() string {
-	if o.unix() {
+	switch {
+	case o.unix():
 		return "unix:" + o.url.Path
+	case o.at.IsValid():
+		return o.at.String()
 	}
 	return o.url.Host
 }
@@ -90,18 +96,24 @@ func (o *origin) prefix() string {
 
 // address returns the address to connect to.
 func (o *origin) address() (network, address string) {
-	if o.unix() {
+	switch {
+	case o.unix():
 		return "unix", o.url.Path
+	case o.at.IsValid():
+		return "tcp", o.at.String()
 	}
 	return "tcp", net.JoinHostPort(o.url.Hostname(), or(o.url.Port(), o.scheme()))
 }
 
-// named reports whether the address of the origin is in DNS.
-func (o *origin) named() bool {
-	if o.unix() {
+// movable reports whether the address of the origin is in DNS.
+func (o *origin) movable() bool { return !o.at.IsValid() && named(o.url) }
+
+// named reports whether the address of a URL is in DNS.
+func named(u *url.URL) bool {
+	if u.Scheme == "unix" {
 		return false
 	}
-	_, err := netip.ParseAddr(o.url.Hostname())
+	_, err := netip.ParseAddr(u.Hostname())
 	return err != nil
 }
 
@@ -142,16 +154,6 @@ func refusesName(err error) bool {
 	return errors.As(err, &invalid) || errors.As(err, &alert) && alert.Op == "remote error"
 }
 
-const (
-	// lookupEvery is the interval between two lookups of an origin's name. Go's resolver does not
-	// report the lifetime of an answer, so the edge looks up often; resolvers cache answers as long
-	// as DNS permits.
-	lookupEvery = 5 * time.Second
-	// goneAfter is how long an address must have been missing from the answers. A name with many
-	// addresses may return only some of them each time.
-	goneAfter = 15 * time.Second
-)
-
 // addresses are the addresses of an origin's name, with the time of the last answer that had each.
 type addresses map[netip.Addr]time.Time
 
@@ -161,7 +163,7 @@ func (a addresses) update(answer []netip.Addr, now time.Time) (gone bool) {
 		a[addr] = now
 	}
 	for addr, seen := range a {
-		if now.Sub(seen) >= goneAfter {
+		if now.Sub(seen) >= names.GoneAfter {
 			delete(a, addr)
 			gone = true
 		}
@@ -174,11 +176,11 @@ func (a addresses) update(answer []netip.Addr, now time.Time) (gone bool) {
 // and the Transport closes the old ones once they have been idle for a while. A failed lookup
 // changes nothing.
 func (c *Client) lookupLoop(ctx context.Context, o *origin) {
-	tick := time.NewTicker(lookupEvery)
+	tick := time.NewTicker(names.Every)
 	defer tick.Stop()
 	known := addresses{}
 	for {
-		answer, err := c.lookup(ctx, o.url.Hostname())
+		answer, err := c.lookup.Addresses(ctx, o.url.Hostname())
 		if err == nil && known.update(answer, time.Now()) {
 			o.moved.Add(1)
 			o.log.Info("origin addresses changed", "addresses", answer)

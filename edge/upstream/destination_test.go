@@ -18,6 +18,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/iconedge/iconedge/edge/upstream/names"
 )
 
 // The origin gets the Host of the request, or that of the configuration, or its own.
@@ -62,7 +64,7 @@ func TestUnixSocket(t *testing.T) {
 	if err != nil || a.body != "localhost/a?b" || a.Host != "unix:"+path {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if v, err := c.probe(t.Context(), c.origins[0]); v != success {
+	if v, err := c.probe(t.Context(), c.set.all()[0]); v != success {
 		t.Errorf("health check: %v, %v", v, err)
 	}
 	if got := c.Stats().Origins[0].URL; got != "unix:"+path {
@@ -192,7 +194,7 @@ func TestAddressesChange(t *testing.T) {
 		answers("192.0.2.1")
 		n := network{"origin.test": {answer: responds(ok)}}
 		dials := 0
-		c := newClient(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "origin.test"}}}, Lookup: lookup})
+		c := newClient(Config{Origins: [][]*url.URL{{{Scheme: "http", Host: "origin.test"}}}, Lookup: names.Resolver{Addresses: lookup}})
 		c.dialWith(func(ctx context.Context, network, address string) (net.Conn, error) {
 			dials++
 			return n.dial(ctx, network, address)

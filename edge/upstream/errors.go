@@ -24,13 +24,14 @@ var (
 
 // These errors are the causes with which this package cancels the context of an exchange or a try.
 var (
-	errNoHead = fmt.Errorf("%w: no header fields", ErrTimeout)
-	errLate   = fmt.Errorf("%w: no header fields in half of the time", ErrTimeout)
-	errIdle   = fmt.Errorf("%w: no more bytes of the body", ErrTimeout)
-	errWhole  = fmt.Errorf("%w: the body is incomplete", ErrTimeout)
-	errLost   = errors.New("the connection was lost before a response")
-	errUnsent = errors.New("the request was not sent")
-	errName   = fmt.Errorf("%w: no TLS connection for the client's Host", ErrResponse)
+	errNoHead    = fmt.Errorf("%w: no header fields", ErrTimeout)
+	errLate      = fmt.Errorf("%w: no header fields in half of the time", ErrTimeout)
+	errIdle      = fmt.Errorf("%w: no more bytes of the body", ErrTimeout)
+	errWhole     = fmt.Errorf("%w: the body is incomplete", ErrTimeout)
+	errLost      = errors.New("the connection was lost before a response")
+	errUnsent    = errors.New("the request was not sent")
+	errNoAddress = fmt.Errorf("%w: its name has no address", ErrUnreachable)
+	errName      = fmt.Errorf("%w: no TLS connection for the client's Host", ErrResponse)
 )
 
 // retryAfter is the Retry-After of a failure, in seconds, because an edge tries its origin again

@@ -24,6 +24,9 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		r.Upload.trailer = r.Trailer
 	}
 	times, began := c.patience(r), time.Now()
+	if err := c.set.await(ctx, times.FirstByte); err != nil {
+		return nil, c.fail(err)
+	}
 	first := c.quick(ctx, r, began)
 	if first != nil && first.resp != nil && !failing(first.resp) {
 		return c.quickResponse(first, began), nil
@@ -53,10 +56,14 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 // Refusal returns the problem of each Do at this time, if the circuit breaker of every origin is
 // open and no probe is due; nil: a request may be sent. It counts and logs as Do does.
 func (c *Client) Refusal(now time.Time) *problem.Problem {
-	for _, o := range c.origins {
+	all := c.set.all()
+	for _, o := range all {
 		if !o.closedTo(now) {
 			return nil
 		}
+	}
+	if len(all) == 0 {
+		return nil // Do waits for a name, or says that it has no address
 	}
 	c.stats.requests.Add(1)
 	return c.fail(ErrOpen)

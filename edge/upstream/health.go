@@ -44,12 +44,16 @@ func (h *health) update(v outcome) (changed bool) {
 // origin, because there is no alternative.
 func (c *Client) Run(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, o := range c.origins {
-		if len(c.origins) > 1 || c.health != "" {
-			all.Go(func() { c.checkLoop(ctx, o) })
-		}
-		if o.named() {
+	for _, p := range c.set.places {
+		switch o := p.fixed; {
+		case o == nil:
+			all.Go(func() { p.watch(ctx, c.lookup, &c.set) })
+			continue
+		case o.movable():
 			all.Go(func() { c.lookupLoop(ctx, o) })
+		}
+		if len(c.set.places) > 1 || c.health != "" {
+			all.Go(func() { c.checkLoop(ctx, p.fixed) })
 		}
 	}
 	all.Wait()
@@ -59,8 +63,13 @@ func (c *Client) checkLoop(ctx context.Context, o *origin) {
 	tick := time.NewTicker(c.check)
 	defer tick.Stop()
 	for {
-		v, err := c.probe(ctx, o)
-		o.recordCheck(v, err, time.Now())
+		if c.health != "" || !o.only.Load() {
+			v, err := c.probe(ctx, o)
+			if ctx.Err() != nil {
+				return
+			}
+			o.recordCheck(v, err, time.Now())
+		}
 		select {
 		case <-ctx.Done():
 			return

@@ -57,7 +57,7 @@ func TestProbe(t *testing.T) {
 				c := n.client(Config{}, "a|b")
 				defer c.Close()
 				start := time.Now()
-				if got, err := c.probe(t.Context(), c.origins[0]); got != row.want {
+				if got, err := c.probe(t.Context(), c.set.all()[0]); got != row.want {
 					t.Errorf("verdict is %v (%v), want %v", got, err, row.want)
 				}
 				if open := c.Stats().Open; name == "200" && open != 1 {

@@ -176,7 +176,7 @@ func (n network) client(cfg Config, origins string) *Client {
 		}
 		cfg.Origins = append(cfg.Origins, urls)
 	}
-	cfg.Lookup = func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no resolver") }
+	cfg.Lookup.Addresses = func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no resolver") }
 	c := newClient(cfg)
 	c.dialWith(n.dial)
 	return c

@@ -33,14 +33,15 @@ func TestRendezvous(t *testing.T) {
 		first := map[string]int{}
 		for i := range paths {
 			path := fmt.Sprintf("/mdi/icon-%d.svg", i)
-			ranked := rank(c.origins, c.policy, path)
+			ranked := rank(c.set.all(), c.policy, path)
 			first[ranked[0].url.Host]++
-			if all, rest := hosts(ranked), hosts(rank(without(c.origins, ranked[0]), c.policy, path)); all != ranked[0].url.Host+" "+rest {
+			rest := hosts(rank(without(c.set.all(), ranked[0]), c.policy, path))
+			if all := hosts(ranked); all != ranked[0].url.Host+" "+rest {
 				t.Fatalf("%s: the order is %s, without the first origin %s", path, all, rest)
 			}
 		}
 		for host, n := range first {
-			if want := paths / len(c.origins); n < want*9/10 || n > want*11/10 {
+			if want := paths / len(c.set.all()); n < want*9/10 || n > want*11/10 {
 				t.Errorf("%s gets %d of %d paths, want about %d", host, n, paths, want)
 			}
 		}
@@ -61,7 +62,7 @@ func without(origins []*origin, one *origin) (rest []*origin) {
 func TestRankIsFixed(t *testing.T) {
 	c := network{}.client(Config{}, "a b c d")
 	for path, want := range map[string]string{"/mdi/home.svg": "b a c d", "/": "c d a b", "/api/v1/search": "b a d c"} {
-		if got := hosts(rank(c.origins, c.policy, path)); got != want {
+		if got := hosts(rank(c.set.all(), c.policy, path)); got != want {
 			t.Errorf("%s goes to %s, want %s", path, got, want)
 		}
 	}
@@ -80,12 +81,12 @@ func TestRank(t *testing.T) {
 		{"a b|c", "b", "a c b"},
 	} {
 		c := network{}.client(Config{}, row.origins)
-		for _, o := range c.origins {
+		for _, o := range c.set.all() {
 			if strings.Contains(row.unhealthy, o.url.Host) {
 				o.health.failures = failedChecks
 			}
 		}
-		if got := hosts(rank(c.origins, c.policy, "/b")); got != row.want {
+		if got := hosts(rank(c.set.all(), c.policy, "/b")); got != row.want {
 			t.Errorf("of %s, with %q unhealthy: %s, want %s", row.origins, row.unhealthy, got, row.want)
 		}
 	}
@@ -302,7 +303,7 @@ func TestPolicies(t *testing.T) {
 		c := New(Config{Origins: urls, Policy: policy, Weights: []int{3, 1, 0}})
 		first := map[string]int{}
 		for i := range 4000 {
-			first[rank(c.origins, c.policy, fmt.Sprint("/", i))[0].url.Host]++
+			first[rank(c.set.all(), c.policy, fmt.Sprint("/", i))[0].url.Host]++
 		}
 		if first["c"] != 0 || first["a"] < 2700 || first["a"] > 3300 {
 			t.Errorf("%q: %v", policy, first)
@@ -311,14 +312,14 @@ func TestPolicies(t *testing.T) {
 	}
 	c := New(Config{Origins: urls, Policy: "least_conn", Weights: []int{1, 2, 1}})
 	defer c.Close()
-	c.origins[0].active.Store(3)
-	c.origins[1].active.Store(4)
-	c.origins[2].active.Store(3)
-	if got := rank(c.origins, c.policy, "/")[0].url.Host; got != "b" {
+	c.set.all()[0].active.Store(3)
+	c.set.all()[1].active.Store(4)
+	c.set.all()[2].active.Store(3)
+	if got := rank(c.set.all(), c.policy, "/")[0].url.Host; got != "b" {
 		t.Errorf("%s has fewest for its weight", got)
 	}
-	c.origins[2].active.Store(0)
-	if got := rank(c.origins, c.policy, "/")[0].url.Host; got != "c" {
+	c.set.all()[2].active.Store(0)
+	if got := rank(c.set.all(), c.policy, "/")[0].url.Host; got != "c" {
 		t.Errorf("%s has fewest", got)
 	}
 }
@@ -372,7 +373,7 @@ func TestBounded(t *testing.T) {
 	if p, ok := errors.AsType[*problem.Problem](err); !ok || p.Status != http.StatusServiceUnavailable {
 		t.Errorf("%v, want a 503", err)
 	}
-	if v, err := c.probe(t.Context(), c.origins[0]); v != success {
+	if v, err := c.probe(t.Context(), c.set.all()[0]); v != success {
 		t.Errorf("the health check: %v", err)
 	}
 	// A request whose turn comes just before its time is over has all its time for the response.

@@ -35,7 +35,7 @@ func (w *route) allows(o *origin) bool {
 // headTimeout returns how long to wait for the head of o's response, 0 for no limit of its own:
 // half of the time if another origin can be tried in the other half.
 func (w *route) headTimeout(c *Client, o *origin, firstByte time.Duration) time.Duration {
-	if !w.safe || !slices.ContainsFunc(c.origins, func(other *origin) bool { return other != o && w.allows(other) }) {
+	if !w.safe || !slices.ContainsFunc(c.set.all(), func(other *origin) bool { return other != o && w.allows(other) }) {
 		return 0
 	}
 	return firstByte / 2

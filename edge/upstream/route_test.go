@@ -144,7 +144,7 @@ func TestSecret(t *testing.T) {
 		if err != nil || len(a.Header[tier.Field]) != 0 {
 			t.Fatalf("%+v, %v", a, err)
 		}
-		c.probe(t.Context(), c.origins[0])
+		c.probe(t.Context(), c.set.all()[0])
 		fetch(t.Context(), c, get("/strange"))
 		for _, host := range []string{"a", "b"} {
 			for i, head := range n[host].requests() {

@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"sync/atomic"
 	"time"
 
 	"github.com/iconedge/iconedge/edge/upstream/balance"
+	"github.com/iconedge/iconedge/edge/upstream/names"
 	"github.com/iconedge/iconedge/edge/upstream/wire"
 )
 
@@ -52,8 +52,11 @@ type Config struct {
 	// Empty: none does.
 	Ours string
 
-	// Lookup returns the addresses of an origin's name; nil: the system's resolver.
-	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
+	// Lookup looks the names of origins up; zero: the system's resolver.
+	Lookup names.Resolver
+	// Resolve makes each address of a name an origin of its own, which has its own health, and
+	// which the policy chooses. A URL with the scheme srv+http or srv+https always is so.
+	Resolve bool
 }
 
 // Patience is how long a request waits for its origin.
@@ -76,8 +79,8 @@ const maxHead = 64 << 10
 
 // A Client sends requests to the origins. It is safe for concurrent use.
 type Client struct {
-	origins                       []*origin
-	lookup                        func(ctx context.Context, name string) ([]netip.Addr, error)
+	set                           originSet
+	lookup                        names.Resolver
 	host, sni                     string
 	firstByte, idle, whole, check time.Duration
 	identity
@@ -117,33 +120,29 @@ func New(cfg Config) *Client {
 		identity: identity{or(cfg.Name, "iconedge"), or(cfg.ID, NewID())},
 		choosing: choosing{policyOf(cfg.Policy), cfg.Health, cfg.Bounded},
 		log:      or(cfg.Log, slog.New(slog.DiscardHandler)), secret: cfg.Secret,
-		host: cfg.Host, sni: cfg.SNI, lookup: cfg.Lookup,
+		host: cfg.Host, sni: cfg.SNI,
 		leanExchanges: leanExchanges{dial: (&net.Dialer{Timeout: or(cfg.Connect, 3*time.Second)}).DialContext, ours: cfg.Ours}}
+	if c.lookup = cfg.Lookup; c.lookup.Addresses == nil {
+		c.lookup = names.System()
+	}
+	c.set.conns, c.set.log, c.set.check, c.set.ready = or(cfg.MaxConns, defaultConns), c.log, c.checkLoop, make(chan struct{})
+	if cfg.Health != "" {
+		c.set.needs = failedChecks
+	}
 	if c.secret == nil {
 		c.secret = func() string { return "" }
-	}
-	if c.lookup == nil {
-		c.lookup = func(ctx context.Context, name string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
-		}
 	}
 	c.idle = or(cfg.Idle, c.firstByte)
 	for group, urls := range cfg.Origins {
 		for _, u := range urls {
-			o := newOrigin(u, group, or(cfg.MaxConns, defaultConns), c.log)
-			o.index, o.weight = len(c.origins), 1
-			if cfg.Health != "" {
-				o.health.needs = failedChecks
+			weight := 1
+			if at := len(c.set.places); at < len(cfg.Weights) {
+				weight = cfg.Weights[at]
 			}
-			if o.index < len(cfg.Weights) {
-				o.weight = cfg.Weights[o.index]
-			}
-			c.origins = append(c.origins, o)
+			c.set.addPlace(newPlace(u, group, weight, cfg.Resolve))
 		}
 	}
-	if len(c.origins) == 1 {
-		c.origins[0].only = true
-	}
+	c.set.publish()
 	if cfg.TLS == nil {
 		cfg.TLS = func() *tls.Config { return nil }
 	}
@@ -174,11 +173,12 @@ func NewID() string {
 func (c *Client) newTransport(connect time.Duration, conns int, config func() *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: connect}
 	t := &http.Transport{
-		DialContext:            c.wrapDial(dialer.DialContext),
-		DialTLSContext:         c.wrapDial(dialTLS(dialer, config)),
-		DisableCompression:     true, // the caller decides about content codings
-		MaxIdleConnsPerHost:    conns,
-		MaxIdleConns:           conns * max(1, len(c.origins)), // clients may choose TLS names
+		DialContext:         c.wrapDial(dialer.DialContext),
+		DialTLSContext:      c.wrapDial(dialTLS(dialer, config)),
+		DisableCompression:  true, // the caller decides about content codings
+		MaxIdleConnsPerHost: conns,
+		// Clients may choose TLS names.
+		MaxIdleConns:           conns * max(1, 16*int(c.set.pending.Load()), len(c.set.all())),
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHead,
 		ExpectContinueTimeout:  uploadContinueTimeout,
@@ -192,7 +192,8 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 // of the last origin. It makes no TLS handshake, because the name for that is known only with a
 // client's request.
 func (c *Client) Connect(ctx context.Context) (err error) {
-	for _, o := range c.origins {
+	err = c.set.await(ctx, c.firstByte)
+	for _, o := range c.set.all() {
 		var conn net.Conn
 		if conn, err = c.transport.DialContext(c.direct(ctx, o, Request{}), "", ""); err == nil {
 			return conn.Close()
@@ -231,7 +232,7 @@ type OriginStats struct {
 func (c *Client) Stats() Stats {
 	s := &c.stats
 	all := Stats{s.requests.Load(), s.failures.Load(), s.timeouts.Load(), s.broken.Load(), s.retries.Load(), s.open.Load(), nil}
-	for _, o := range c.origins {
+	for _, o := range c.set.all() {
 		all.Origins = append(all.Origins, o.stats())
 	}
 	return all
@@ -242,7 +243,7 @@ func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 	c.http2.CloseIdleConnections()
 	c.tunnels.close()
-	for _, o := range c.origins {
+	for _, o := range c.set.all() {
 		o.idle.Close()
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/ratelimit"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/signon"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
 
@@ -34,12 +35,15 @@ type Builder struct {
 	Clock    clock.Clock // of the windows of limits
 	// Share returns the window that edges share under a name; nil: limits are not shared.
 	Share func(name string, own *ratelimit.Limiter) Window
+	// SignOns counts the verdicts of sign-ons.
+	SignOns signon.Observer
 
 	mu      sync.Mutex
 	clients map[string]*running
 	leaving map[*running]bool // no site uses them, but requests in flight may
 	ended   counts            // of the clients that have left
 	limits  map[string]Limit
+	gates   map[string]signon.Gate
 }
 
 // A running client checks its origins until stop is called.
@@ -64,7 +68,7 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 			return nil, config.Findings{l.File.Find(fmt.Sprintf("sites[%d].icons", i), errIcons)}
 		}
 	}
-	next := &building{Builder: b, clients: map[string]*running{}, limits: map[string]Limit{}}
+	next := &building{Builder: b, clients: map[string]*running{}, limits: map[string]Limit{}, gates: map[string]signon.Gate{}}
 	set := &Set{table: l.Table, by: map[*rules.Site]*Site{}, none: &Site{}, Limits: access.Limits{},
 		hash: l.File.SHA256, text: l.File.Redacted()}
 	for class, of := range l.ClassLimits() {
@@ -88,7 +92,7 @@ func (b *Builder) Build(l *flags.Loaded, check func(*Set) error) (*Set, error) {
 	for _, c := range b.retire(b.clients, next.clients, b.Drain) {
 		b.leave(c)
 	}
-	b.clients, b.limits = next.clients, next.limits
+	b.clients, b.limits, b.gates = next.clients, next.limits, next.gates
 	return set, nil
 }
 
@@ -111,6 +115,7 @@ type building struct {
 	*Builder
 	clients map[string]*running
 	limits  map[string]Limit
+	gates   map[string]signon.Gate
 	err     error // of a limit
 }
 
@@ -137,7 +142,36 @@ func (b *building) site(r *rules.Site) *Site {
 	for _, limit := range r.RuleLimits() {
 		limit.State = b.limit(r.Name, limit.Name, config.Limit(limit.Rate), false).Own
 	}
+	for _, one := range r.SignOns() {
+		one.State = b.gate(r.Name, one)
+	}
 	return s
+}
+
+// gate returns the gate of a sign-on. An equal one of the site keeps its decisions and keys, unless
+// the keys are in a file, which may have changed.
+func (b *building) gate(site string, s *rules.SignOn) signon.Gate {
+	text, err := json.Marshal(s.Auth)
+	key := site + " " + string(text)
+	var base string
+	if s.Forward != nil {
+		base, _, _ = s.Forward.Split()
+	} else {
+		base, _, _ = s.JWT.KeysURL()
+	}
+	o := signon.Options{Life: b.Life, SignOn: s, Observer: b.SignOns}
+	if base != "" {
+		o.Client = b.upstream(config.Origin{URLs: config.Strings{base}, Host: "origin"}).Client
+	}
+	gate, known := b.gates[key]
+	if !known {
+		gate, known = b.Builder.gates[key]
+	}
+	if !known || err != nil || s.Keys != nil {
+		gate = signon.New(o)
+	}
+	b.gates[key] = gate
+	return gate
 }
 
 // limitOf returns the limit of a class that a site has or inherits; empty: none.
@@ -266,6 +300,7 @@ func (b *building) upstream(o config.Origin) *Upstream {
 			cfg.Origins = append(cfg.Origins, urls)
 		}
 		cfg.Policy, cfg.Weights, cfg.Health, cfg.SNI = o.Policy, o.Weight, o.Health, o.SNI
+		cfg.Resolve = o.Resolve == "all"
 		if o.MaxConnections > 0 {
 			cfg.MaxConns, cfg.Bounded = o.MaxConnections, true
 		}

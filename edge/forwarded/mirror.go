@@ -1,0 +1,48 @@
+package forwarded
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/iconedge/iconedge/edge/fetch"
+	"github.com/iconedge/iconedge/edge/pipeline"
+	"github.com/iconedge/iconedge/edge/upstream"
+)
+
+const (
+	// mostCopies is how many copies of requests are in flight at a time. More are left out, so that
+	// a slow origin of copies takes no more memory.
+	mostCopies = 64
+	// copyTimeout bounds the exchange of a copy, of whose response copyBody bytes are read, so that
+	// the connection can be used again after most of them.
+	copyTimeout = 30 * time.Second
+	copyBody    = 1 << 20
+)
+
+// mirror sends a copy of a GET to the origin that the rules name, if they do. It does not wait.
+func (h *Answerer) mirror(r *pipeline.Request, q *fetch.Request) {
+	if r.Ruled == nil || r.Ruled.Mirror == "" || q.Policy.Method != http.MethodGet || q.HasBody() || r.Upgrade != "" {
+		return
+	}
+	if h.copies.Add(1) > mostCopies {
+		h.copies.Add(-1)
+		return
+	}
+	to, sent := r.Site.Origins[r.Ruled.Mirror], q.Upstream(nil)
+	sent.Header, sent.Interim, sent.Host = sent.Header.Clone(), nil, ""
+	if to.ClientHost {
+		sent.Host = r.Public.Host
+	}
+	sent.Patience = &upstream.Patience{FirstByte: copyTimeout, Idle: copyTimeout, Whole: copyTimeout}
+	go func() {
+		defer h.copies.Add(-1)
+		a, err := to.Client.Do(context.Background(), sent)
+		if err != nil {
+			return // the client of the origin counts and logs it
+		}
+		io.CopyN(io.Discard, a.Body, copyBody)
+		a.Body.Close()
+	}()
+}
