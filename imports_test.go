@@ -85,12 +85,12 @@ var rooms = map[string]string{
 		"edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
 	"edge/iconset": "cachepolicy icon edge/cache edge/clock edge/coding edge/compress edge/exchange edge/fetch edge/hit " +
 		"edge/icondata edge/library edge/own edge/pieces edge/pipeline edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
-	"edge/forwarded": "cachepolicy internal/hostport internal/units internal/problem edge/access edge/cache edge/clock edge/compress " +
-		"edge/exchange edge/fetch edge/library edge/objects edge/pipeline edge/ratelimit edge/repeated edge/routes " +
+	"edge/forwarded": "cachepolicy config internal/hostport internal/units internal/problem edge/access edge/cache edge/clock " +
+		"edge/compress edge/exchange edge/fetch edge/library edge/objects edge/pipeline edge/ratelimit edge/repeated edge/routes " +
 		"edge/slicing edge/tunnel edge/upstream edge/vhosts github.com/valyala/fasthttp",
 	// How the pipeline gets a response.
-	"edge/fetch": "cachepolicy icon internal/problem internal/trace edge/cache edge/clock edge/compress edge/exchange edge/library " +
-		"edge/objects edge/observe edge/pipeline edge/recent edge/respond edge/routes edge/slicing edge/upstream " +
+	"edge/fetch": "cachepolicy config icon internal/problem internal/trace edge/cache edge/clock edge/compress edge/exchange " +
+		"edge/library edge/objects edge/observe edge/pipeline edge/recent edge/respond edge/routes edge/slicing edge/upstream " +
 		"edge/vhosts github.com/valyala/fasthttp",
 	// The record of a request in the pipeline, and the writer of its response.
 	"edge/pipeline": "cachepolicy config config/rules internal/hostport icon internal/problem internal/trace " +
@@ -98,7 +98,7 @@ var rooms = map[string]string{
 		"edge/compress edge/exchange edge/objects edge/observe edge/represent edge/respond edge/routes edge/upstream " +
 		"edge/vhosts github.com/valyala/fasthttp",
 	// Hits, on the event loops and for all sites.
-	"edge/hit": "cachepolicy config/rules internal/hostport icon internal/trace edge/access edge/cache edge/clock edge/compress " +
+	"edge/hit": "cachepolicy config config/rules internal/hostport icon internal/trace edge/access edge/cache edge/clock edge/compress " +
 		"edge/exchange edge/h2 edge/h3 edge/icondata edge/library edge/observe edge/pieces edge/ratelimit edge/recent " +
 		"edge/represent edge/request edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
 	// The form of a stored response, for hits and for the pipeline.

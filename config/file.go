@@ -79,7 +79,7 @@ type Changes struct {
 	Grace           *Duration `json:"grace,omitempty"`
 	StaleIfError    *Duration `json:"stale_if_error,omitempty"`
 	StripCookies    *Cookies  `json:"strip_cookies,omitempty"`
-	Compress        *bool     `json:"compress,omitempty"`
+	Compress        *Compress `json:"compress,omitempty"`
 	MaxBody         *Size     `json:"max_body,omitempty"`
 	Timeout         *Duration `json:"timeout,omitempty"`
 	Tags            Strings   `json:"tags,omitempty"`

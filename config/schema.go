@@ -152,6 +152,7 @@ func forms() map[reflect.Type]*schema {
 		reflect.TypeFor[Duration](): duration,
 		reflect.TypeFor[Size]():     size,
 		reflect.TypeFor[Limit]():    limit,
+		reflect.TypeFor[Compress](): {AnyOf: []*schema{{Type: "boolean"}, text("all|stored|off|on", "")}},
 		reflect.TypeFor[Split]():    split,
 		reflect.TypeFor[TTL](): {AnyOf: []*schema{duration,
 			{Type: "object", PropertyNames: &schema{Pattern: `^[1-5](xx|\d\d)$`}, AdditionalProperties: duration}}},

@@ -26,6 +26,17 @@ type Duration time.Duration
 // A Size is a number of bytes, such as 512MB (10^6) or 512MiB (2^20).
 type Size int64
 
+// A Compress says which responses of other applications clients get in content codings. It is empty
+// if it is not set.
+type Compress string
+
+// The values of a Compress.
+const (
+	CompressOff    Compress = "off"
+	CompressStored Compress = "stored" // from the second client on
+	CompressAll    Compress = "all"
+)
+
 // A Limit is a number of requests in a window, such as 10/1s, or off, as ratelimit.ParseLimit reads
 // it.
 type Limit string
@@ -200,6 +211,28 @@ func decodeWith[T any](d *decoder, path string, n *yaml.Node, to *T, parse func(
 
 func (v *Duration) decode(d *decoder, path string, n *yaml.Node) {
 	decodeWith(d, path, n, v, ParseDuration)
+}
+
+func (v *Compress) decode(d *decoder, path string, n *yaml.Node) {
+	decodeWith(d, path, n, v, func(s string) (c Compress, err error) { return c, c.Set(s) })
+}
+
+// String returns the value.
+func (v *Compress) String() string { return string(*v) }
+
+// Set parses a value. true and on are all, false is off.
+func (v *Compress) Set(s string) error {
+	switch s {
+	case "true", "on", string(CompressAll):
+		*v = CompressAll
+	case "false", string(CompressOff):
+		*v = CompressOff
+	case string(CompressStored):
+		*v = CompressStored
+	default:
+		return fmt.Errorf("%q is unknown; must be all, stored or off", clip(s))
+	}
+	return nil
 }
 
 func (v *Size) decode(d *decoder, path string, n *yaml.Node) { decodeWith(d, path, n, v, ParseSize) }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/request/requesttest"
@@ -110,7 +111,7 @@ func TestForwardedHitEqualsPipeline(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"defaults":        func(*Config) {},
-		"without codings": func(c *Config) { c.Compress = vhosts.Off },
+		"without codings": func(c *Config) { c.Compress = config.CompressOff },
 		"limits, no cookies, no tracking": func(c *Config) {
 			must(t, c.Limits.Set("forwarded=1000000/1s"))
 			c.BypassCookies, c.IgnoreQuery, c.StoreCookies = []string{"session"}, []string{"utm_*"}, true
@@ -216,7 +217,7 @@ func TestForwardedHitIsTaken(t *testing.T) {
 
 func testForwardedHitIsTaken(t *testing.T, icons vhosts.Switch) {
 	e := newEdgeTest(t, newSite(pagesOfApplication()), func(c *Config) {
-		c.ProxyAll, c.Icons, c.Compress = true, icons, vhosts.Off
+		c.ProxyAll, c.Icons, c.Compress = true, icons, config.CompressOff
 		must(t, c.Limits.Set("forwarded=1000000/1s"))
 	})
 	for _, row := range []struct {

@@ -22,6 +22,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/listen"
 	"github.com/iconedge/iconedge/edge/own/owntest"
@@ -97,7 +98,7 @@ func TestHitOverH3IsTaken(t *testing.T) {
 	t.Parallel()
 	icons := newSecured(t, lifetime{owntest.NewOrigin()})
 	pages := newSecured(t, newSite(pagesOfApplication()),
-		func(c *Config) { c.ProxyAll, c.Icons, c.Compress = true, vhosts.Off, vhosts.Off })
+		func(c *Config) { c.ProxyAll, c.Icons, c.Compress = true, vhosts.Off, config.CompressOff })
 	for _, row := range []struct {
 		of           *securedTest
 		target, line string

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
@@ -40,8 +41,9 @@ func BenchmarkHit(b *testing.B) {
 func BenchmarkForwardedHit(b *testing.B) {
 	for name, row := range map[string]struct {
 		accept   string
-		compress bool
-	}{"off": {"gzip, deflate, br, zstd", false}, "identity": {"", true}, "br": {"gzip, deflate, br, zstd", true}} {
+		compress config.Compress
+	}{"off": {"gzip, deflate, br, zstd", config.CompressOff}, "identity": {"", config.CompressAll},
+		"br": {"gzip, deflate, br, zstd", config.CompressAll}} {
 		b.Run(name, func(b *testing.B) {
 			e := newEdgeTest(b, newSite(map[string]http.HandlerFunc{"/page": says(longText, "Content-Type",
 				"text/html", "Cache-Control", "max-age=600", "ETag", `"1"`)}),

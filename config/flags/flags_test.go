@@ -49,7 +49,7 @@ func fresh() *flag.FlagSet {
 		fs.String(name, "", "`text`")
 	}
 	fs.Bool("proxy-all", false, "")
-	fs.String("compress", "on", "`on|off`: codings")
+	fs.String("compress", "all", "`all|stored|off`: codings")
 	fs.Duration("grace", 0, "`time`")
 	fs.Duration("idle", time.Minute, "`time`")
 	fs.Int("conns", 10, "`number`")
@@ -201,7 +201,7 @@ func TestOverride(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range l.File.Sites {
-		if *s.Grace != config.Duration(2*time.Minute) || *s.Compress || *s.MaxBody != 1024 ||
+		if *s.Grace != config.Duration(2*time.Minute) || *s.Compress != config.CompressOff || *s.MaxBody != 1024 ||
 			s.Limits["client"] != "5/1m" || !slices.Equal(s.IgnoreQuery, []string{"utm_*", "fbclid"}) {
 			t.Errorf("%s: grace %v, compress %v, max_body %v, limits %v, ignore_query %v", s.Name, *s.Grace,
 				*s.Compress, *s.MaxBody, s.Limits, s.IgnoreQuery)

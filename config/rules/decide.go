@@ -25,7 +25,7 @@ type Decision struct {
 	AnyUser                     bool   // ttl counts although the request has Cookie
 	StripAll                    bool
 	StripCookies                []string
-	Compress                    *bool
+	Compress                    *config.Compress
 	EarlyHints, Tags            []string
 	MaxBody                     *config.Size
 	Timeout                     *config.Duration

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/coding"
 	"github.com/iconedge/iconedge/edge/upstream/balance"
 	"github.com/iconedge/iconedge/internal/hostport"
@@ -69,7 +70,11 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 			e.Policy = row.Name + ": " + row.Help
 		}
 	}
-	if d.Cache != "bypass" && (d.Compress == nil || *d.Compress) {
+	compresses := config.CompressAll
+	if d.Compress != nil {
+		compresses = *d.Compress
+	}
+	if compresses == config.CompressAll || compresses == config.CompressStored && d.Cache != "bypass" {
 		e.Codings = accepted(strings.Join(q.Header["Accept-Encoding"], ","))
 	}
 	if urls := s.Origins[e.Origin].URLs; len(urls) > 0 {

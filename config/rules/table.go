@@ -126,7 +126,9 @@ var actions = []ActionRow{
 	ActionOf("mirror",
 		"`{to, share}`: a copy of each GET, or of a share such as 0.1, goes to another origin, whether stored or not. "+
 			"Nobody waits for its response, which is dropped. At most 64 copies are in flight; others are left out", mirrorTo),
-	setting[*bool]("compress", "`false`: the edge makes no [content codings](#content-codings) of the response"),
+	setting[*config.Compress]("compress",
+		"which responses clients get in [content codings](#content-codings): `all` (or `true`); `stored`, from the "+
+			"second client on; `off` (or `false`)"),
 	setting[config.Strings]("early_hints", "values of Link in a 103"),
 	setting[config.Strings]("tags", "surrogate keys of the response"),
 	setting[*config.Size]("max_body", "the longest body of a request"),

@@ -1,5 +1,6 @@
-// Package coding has the content codings that an edge makes of stored responses, in one table.
-// Negotiation, entity tags, metrics, config explain and the documents read it.
+// Package coding has the content codings that an edge makes, of stored responses and of responses
+// while it sends them, in one table. Negotiation, entity tags, metrics, config explain and the
+// documents read it.
 //
 // docs/explain/extend.md shows how to add a coding: one type and one row.
 package coding
@@ -39,8 +40,10 @@ type Row struct {
 	Help string // for the documents
 	// Preference decides between codings that a client likes equally: the highest one.
 	Preference int
-	Longest    int // bytes of the longest body that is coded; 0: any
+	Longest    int // bytes of the longest stored body that is coded; 0: any
 	Encoder
+	// Live codes responses while they are sent; nil: only stored ones have the coding.
+	Live
 }
 
 // maxBrotli is the length up to which bodies are coded in br. For longer ones that takes ten times
@@ -49,9 +52,34 @@ const maxBrotli = 1 << 20
 
 var rows = []Row{
 	{Name: cachepolicy.Identity, Help: "the body as it is", Encoder: identity{}},
-	{cachepolicy.Gzip, "gzip (RFC 1952) of level 6", 1, 0, gzipEncoder{}},
-	{cachepolicy.Brotli, "Brotli (RFC 7932) of level 5, of bodies of at most 1 MiB", 3, maxBrotli, brotliEncoder{}},
-	{cachepolicy.Zstd, "Zstandard (RFC 8878) of level 3", 2, 0, zstdEncoder{}},
+	{cachepolicy.Gzip, "gzip (RFC 1952) of level 6; of level 1 while a response is sent", 1, 0, gzipEncoder{}, gzipLive{}},
+	{cachepolicy.Brotli, "Brotli (RFC 7932) of level 5, of bodies of at most 1 MiB; of level 3 while a response is sent",
+		3, maxBrotli, brotliEncoder{}, brotliLive{}},
+	{cachepolicy.Zstd, "Zstandard (RFC 8878) of level 3; of level 1 while a response is sent", 2, 0, zstdEncoder{}, zstdLive{}},
+}
+
+// Sent returns the codings that responses may have while they are sent, in order of preference.
+// light leaves out those whose streams hold much memory.
+func Sent(light bool) []Coding {
+	if light {
+		return sent.light
+	}
+	return sent.all
+}
+
+var sent = sentCodings()
+
+// sentCodings makes the lists of Sent.
+func sentCodings() (of struct{ all, light []Coding }) {
+	for _, c := range All() {
+		if live := rows[c].Live; live != nil {
+			of.all = append(of.all, c)
+			if live.Light() {
+				of.light = append(of.light, c)
+			}
+		}
+	}
+	return of
 }
 
 // lists are the codings of bodies up to a length, in order of preference, the shortest length
@@ -79,6 +107,7 @@ func Add(r Row) Coding {
 	}
 	rows = append(slices.Clip(rows), r)
 	lists = listed()
+	sent = sentCodings()
 	return InUse() - 1
 }
 

@@ -88,3 +88,61 @@ func TestTable(t *testing.T) {
 	}()
 	Add(Row{Name: cachepolicy.Gzip})
 }
+
+// Another decoder reads what each stream writes, flushed or not, also after the stream of an
+// earlier body was left half done. A flush sends all bytes so far.
+func TestStreams(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, c := range Sent(false) {
+		for range 20 {
+			half := NewStream(c, io.Discard)
+			half.Write([]byte("a body that breaks off"))
+			half.Free()
+			var coded, body bytes.Buffer
+			s := NewStream(c, &coded)
+			for range random.IntN(8) {
+				part := bytes.Repeat([]byte{byte('a' + random.IntN(26)), ' ', byte('0' + random.IntN(10))}, random.IntN(20_000))
+				body.Write(part)
+				s.Write(part)
+				if random.IntN(2) == 0 {
+					before := coded.Len()
+					if s.Flush(); len(part) > 0 && coded.Len() == before {
+						t.Errorf("%v: a flush of %d bytes writes none", c, len(part))
+					}
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s.Free()
+			var r io.Reader
+			switch c {
+			case Gzip:
+				z, err := gzip.NewReader(&coded)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r = z
+			case Brotli:
+				r = brotli.NewReader(&coded)
+			case Zstd:
+				z, err := zstd.NewReader(&coded)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer z.Close()
+				r = z
+			}
+			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, body.Bytes()) {
+				t.Errorf("%v: %d bytes become %d other ones, %v", c, body.Len(), len(got), err)
+			}
+		}
+	}
+}
+
+// Only gzip holds little memory between two parts.
+func TestSent(t *testing.T) {
+	if all, light := Sent(false), Sent(true); !slices.Equal(all, []Coding{Brotli, Zstd, Gzip}) || !slices.Equal(light, []Coding{Gzip}) {
+		t.Errorf("all %v, light %v", all, light)
+	}
+}

@@ -1,12 +1,12 @@
-// Package compress gives clients stored responses of other applications in content codings: it
-// decides which responses may have codings, makes them in the background, and gives each of them an
-// entity tag from which the origin's own can be recovered.
+// Package compress gives clients responses of other applications in content codings: it decides
+// which responses may have codings, makes them, and gives each of them an entity tag from which the
+// origin's own can be recovered.
 //
-// A response has no coding until a second request proves that it is used again; until the coding is
-// made, clients get the response as the origin sent it. A coding is made once, whichever clients
-// want it, and stored with the response. Only stored responses are compressed. A response for one
-// user is not stored, so its length tells an attacker nothing about a secret beside text of the
-// attacker's choice (BREACH).
+// A Compressor makes codings of stored responses, in the background, once a second request proves
+// that a response is used again. Such a coding is made once, whichever clients want it, and stored
+// with the response. A Sender codes all other responses at cheaper levels while they are sent:
+// those that are for one client, those that are about to be stored, and those whose coding is not
+// made yet.
 package compress
 
 import (
@@ -34,9 +34,10 @@ const (
 // A Compressor makes codings of stored responses, with at most a part of the processors. It is safe
 // for concurrent use.
 type Compressor struct {
-	cache *cache.Cache
-	log   *slog.Logger
-	most  int // goroutines
+	Sender *Sender // of the responses that have no stored coding
+	cache  *cache.Cache
+	log    *slog.Logger
+	most   int // goroutines
 
 	mu      sync.Mutex
 	pending map[job]bool // codings that wait or are being made
@@ -66,7 +67,7 @@ type work struct {
 
 // New returns a compressor for the entries of a cache.
 func New(c *cache.Cache, log *slog.Logger) *Compressor {
-	return &Compressor{cache: c, log: log, most: max(1, runtime.GOMAXPROCS(0)/4), pending: map[job]bool{}}
+	return &Compressor{Sender: NewSender(log), cache: c, log: log, most: max(1, runtime.GOMAXPROCS(0)/4), pending: map[job]bool{}}
 }
 
 // Want makes the coding of a stored response in the background, if it saves enough, unless it is
@@ -216,6 +217,7 @@ type Stats struct {
 	Dropped uint64            // codings that were not made because too many others waited
 	Pending int               // codings that wait or are being made
 	In, Out uint64            // bytes of the bodies of Made, before and after
+	Sent    SenderStats
 }
 
 // Stats returns the current counts.
@@ -224,7 +226,7 @@ func (c *Compressor) Stats() Stats {
 	pending := len(c.pending)
 	c.mu.Unlock()
 	s := Stats{Made: map[string]uint64{}, Useless: c.rejected.Load(), Dropped: c.dropped.Load(), Pending: pending,
-		In: c.in.Load(), Out: c.out.Load()}
+		In: c.in.Load(), Out: c.out.Load(), Sent: c.Sender.Stats()}
 	for one := entry.Gzip; one < coding.InUse(); one++ {
 		s.Made[one.String()] = c.made[one].Load()
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
@@ -20,11 +21,42 @@ const (
 // fits reports whether a body of this length is compressed. A negative length is unknown yet.
 func fits(length int64) bool { return length < 0 || minBody <= length && length <= maxBody }
 
-// Compressible reports whether a response may have content codings, by its status, its fields and
-// the length of its body (negative: unknown). It may not if its origin forbids that (RFC 9110,
-// section 7.7), if it has a coding already, or if its fields describe or sign its bytes.
+// Compressible reports whether a stored response may have content codings, by its status, its
+// fields and the length of its body (negative: unknown). It may not if its origin forbids that (RFC
+// 9110, section 7.7), if it has a coding already, or if its fields describe or sign its bytes.
 func Compressible(status int, h http.Header, length int64) bool {
-	if !fits(length) || status == http.StatusPartialContent || !entry.Compressible(h.Get("Content-Type")) {
+	return fits(length) && entry.Compressible(h.Get("Content-Type")) && permitted(status, h)
+}
+
+// Sendable is Compressible for a response that is coded while it is sent. Its body may have any
+// length above minBody, and may be events. stored means that the response is about to be
+// stored: it is coded now only if it will be later too.
+func Sendable(status int, h http.Header, length int64, stored bool) bool {
+	if stored && !fits(length) || 0 <= length && length < minBody {
+		return false
+	}
+	kind := h.Get("Content-Type")
+	return (entry.Compressible(kind) || Lasts(kind)) && permitted(status, h)
+}
+
+// Lasts reports whether a body of a media type may take hours: it is a stream of events.
+func Lasts(contentType string) bool {
+	const events = "text/event-stream"
+	contentType = strings.TrimLeft(contentType, " \t")
+	return len(contentType) >= len(events) && strings.EqualFold(contentType[:len(events)], events)
+}
+
+// calls are the beginnings of the media types whose messages have codings of their own.
+var calls = []string{"application/grpc", "application/connect+"}
+
+// permitted reports whether the origin lets a response have a coding, by its status and its fields.
+func permitted(status int, h http.Header) bool {
+	switch status {
+	case http.StatusNoContent, http.StatusResetContent, http.StatusPartialContent, http.StatusNotModified:
+		return false
+	}
+	kind := strings.ToLower(strings.TrimLeft(h.Get("Content-Type"), " \t"))
+	if slices.ContainsFunc(calls, func(call string) bool { return strings.HasPrefix(kind, call) }) {
 		return false
 	}
 	for _, name := range directives {
@@ -33,6 +65,12 @@ func Compressible(status int, h http.Header, length int64) bool {
 		}
 	}
 	return !slices.ContainsFunc(describing, func(name string) bool { return len(h[name]) > 0 })
+}
+
+// Describes reports whether a field describes or signs the bytes of a body. As a trailer field it
+// is that of the body without a coding.
+func Describes(name string) bool {
+	return slices.ContainsFunc(describing, func(one string) bool { return strings.EqualFold(one, name) })
 }
 
 // directives are the fields that may forbid codings.
@@ -48,7 +86,7 @@ const acceptEncoding = "Accept-Encoding"
 // AddVary returns the fields of an entry with Accept-Encoding among the names of Vary. names are
 // those that the origin sent, in the form of cachepolicy.VaryNames.
 func AddVary(fields []cache.Field, names []string) []cache.Field {
-	if slices.Contains(names, acceptEncoding) {
+	if slices.Contains(names, acceptEncoding) || slices.Contains(names, "*") {
 		return fields
 	}
 	fields = slices.Clone(fields)
@@ -66,7 +104,7 @@ const added = ", " + acceptEncoding
 // RemoveVary removes from the fields of a stored response what AddVary has added.
 func RemoveVary(h http.Header, names []string) {
 	lines := h["Vary"]
-	if len(lines) == 0 || slices.Contains(names, acceptEncoding) {
+	if len(lines) == 0 || slices.Contains(names, acceptEncoding) || slices.Contains(names, "*") {
 		return
 	}
 	last := []byte(lines[len(lines)-1])
@@ -102,13 +140,19 @@ func Held(ifNoneMatch, accept, origin, chosen string) string {
 	if origin == "" || names(chosen) {
 		return chosen
 	}
-	held := func(c entry.Coding) bool { return cachepolicy.Accepts(accept, c.String()) && names(Tag(origin, c)) }
-	if held(entry.Identity) {
+	accepts := func(c entry.Coding) bool { return cachepolicy.Accepts(accept, c.String()) }
+	if accepts(entry.Identity) && names(origin) {
 		return origin
 	}
 	for _, c := range coding.All() {
-		if held(c) {
-			return Tag(origin, c)
+		if !accepts(c) {
+			continue
+		}
+		if tag := Tag(origin, c); names(tag) {
+			return tag
+		}
+		if tag := SentTag(origin, c); names(tag) {
+			return tag
 		}
 	}
 	return chosen

@@ -158,3 +158,43 @@ func TestHeld(t *testing.T) {
 		t.Errorf("a response without a tag gets %s", got)
 	}
 }
+
+// Text of at least 1 KiB and events are coded while they are sent, whatever their length, but
+// nothing that will be stored without codings.
+func TestSendable(t *testing.T) {
+	type whether bool
+	const toOne, stored, plain, coded whether = false, true, false, true
+	kind := func(s string) http.Header { return http.Header{"Content-Type": {s}} }
+	for _, row := range []struct {
+		name   string
+		status int
+		h      http.Header
+		length int64
+		stored whether
+		want   whether
+	}{
+		{"a page", 200, kind("text/html"), 5000, toOne, coded},
+		{"an error", 500, kind("application/problem+json"), 5000, toOne, coded},
+		{"of unknown length", 200, kind("text/html"), -1, toOne, coded},
+		{"too short", 200, kind("text/html"), 1023, toOne, plain},
+		{"long", 200, kind("text/csv"), 1 << 30, toOne, coded},
+		{"long, about to be stored", 200, kind("text/csv"), 1 << 30, stored, plain},
+		{"about to be stored", 200, kind("text/csv"), 5000, stored, coded},
+		{"events", 200, kind("text/event-stream; charset=utf-8"), -1, toOne, coded},
+		{"a picture", 200, kind("image/png"), -1, toOne, plain},
+		{"a call of gRPC", 200, kind("application/grpc"), -1, toOne, plain},
+		{"a call of gRPC in JSON", 200, kind("application/grpc+json"), -1, toOne, plain},
+		{"a call of gRPC-Web", 200, kind("Application/grpc-web-text+json"), -1, toOne, plain},
+		{"a call of Connect", 200, kind("application/connect+json"), -1, toOne, plain},
+		{"no-transform", 200, http.Header{"Content-Type": {"text/html"}, "Cache-Control": {"private, no-transform"}}, 5000, toOne, plain},
+		{"coded", 200, http.Header{"Content-Type": {"text/html"}, "Content-Encoding": {"br"}}, 5000, toOne, plain},
+		{"a part", 206, kind("text/html"), 5000, toOne, plain},
+		{"no content", 204, kind("text/html"), -1, toOne, plain},
+		{"reset", 205, kind("text/html"), -1, toOne, plain},
+		{"not modified", 304, kind("text/html"), -1, toOne, plain},
+	} {
+		if got := Sendable(row.status, row.h, row.length, bool(row.stored)); got != bool(row.want) {
+			t.Errorf("%s: %v, want %v", row.name, got, row.want)
+		}
+	}
+}

@@ -25,6 +25,22 @@ func Tag(etag string, c entry.Coding) string {
 	return unsafe.String(unsafe.SliceData(tag), len(tag))
 }
 
+// SentTag is Tag for a response that is coded while it is sent. Its bytes depend on when those of
+// the origin arrive, so its tag is weak: "abc" becomes W/"abc-br-5f1c0a92". The check differs from
+// that of Tag, so that If-Match with the tag reaches the origin as "abc".
+func SentTag(etag string, c entry.Coding) string {
+	if c == entry.Identity || etag == "" || strings.HasPrefix(etag, weak) {
+		return Tag(etag, c)
+	}
+	tag := Tag(etag, c)
+	stem := tag[:len(tag)-len("12345678\"")]
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], ^check(strings.TrimSuffix(etag, `"`), c))
+	return weak + stem + hex.EncodeToString(sum[:]) + `"`
+}
+
+const weak = "W/"
+
 // AppendTag appends Tag.
 func AppendTag(dst []byte, etag string, c entry.Coding) []byte {
 	if c == entry.Identity || etag == "" {
@@ -40,7 +56,7 @@ func AppendTag(dst []byte, etag string, c entry.Coding) []byte {
 
 // check returns the check of a tag; stem is the origin's tag without the last quotation mark.
 func check(stem string, c entry.Coding) uint32 {
-	stem = strings.TrimPrefix(stem, "W/")
+	stem = strings.TrimPrefix(stem, weak)
 	return crc32.Update(salts()[c], crc32.IEEETable, unsafe.Slice(unsafe.StringData(stem), len(stem)))
 }
 
@@ -56,13 +72,20 @@ var salts = sync.OnceValue(func() *[entry.Codings]uint32 {
 
 const checkLen = 1 + 8 // with the hyphen
 
-// Origin returns the tag from which Tag made a tag. ok is false if Tag did not make it.
+// Origin returns the tag from which Tag or SentTag made a tag. ok is false if neither made it.
 func Origin(tag string) (etag string, ok bool) {
 	rest, ended := strings.CutSuffix(tag, `"`)
 	if at := len(rest) - checkLen; ended && at > 0 {
 		for c := entry.Gzip; c < coding.InUse(); c++ {
-			if stem, ends := strings.CutSuffix(rest[:at], "-"+c.String()); ends && Tag(stem+`"`, c) == tag {
-				return stem + `"`, true
+			stem, ends := strings.CutSuffix(rest[:at], "-"+c.String())
+			if !ends {
+				continue
+			}
+			if etag := stem + `"`; Tag(etag, c) == tag {
+				return etag, true
+			}
+			if etag := strings.TrimPrefix(stem, weak) + `"`; SentTag(etag, c) == tag {
+				return etag, true
 			}
 		}
 	}
@@ -124,8 +147,8 @@ func cutQuoted(s string) (before, quoted, after string, ok bool) {
 		return "", "", "", false
 	}
 	end := start + n + 2
-	if strings.HasSuffix(s[:start], "W/") {
-		start -= len("W/")
+	if strings.HasSuffix(s[:start], weak) {
+		start -= len(weak)
 	}
 	return s[:start], s[start:end], s[end:], true
 }

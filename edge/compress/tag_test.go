@@ -29,6 +29,34 @@ func TestTag(t *testing.T) {
 	}
 }
 
+// The tag of a response that was coded while it was sent is weak, and still becomes the strong tag
+// of the origin. It is none of those that Tag makes.
+func TestSentTag(t *testing.T) {
+	for _, row := range []struct {
+		etag   string
+		coding entry.Coding
+		want   string
+	}{
+		{`"abc"`, entry.Identity, `"abc"`},
+		{`"abc"`, entry.Brotli, `W/"abc-br-5d789329"`},
+		{`"abc"`, entry.Gzip, `W/"abc-gzip-5a9403ac"`},
+		{`W/"abc"`, entry.Brotli, `W/"abc-br-a2876cd6"`},
+		{`""`, entry.Zstd, `W/"-zstd-` + SentTag(`""`, entry.Zstd)[len(`W/"-zstd-`):]},
+		{"", entry.Brotli, ""},
+	} {
+		got := SentTag(row.etag, row.coding)
+		if got != row.want {
+			t.Errorf("SentTag(%s, %s) = %s, want %s: edges of all versions make the same tags", row.etag, row.coding, got, row.want)
+		}
+		if etag, ok := Origin(got); ok != (row.coding != entry.Identity && row.etag != "") || ok && etag != row.etag {
+			t.Errorf("Origin(%s) = %s, %v; want %s", got, etag, ok, row.etag)
+		}
+	}
+	if etag, ok := Origin(SentTag(`"abc"`, entry.Brotli)[len("W/"):]); ok {
+		t.Errorf("the tag without W/ stands for %s", etag)
+	}
+}
+
 func TestTagAllocatesOnce(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { Tag(`W/"0123456789abcdef0123456789abcdef"`, entry.Brotli) }); n > 1 {
 		t.Errorf("%v allocations", n)

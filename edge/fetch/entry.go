@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
@@ -218,10 +219,18 @@ func fieldNames(h http.Header) []string {
 }
 
 // Negotiate permits the edge to make content codings of a forwarded response with the fields h, if
-// they and the length of its body (negative: unknown) permit it. Every representation, coded or
-// not, then names Accept-Encoding in Vary, also before the first coding is made.
-func (q *Request) Negotiate(e *cache.Entry, h http.Header, length int64) {
-	if q.compresses() && compress.Compressible(e.Status, h, length) {
+// they and the length of its body (negative: unknown) permit it. stored means that the response may
+// be stored. Every representation, coded or not, then names Accept-Encoding in Vary, also before
+// the first coding is made.
+func (q *Request) Negotiate(e *cache.Entry, h http.Header, length int64, stored bool) {
+	var codable bool
+	switch q.compresses() {
+	case config.CompressAll:
+		codable = compress.Sendable(e.Status, h, length, stored)
+	case config.CompressStored:
+		codable = stored && compress.Compressible(e.Status, h, length)
+	}
+	if codable {
 		e.EnableCodings()
 		e.Fields = compress.AddVary(e.Fields, e.Vary)
 	}
@@ -245,7 +254,7 @@ func confirmed(q *Request, stale *cache.Entry, a *upstream.Response, h http.Head
 	}
 	if !q.own {
 		q.vary(e, h)
-		q.Negotiate(e, h, int64(len(e.Identity().Body)))
+		q.Negotiate(e, h, int64(len(e.Identity().Body)), true)
 	}
 	e.DropCodings()
 	return e

@@ -259,12 +259,9 @@ func (f *forwardedResponse) own() *cache.Entry {
 	return f.entry
 }
 
-// negotiate permits content codings of the response, if it may be stored; see
-// Request.Negotiate.
+// negotiate permits content codings of the response; see Request.Negotiate.
 func (f *forwardedResponse) negotiate(e *cache.Entry, length int64) {
-	if f.sharing.Storable {
-		f.q.Negotiate(e, f.header, length)
-	}
+	f.q.Negotiate(e, f.header, length, f.sharing.Storable)
 }
 
 // store stores the response with its whole body, if it may. Otherwise the result has no Entry.

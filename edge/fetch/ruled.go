@@ -5,13 +5,20 @@ import (
 	"slices"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/vhosts"
 )
 
-// compresses reports whether clients may get the response in content codings.
-func (q *Request) compresses() bool {
-	return q.Site != nil && q.Site.Compress && (q.Ruled == nil || q.Ruled.Compress == nil || *q.Ruled.Compress)
+// compresses returns which responses clients may get in content codings.
+func (q *Request) compresses() config.Compress {
+	switch {
+	case q.Site == nil:
+		return config.CompressOff
+	case q.Ruled == nil:
+		return q.Site.Compresses(nil)
+	}
+	return q.Site.Compresses(&q.Ruled.Decision)
 }
 
 // tag adds the surrogate keys of cache groups and of the rules to the entry of a response with the

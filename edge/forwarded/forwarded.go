@@ -369,7 +369,30 @@ func (h *Answerer) bypass(r *pipeline.Request, q *fetch.Request, why cachepolicy
 		}
 		return exchange.Failed, err
 	}
+	if mayMix(r, q, a) {
+		a.Body.Close()
+		delete(q.Header, "Range")
+		delete(q.Header, "If-Range")
+		if a, err = h.Finder.Send(q, q.Upstream(nil)); err != nil {
+			r.Status = cachepolicy.CacheStatus{Forward: why}
+			return exchange.Failed, err
+		}
+	}
 	return h.relay(r, q, a, why, sent)
+}
+
+// mayMix reports whether a 206 continues a body of which the client may have the beginning in a
+// content coding, because it asks for the rest by a date, which all codings share.
+func mayMix(r *pipeline.Request, q *fetch.Request, a *upstream.Response) bool {
+	if a.Status != http.StatusPartialContent || len(q.Header["If-Range"]) != 1 || signed(q.Header) {
+		return false
+	}
+	head := a.Header.Clone()
+	delete(head, "Content-Range")
+	whole := *fetch.NewForwarded(q, a, head)
+	whole.Status = http.StatusOK
+	q.Negotiate(&whole, head, -1, false)
+	return r.MayHaveCoded(&whole, q.Header["If-Range"][0])
 }
 
 // relay passes the origin's response on as it comes, and invalidates the stored responses that the
@@ -404,16 +427,16 @@ func (h *Answerer) relay(r *pipeline.Request, q *fetch.Request, a *upstream.Resp
 			return exchange.Failed, err
 		}
 	}
+	stored := false     // of a GET
 	if r.Ctx.IsHead() { // only this field gives the length that the body of a GET would have
 		if n, err := strconv.ParseInt(a.Header.Get("Content-Length"), 10, 64); err == nil {
 			f.Length = n
 		} else {
 			f.Length = -1
 		}
-		if storable := cachepolicy.SharingOf(getOf(q).Policy, a.Status, a.Header, a.ResponseTime).Storable; storable && !q.Bypasses {
-			q.Negotiate(f.Entry, a.Header, f.Length) // a GET would be stored
-		}
+		stored = !q.Bypasses && cachepolicy.SharingOf(getOf(q).Policy, a.Status, a.Header, a.ResponseTime).Storable
 	}
+	q.Negotiate(f.Entry, a.Header, f.Length, stored)
 	f.Aged = f.Entry.Policy.AgeAt(r.Now) >= time.Second
 	h.Writer.Finish(r, f)
 	return exchange.Passed, nil

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/valyala/fasthttp"
+
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fetch"
@@ -69,6 +71,9 @@ func upstreamProblem(err error) error {
 // cutStream makes a 206 of a 200 whose body is still arriving and whose range the client asked for.
 func cutStream(r *pipeline.Request, f *pipeline.Response) error {
 	if f.Stream == nil || f.Length <= 0 || f.Entry.Status != http.StatusOK || f.Relayed {
+		return nil
+	}
+	if r.MayHaveCoded(f.Entry, string(r.Ctx.Request.Header.Peek(fasthttp.HeaderIfRange))) {
 		return nil
 	}
 	off, n, part, err := pipeline.RequestedPart(r, f.Entry, f.Length, f.Entry.Identity().ETag)

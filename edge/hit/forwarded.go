@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/represent"
@@ -67,12 +68,8 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 		return false
 	}
 	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: m.cookie, Authorized: q.Authorization, Policy: m.site.Policy}
-	compresses := m.site.Compress
 	if o := m.ruled; o != nil {
 		asked.Policy.SafeCookies = asked.Policy.SafeCookies && o.Cache != "force"
-		if o.Compress != nil {
-			compresses = compresses && *o.Compress
-		}
 	}
 	a := read(q, &asked)
 	if cachepolicy.Decide(f, asked, m.now) == cachepolicy.Fresh {
@@ -83,7 +80,7 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 	}
 	m.age, m.ttl = f.AgeAt(m.now), f.TTL(m.now)
 	got, wanted := entry.Identity, entry.Identity
-	if a.Codable(e, compresses) {
+	if a.Codable(e, m.site.Compresses(m.ruled) != config.CompressOff) && !m.isForeign(q) {
 		choice := p.codings.Of(q.AcceptEncoding)
 		got, wanted = choice.In(&m.view), choice.Of(compress.Made(e)...)
 	}
@@ -110,6 +107,17 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 		return false // 416
 	}
 	return m.fits(q, true)
+}
+
+// isForeign reports whether the client gets no coding, because a page of another site may have
+// caused its request, which has credentials.
+func (m *hit) isForeign(q *request.Request) bool {
+	if !q.Cookie && !q.Authorization {
+		return false
+	}
+	c := represent.Cause{FetchSite: texts(q.Fields.Line("Sec-Fetch-Site", 0)), Origin: texts(q.Fields.Line("Origin", 0)),
+		Referer: texts(q.Fields.Line("Referer", 0))}
+	return c.IsForeign(m.host.name(m.secure), true)
 }
 
 // isPlainStatus reports whether a response with a status has a body whose length its head gives.

@@ -417,11 +417,9 @@ func (x *iconData) write(e *cache.Entry, a *icondata.Answer) error {
 				if n := a.GzipLen(); a.IsDeflated() && n < len(body) {
 					return a.JoinGzip(make([]byte, 0, n))
 				}
-				if x.again {
-					return nil
-				}
 				// Some pieces are not deflated yet, or the join is longer. The whole response has
-				// other bytes than a join of the pieces, and so another entity tag.
+				// other bytes than a join of the pieces, and so another entity tag. It is stored
+				// too: clients that have had it so would otherwise get more bytes from then on.
 				whole := coding.Encode(entry.Gzip, body)
 				if len(whole) >= len(body) {
 					return nil

@@ -519,3 +519,26 @@ func TestIconDataModel(t *testing.T) {
 		}
 	}
 }
+
+// A response never steps back from gzip to no coding: not when its pieces are deflated, of which a
+// join would be longer than the response, and not when it is stored whole.
+func TestIconDataStaysInGzip(t *testing.T) {
+	t.Parallel()
+	d := owntest.NewDrawer("account", "home", "zoo")
+	for name := range d.Bodies {
+		d.Bodies[name] = `<path d="M10 20h4v6v5h3L2 12h3v8z"/>`
+	}
+	e := newDrawn(t, d)
+	for _, icons := range []string{"home", "zoo,account", "home,zoo,account"} {
+		coded := false
+		for i := range 6 {
+			a := e.icons(t, d, icons, "Accept-Encoding", "gzip")
+			got := a.Header.Get("Content-Encoding") == "gzip"
+			if coded && !got {
+				t.Errorf("%s: request %d has no coding, those before had gzip", icons, i)
+			}
+			coded = coded || got
+			e.Compressed(t)
+		}
+	}
+}

@@ -295,10 +295,11 @@ func (m *Metrics) WatchTunnels(read func() tunnel.Stats) {
 	}})
 }
 
-// WatchCompression adds the metrics of the content codings of stored responses.
+// WatchCompression adds the metrics of the content codings of responses.
 func (m *Metrics) WatchCompression(read func() compress.Stats) {
 	type s = compress.Stats
 	const bytes = "Bytes of the stored responses of forwarded paths that were compressed, before (identity) and after (coded)."
+	const sent = "Bytes of the responses of forwarded paths that were compressed while they were sent, before (identity) and after (coded)."
 	all := []watched[s]{
 		gauge("codings_pending", "Content codings of stored responses that wait to be made, or are being made.",
 			func(c s) float64 { return float64(c.Pending) }),
@@ -308,10 +309,20 @@ func (m *Metrics) WatchCompression(read func() compress.Stats) {
 			func(c s) float64 { return float64(c.Dropped) }),
 		counter("coded_bytes_total", bytes, func(c s) float64 { return float64(c.In) }, "form", "identity"),
 		counter("coded_bytes_total", bytes, func(c s) float64 { return float64(c.Out) }, "form", "coded"),
+		counter("sent_bytes_total", sent, func(c s) float64 { return float64(c.Sent.In) }, "form", "identity"),
+		counter("sent_bytes_total", sent, func(c s) float64 { return float64(c.Sent.Out) }, "form", "coded"),
+		counter("sent_uncoded_total",
+			"Responses of forwarded paths that were sent uncompressed, because too many others were being compressed.",
+			func(c s) float64 { return float64(c.Sent.Busy) }),
 	}
 	for coding := range read().Made {
 		all = append(all, counter("codings_total", "Content codings of stored responses of forwarded paths that were made, by coding.",
 			func(c s) float64 { return float64(c.Made[coding]) }, "coding", coding))
+	}
+	for coding := range read().Sent.Sent {
+		all = append(all, counter("sent_codings_total",
+			"Responses of forwarded paths that were compressed while they were sent, by coding.",
+			func(c s) float64 { return float64(c.Sent.Sent[coding]) }, "coding", coding))
 	}
 	m.Registry.MustRegister(component[s]{read, all})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
@@ -70,15 +71,25 @@ func heldTag(e *cache.Entry, ifNoneMatch, accept, chosen string) string {
 }
 
 // negotiated returns the representation of a forwarded response. Stored text has codings, once they
-// are made; the first hits have them made. A range is one of the identity body.
+// are made; the first hits have them made. Text without one is coded while it is sent. A range is
+// one of the identity body.
 func (h *Writer) negotiated(r *Request, f Response) representation {
 	e, id := f.Entry, f.Entry.Identity()
 	p := representation{body: id.Body, etag: id.ETag}
-	if f.Relayed {
-		return p
+	a, mode := asked(r), r.compresses()
+	if a.Codable(e, mode != config.CompressOff) && !r.isForeign() {
+		h.encode(r, f, a, &p)
 	}
-	a := asked(r)
-	if f.Stream == nil && a.Codable(e, r.compresses()) {
+	if !f.Relayed && a.IfNoneMatch != "" && e.Status == http.StatusOK {
+		p.etag = compress.Held(a.IfNoneMatch, a.AcceptEncoding, e.Validator, p.etag)
+	}
+	return p
+}
+
+// encode chooses the coding in which the client gets a response that may have one.
+func (h *Writer) encode(r *Request, f Response, a *represent.Asked, p *representation) {
+	e, makes := f.Entry, true
+	if f.Stream == nil && !f.Relayed {
 		got, wanted := compress.Choose(e, a.AcceptEncoding)
 		var want entry.Coding
 		if p.coding, p.whole, want = a.Negotiate(e, got, wanted); want != entry.Identity && e.Hits.Load() > 0 {
@@ -86,12 +97,13 @@ func (h *Writer) negotiated(r *Request, f Response) representation {
 		}
 		if p.coding != entry.Identity {
 			p.body, p.etag = e.Variant(p.coding).Body, compress.Tag(e.Validator, p.coding)
+			return
 		}
+		makes = want != entry.Identity && (e.ID == 0 || h.compressor.Makes(e, want))
 	}
-	if a.IfNoneMatch != "" && e.Status == http.StatusOK {
-		p.etag = compress.Held(a.IfNoneMatch, a.AcceptEncoding, e.Validator, p.etag)
+	if makes && r.compresses() == config.CompressAll {
+		h.plan(r, f, a, p)
 	}
-	return p
 }
 
 // asked returns the fields by which a client asks for a form or a part of a forwarded response.
@@ -129,7 +141,15 @@ func (h *Writer) Finish(r *Request, f Response) {
 		return
 	}
 	r.Ctx.Response.SetStatusCode(status)
-	t := respond.Head{Bodyless: status == http.StatusNotModified && e.Status != status, Length: -1, ETag: []byte(p.etag)}
+	t := respond.Head{Bodyless: status == http.StatusNotModified && e.Status != status, Length: -1}
+	if p.plan != nil {
+		if t.Bodyless {
+			p.plan.Drop()
+		} else {
+			f.send(r, &p)
+		}
+	}
+	t.ETag, t.Coding = []byte(p.etag), p.coding
 	if f.Trailer != nil {
 		f.followByTrailer(r, p)
 	}
@@ -194,7 +214,7 @@ func (h *Writer) writeHead(r *Request, f Response, t *respond.Head) {
 
 // sendForm sets the representation's body: coded, coloured, or a part of it.
 func (h *Writer) sendForm(r *Request, e *cache.Entry, p representation, t *respond.Head) error {
-	t.Fixed, t.Coding = p.fixed, p.coding
+	t.Fixed = p.fixed
 	body := p.colored(r.Target.Form)
 	if p.coding == entry.Identity && e.Status == http.StatusOK {
 		t.Ranges = !r.Forwarded

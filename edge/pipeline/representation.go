@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 )
@@ -11,9 +12,10 @@ type representation struct {
 	body   []byte
 	etag   string
 	coding entry.Coding
-	color  icon.Color // the colour to put in; empty: none
-	fixed  bool       // the client asked for a colour, but the icon has its own
-	whole  bool       // no part of the body is sent, whatever the Range
+	color  icon.Color     // the colour to put in; empty: none
+	fixed  bool           // the client asked for a colour, but the icon has its own
+	whole  bool           // no part of the body is sent, whatever the Range
+	plan   *compress.Plan // the body is coded while it is sent; nil: it is not
 }
 
 // colored returns the body with the colour in it.

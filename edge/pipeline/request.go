@@ -151,9 +151,12 @@ func (r *Request) EditResponse() {
 	respond.Edit(&r.Response, edits)
 }
 
-// compresses is that of fetch.Request for the client of a stored response.
-func (r *Request) compresses() bool {
-	return r.Site.Compress && (r.Ruled == nil || r.Ruled.Compress == nil || *r.Ruled.Compress)
+// compresses returns which responses the client may get in content codings.
+func (r *Request) compresses() config.Compress {
+	if r.Ruled == nil {
+		return r.Site.Compresses(nil)
+	}
+	return r.Site.Compresses(&r.Ruled.Decision)
 }
 
 // RawTarget returns the path and query of a request as the client sent them, also if its target is

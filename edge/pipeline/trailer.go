@@ -10,6 +10,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/upstream"
 )
@@ -49,11 +50,29 @@ func (r *Request) takesTrailer() bool {
 	return r.Ctx.Request.Header.IsHTTP11() && AcceptsTrailer(http.Header{"Te": exchange.Texts(r.Lines("TE"))})
 }
 
+// undescribed returns trailer fields without those that describe the bytes of a body, which now has
+// a content coding.
+func undescribed(t *collapse.Trailer) *collapse.Trailer {
+	if t == nil {
+		return nil
+	}
+	return &collapse.Trailer{Announced: t.Announced, Lines: func() []byte {
+		h := HeaderOf(t.Lines())
+		for name := range h {
+			if compress.Describes(name) {
+				delete(h, name)
+			}
+		}
+		return LinesOf(h)
+	}}
+}
+
 // followByTrailer makes a whole body one that is streamed, if trailer fields follow it. They belong
 // to the body as the origin sent it.
 func (f *Response) followByTrailer(r *Request, p representation) {
 	status := r.Ctx.Response.StatusCode()
-	if f.Stream != nil || p.coding != entry.Identity || !r.takesTrailer() || len(f.Trailer.Lines()) == 0 {
+	stored := p.coding != entry.Identity && p.plan == nil
+	if f.Stream != nil || stored || !r.takesTrailer() || len(f.Trailer.Lines()) == 0 {
 		return
 	}
 	bodyless := r.Ctx.IsHead() || status == http.StatusNoContent || status == http.StatusNotModified

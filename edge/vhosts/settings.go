@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/internal/glob"
@@ -17,17 +18,17 @@ import (
 
 // Settings are what an operator sets about a site.
 type Settings struct {
-	Icons         Switch        // the edge's own paths; unset: on without --proxy-all
-	Pages         Switch        // the pages of the site; unset: on with icons
-	Iconify       Switch        // the addresses of Iconify's API; unset: on where Icons is
-	IconifyHosts  []string      // hosts whose root is the mount of those addresses
-	HealthPath    string        // the path of a public health check without icons; empty: none
-	NegativeTTL   []StatusTTL   // freshness lifetimes of errors that name none
-	Grace         time.Duration // the stale-while-revalidate of responses that name none
-	IgnoreQuery   []string      // lists of parameters that are no part of the cache key
-	BypassCookies []string      // cookies whose requests bypass the cache
-	PurgeMethod   bool          // the public listener takes PURGE
-	Compress      Switch        // content codings of stored responses; unset: on
+	Icons         Switch          // the edge's own paths; unset: on without --proxy-all
+	Pages         Switch          // the pages of the site; unset: on with icons
+	Iconify       Switch          // the addresses of Iconify's API; unset: on where Icons is
+	IconifyHosts  []string        // hosts whose root is the mount of those addresses
+	HealthPath    string          // the path of a public health check without icons; empty: none
+	NegativeTTL   []StatusTTL     // freshness lifetimes of errors that name none
+	Grace         time.Duration   // the stale-while-revalidate of responses that name none
+	IgnoreQuery   []string        // lists of parameters that are no part of the cache key
+	BypassCookies []string        // cookies whose requests bypass the cache
+	PurgeMethod   bool            // the public listener takes PURGE
+	Compress      config.Compress // content codings of forwarded responses; unset: all
 	// ClientEncoding says which Accept-Encoding origins and cache keys get; unset: Normal.
 	ClientEncoding Encoding
 	CacheGroups    Grouping // what Cache-Group-Invalidation does; unset: Soft
@@ -55,8 +56,9 @@ func (s *Settings) Flags(fs *flag.FlagSet) {
 		"be repeated (default none)")
 	fs.Var(repeated.Flag(&s.BypassCookies, parseNames), "bypass-cookie", "with --proxy-all, `NAME` of a cookie whose "+
 		"requests bypass the cache, such as session or wordpress_logged_in_*; may be repeated (default none)")
-	fs.Var(&s.Compress, "compress", "with --proxy-all, `on|off`: whether clients that accept br, zstd or gzip get "+
-		"stored text in these content codings; never under no-transform (default on)")
+	fs.Var(&s.Compress, "compress", "with --proxy-all, `all|stored|off`: which text clients that accept br, zstd or "+
+		"gzip get in these content codings: all, stored responses from the second client on, or none; never under "+
+		"no-transform (default all)")
 	fs.Var(&s.ClientEncoding, "client-encoding", "with --proxy-all, `normal|as-sent`: whether the origin and the "+
 		"cache key get Accept-Encoding as the client sent it, or in a normal form, the codings of gzip, br and zstd "+
 		"that the client accepts, so that responses which vary by it are fetched for eight forms at most (default normal)")
@@ -106,12 +108,15 @@ func (s *Settings) hasIcons(proxyAll bool) bool { return s.Icons == On || s.Icon
 func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields map[string]bool) *Site {
 	icons := s.hasIcons(proxyAll)
 	site := &Site{ProxyAll: proxyAll, Icons: icons, Pages: icons && s.Pages != Off, HealthPath: s.HealthPath,
-		Compress: proxyAll && s.Compress != Off, EncodingAsSent: s.ClientEncoding == AsSent,
+		Compress: config.CompressOff, EncodingAsSent: s.ClientEncoding == AsSent,
 		CacheGroups: cmp.Or(s.CacheGroups, Soft), Policy: policy, PassedFields: passedFields,
 		ignored: names(s.IgnoreQuery), bypassing: names(s.BypassCookies)}
 	site.Iconify, site.mounts = site.Icons && s.Iconify != Off, s.IconifyHosts
 	if site.Icons {
 		site.HealthPath = routes.HealthPath
+	}
+	if proxyAll {
+		site.Compress = cmp.Or(s.Compress, config.CompressAll)
 	}
 	site.Policy.Grace = s.Grace
 	if len(s.NegativeTTL) > 0 {

@@ -29,7 +29,9 @@ type Site struct {
 	Pages      bool   // the edge serves the pages of the site
 	Iconify    bool   // the edge answers the addresses of Iconify's API
 	HealthPath string // the path of the public health check; empty: none
-	Compress   bool   // clients get stored text of forwarded paths in content codings
+	// Compress says which responses of forwarded paths clients get in content codings, where no
+	// rule does. It is never empty.
+	Compress config.Compress
 	// EncodingAsSent: origins and cache keys get Accept-Encoding as clients send it.
 	EncodingAsSent bool
 	CacheGroups    Grouping           // never empty
@@ -47,6 +49,15 @@ func (s *Site) ResponseEdits() []*config.Edits {
 		return nil
 	}
 	return s.Rules.ResponseEdits()
+}
+
+// Compresses returns which responses clients get in content codings, by the decision of the rules;
+// nil: there are none.
+func (s *Site) Compresses(d *rules.Decision) config.Compress {
+	if d == nil || d.Compress == nil || s.Compress == config.CompressOff {
+		return s.Compress
+	}
+	return *d.Compress
 }
 
 // ClientHost reports whether the origin of a site without rules gets the client's Host.
