@@ -125,8 +125,10 @@ var rooms = map[string]string{
 		"edge/own edge/pieces edge/pipeline edge/routes edge/vhosts github.com/fasthttp/router github.com/valyala/fasthttp",
 	"edge/pipeline/pipelinetest": "internal/hostport edge/access edge/exchange edge/pipeline edge/vhosts github.com/valyala/fasthttp",
 	"edge/request/requesttest":   "edge/request",
-	"edge/vhosts/vhoststest":     "config/flags edge/clock edge/vhosts",
-	"edge/cache/entrytest":       "cachepolicy edge/cache/entry icon",
+	// Folders as origins.
+	"edge/upstream/folder":   "cachepolicy config/rules internal/problem edge/upstream",
+	"edge/vhosts/vhoststest": "config/flags edge/clock edge/vhosts",
+	"edge/cache/entrytest":   "cachepolicy edge/cache/entry icon",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
 	"edge/observe": "icon internal/guesses internal/trace edge/cache edge/compress edge/request edge/exchange edge/fleet " +

@@ -151,8 +151,17 @@ func (d *decoder) origin(path, name string, o Origin) {
 		d.wrong(path, fmt.Sprintf("%q is no name of an origin; must be letters, digits, hyphens, dots and underscores, and not sticky",
 			clip(name)))
 	}
+	if o.Dir != "" {
+		d.folder(path, o)
+		return
+	}
 	if len(o.URLs) == 0 {
-		d.wrong(path+".urls", "missing; must have a URL, such as http://10.0.0.5:3000")
+		d.wrong(path+".urls", "missing; must have a URL, such as http://10.0.0.5:3000, or the origin a dir")
+	}
+	for _, name := range []string{"index", "fallback", "listing", "precompressed"} {
+		if d.file.Has(path + "." + name) {
+			d.wrong(path+"."+name, "needs a folder; must stand beside dir, such as dir: /srv/www")
+		}
 	}
 	if o.Resolve != "" && o.Resolve != "all" {
 		d.wrong(path+".resolve", fmt.Sprintf("%q is unknown; must be all, or be left out", clip(o.Resolve)))
@@ -310,6 +319,7 @@ func (d *decoder) settings(path string, s *Settings) {
 			}
 		}
 	}
+	d.maintenance(path+".maintenance", s.Maintenance)
 	d.changes(path, &s.Changes)
 }
 
@@ -363,6 +373,7 @@ func (d *decoder) changes(path string, c *Changes) {
 	if c.Timeout != nil && *c.Timeout == 0 {
 		d.wrong(path+".timeout", "0 would fail every request; must be a time such as 10s")
 	}
+	d.errorPages(path+".errors", c.Errors)
 }
 
 func (d *decoder) tokens(path string, names Strings) {

@@ -67,6 +67,7 @@ type Settings struct {
 	ClientEncoding     string              `json:"client_encoding,omitempty"` // normal or as-sent
 	CacheGroups        string              `json:"cache_groups,omitempty"`    // soft, hard or off
 	Limits             map[string]Limit    `json:"limits,omitempty"`          // by class
+	Maintenance        *Maintenance        `json:"maintenance,omitempty"`
 	Changes
 }
 
@@ -84,6 +85,9 @@ type Changes struct {
 	Timeout         *Duration `json:"timeout,omitempty"`
 	Tags            Strings   `json:"tags,omitempty"`
 	EarlyHints      Strings   `json:"early_hints,omitempty"`
+	// Errors are the responses in the place of errors.
+	Errors *ErrorPages `json:"errors,omitempty"`
+	Log    *Log        `json:"log,omitempty"`
 }
 
 // A Site is a virtual host.
@@ -121,9 +125,10 @@ type TLS struct {
 	Key  string `json:"key,omitempty"`
 }
 
-// An Origin is a set of servers that give the same responses.
+// An Origin is a set of servers that give the same responses, or a folder of files.
 type Origin struct {
-	URLs Strings `json:"urls"`
+	URLs Strings `json:"urls,omitempty"`
+	Folder
 	// Backups are URLs by commas: each is a group that is used when those before have failed.
 	Backups        Strings   `json:"backups,omitempty"`
 	Policy         string    `json:"policy,omitempty"`  // a row of balance; empty: hash
@@ -134,6 +139,16 @@ type Origin struct {
 	SNI            string    `json:"sni,omitempty"`
 	Timeout        *Duration `json:"timeout,omitempty"`
 	MaxConnections int       `json:"max_connections,omitempty"`
+}
+
+// A Folder is an origin whose responses are files.
+type Folder struct {
+	Dir      string  `json:"dir,omitempty"`
+	Index    Strings `json:"index,omitempty"`    // names of files; nil: index.html
+	Fallback string  `json:"fallback,omitempty"` // a path, served where there is nothing
+	Listing  bool    `json:"listing,omitempty"`
+	// Precompressed are the ends of names that files in a content coding have: br, gz or zst.
+	Precompressed Strings `json:"precompressed,omitempty"`
 }
 
 // A Rule is a match and the actions for the requests that match.

@@ -69,6 +69,8 @@ func addTerms(s *schema, terms []Term) error {
 // more of them.
 func limitValues(site, defaults *schema) {
 	origin, rule := site.Properties["origins"].AdditionalProperties, site.Properties["rules"].Items
+	origin.AnyOf = []*schema{{Required: []string{"urls"}}, {Required: []string{"dir"}}}
+	origin.Properties["precompressed"] = oneOrMore(text(strings.Join(precompressed, "|"), ""))
 	origin.Properties["policy"] = text(strings.Join(balance.Names(), "|"), policyHelp())
 	origin.Properties["resolve"] = text("all", "")
 	for _, of := range []*schema{site, defaults} {
@@ -126,6 +128,11 @@ func withoutNull(s *schema) {
 	withoutNull(s.AdditionalProperties)
 }
 
+// oneOrMore returns the schema of one value, or of a list of them.
+func oneOrMore(of *schema) *schema {
+	return &schema{AnyOf: []*schema{of, {Type: "array", Items: of}}}
+}
+
 func reference() *schema { return &schema{Ref: "#/$defs/match"} }
 
 // variable is the form of values that are given by the environment or by a file.
@@ -153,7 +160,9 @@ func forms() map[reflect.Type]*schema {
 		reflect.TypeFor[Size]():     size,
 		reflect.TypeFor[Limit]():    limit,
 		reflect.TypeFor[Compress](): {AnyOf: []*schema{{Type: "boolean"}, text("all|stored|off|on", "")}},
-		reflect.TypeFor[Split]():    split,
+		reflect.TypeFor[Fraction](): {AnyOf: []*schema{{Type: "number", Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(1.0)},
+			{Type: "string", Pattern: variable}}},
+		reflect.TypeFor[Split](): split,
 		reflect.TypeFor[TTL](): {AnyOf: []*schema{duration,
 			{Type: "object", PropertyNames: &schema{Pattern: `^[1-5](xx|\d\d)$`}, AdditionalProperties: duration}}},
 		reflect.TypeFor[Cookies](): {AnyOf: []*schema{{Type: "boolean"}, words}},

@@ -43,6 +43,7 @@ type fileEdge struct {
 	admin   string
 	origins map[string]string // URLs of the servers by those of the file
 	log     logtest.Log
+	ages    *stoppedClock
 }
 
 // echo answers with the request that it gets. Its fields follow from the path.
@@ -118,7 +119,7 @@ func newFileEdgeWith(t testing.TB, origins map[string]http.Handler, text string,
 	must(t, fs.Parse(args))
 	must(t, loaded.Apply(fs, given))
 	must(t, cfg.Validate())
-	stop(&cfg)
+	e.ages = stop(&cfg)
 	cfg.Listener, cfg.AdminListener, cfg.Load, cfg.CacheBytes, cfg.Drain, cfg.Log = listenTest(t), listenTest(t),
 		load, 16<<20, time.Second, e.log.Logger()
 	cfg.Hold = time.Second // a short response is whole, and stored, before the client has it
@@ -255,6 +256,33 @@ func TestRecipes(t *testing.T) {
 			{"GET http://app.example.org/fresh", []string{"RSC", "1"}, 200, "uri-miss"},
 			{"GET http://app.example.org/fresh", []string{"RSC", "1"}, 200, "hit"},
 		},
+		"A single-page application": {
+			{"GET http://app.example.org/", nil, 200, "the page|must-revalidate|text/html; charset=utf-8|Etag: \""},
+			{"GET http://app.example.org/", nil, 200, "the page|iconedge; hit"},
+			{"GET http://app.example.org/users/7", nil, 200, "the page"},
+			{"GET http://app.example.org/assets/app.js", nil, 200, "the script|immutable|!must-revalidate|Vary: Accept-Encoding"},
+			{"GET http://app.example.org/assets/app.js", []string{"Accept-Encoding", "gzip"}, 200, "in gzip|Content-Encoding: gzip"},
+			{"GET http://app.example.org/assets/app.js", []string{"Range", "bytes=4-9"}, 206, "script|Content-Range: bytes 4-9/10"},
+			{"GET http://app.example.org/assets/gone.js", nil, 404, "!the page"},
+			{"GET http://app.example.org/assets", nil, 301, "Location: ./assets/"},
+			{"GET http://app.example.org/.env", nil, 404, "!the page"},
+			{"POST http://app.example.org/", nil, 405, "Allow: GET, HEAD"},
+			{"POST http://app.example.org/api/x", nil, 200, "10.0.0.5:8000 POST /api/x"},
+		},
+		"A maintenance window": {
+			{"GET http://shop.example.org/x", []string{"Accept", "text/html"}, 503, "Retry-After: 600|text/html|<h1>Closed</h1>"},
+			{"GET http://shop.example.org/x", nil, 503, `Retry-After: 600|problem+json|"status":503|Vary: Accept`},
+		},
+		"A download mirror": {
+			{"GET http://mirror.example.org/files/", nil, 200, `<a href="./big.iso">big.iso</a>`},
+			{"GET http://mirror.example.org/files/big.iso", []string{"Range", "bytes=1500000-1500009"}, 206,
+				"fwd=bypass|Content-Range: bytes 1500000-1500009/2000000|!stored"},
+			{"HEAD http://mirror.example.org/files/big.iso", nil, 200, "Content-Length: 2000000|Accept-Ranges: bytes"},
+			{"GET http://mirror.example.org/private/x", nil, 403, ""},
+			{"GET http://mirror.example.org/%70rivate/x", nil, 403, ""},
+			{"GET http://mirror.example.org/files/..%2fprivate/x", nil, 403, ""},
+			{"GET http://mirror.example.org//private%2fx", nil, 403, ""},
+		},
 		"A bucket as a website": {
 			{"GET http://www.example.org/", nil, 200, "GET /my-bucket/index.html host=127.0.0.1|!Amz"},
 			{"GET http://www.example.org/a/b.css", nil, 200, "/my-bucket/a/b.css|ttl=3600"},
@@ -368,8 +396,13 @@ func TestRecipes(t *testing.T) {
 			{"GET http://unknown.test/", nil, 421, ""},
 		},
 	}
+	page := func(text string) string {
+		file := filepath.Join(t.TempDir(), "page.html")
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		return file
+	}
 	all := recipes(t)
-	if len(all) != 23 {
+	if len(all) != 26 {
 		t.Errorf("the page has %d recipes", len(all))
 	}
 	for title, file := range all {
@@ -377,8 +410,10 @@ func TestRecipes(t *testing.T) {
 			if steps[title] == nil {
 				t.Fatal("the recipe has no test")
 			}
-			e := newFileEdgeWith(t, map[string]http.Handler{"http://10.0.0.6:4180": loginService(keys)}, strings.NewReplacer("/etc/iconedge/staging.htpasswd", htpasswd,
-				"/etc/iconedge/country.mmdb", countries(t)).Replace(file))
+			e := newFileEdgeWith(t, map[string]http.Handler{"http://10.0.0.6:4180": loginService(keys)},
+				strings.NewReplacer("/etc/iconedge/staging.htpasswd", htpasswd, "/etc/iconedge/country.mmdb", countries(t),
+					"/srv/www", www(t), "/etc/iconedge/5xx.html", page("<h1>Down</h1>"),
+					"/run/iconedge/maintenance.html", page("<h1>Closed</h1>")).Replace(file))
 			e.run(t, steps[title])
 		})
 	}
@@ -418,6 +453,42 @@ func apiToken(t *testing.T) (token string, keys []byte) {
 	keys, err = json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: public}}})
 	must(t, err)
 	return token, keys
+}
+
+// www makes a folder with a site.
+func www(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	now := time.Now()
+	for name, text := range map[string]string{"index.html": "the page", "assets/app.js": "the script", "assets/app.js.gz": "in gzip",
+		".env": "secret", "files/big.iso": strings.Repeat("0123456789", 200_000), "private/x": "private"} {
+		name = filepath.Join(dir, name)
+		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must(t, os.WriteFile(name, []byte(text), 0o600))
+		must(t, os.Chtimes(name, now, now))
+	}
+	return dir
+}
+
+// A long file arrives whole from event loops and from goroutines, over TLS and without, and another
+// request follows on its connection.
+func TestLongFile(t *testing.T) {
+	dir := www(t)
+	want, err := os.ReadFile(filepath.Join(dir, "files/big.iso"))
+	must(t, err)
+	for _, loop := range []string{"on", "off"} {
+		e := newFileEdge(t, "version: 1\nloop: "+loop+"\nsites: [{name: a, hosts: [a.test], origins: {www: {dir: "+dir+"}}}]\n")
+		for range 3 {
+			if resp, body := e.ask(t, "GET http://a.test/files/big.iso"); resp.StatusCode != 200 || body != string(want) {
+				t.Errorf("loop %s: status %d, %d bytes", loop, resp.StatusCode, len(body))
+			}
+			if resp, body := e.ask(t, "GET http://a.test/files/big.iso", "Range", "bytes=7-1500006"); resp.StatusCode != 206 ||
+				body != string(want[7:1500007]) {
+				t.Errorf("loop %s: status %d, %d bytes", loop, resp.StatusCode, len(body))
+			}
+			e.run(t, []fileStep{{"GET http://a.test/assets/app.js", nil, 200, "the script"}})
+		}
+	}
 }
 
 // countries writes a database in which the client of the tests is in Germany.

@@ -189,7 +189,7 @@ func (l *Loaded) overrideOrigin(name, text string) error {
 	switch name {
 	case "origin":
 		groups := strings.Fields(text)
-		o.URLs, o.Backups, o.Weight = strings.Split(groups[0], ","), groups[1:], nil
+		o.URLs, o.Backups, o.Weight, o.Folder = strings.Split(groups[0], ","), groups[1:], nil, config.Folder{}
 	case "origin-host":
 		o.Host = text
 	case "origin-sni":

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"maps"
 	"math/bits"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ type Site struct {
 	outcomes  outcomes
 	signOns   []*SignOn
 	identity  identity // fields that no client may send
+	pages     pageSets
 }
 
 // A rule is a compiled rule.
@@ -72,9 +74,10 @@ type Compiler struct {
 	env      *cel.Env
 	geo      *Countries
 	hosts    config.Strings // of the site
-	negated  int            // number of {not: …} around the match
-	captures bool           // the rule has a use for captures
-	captured int            // the least number of captures of the rule's match
+	pages    pageSets
+	negated  int  // number of {not: …} around the match
+	captures bool // the rule has a use for captures
+	captured int  // the least number of captures of the rule's match
 }
 
 // Wrong reports an error at a place in the file. The text names the error, then the correct form.
@@ -94,7 +97,8 @@ var theEnvironment = sync.OnceValue(environment)
 // Compile compiles the rules of a file. The findings include warnings; the table is nil if one is
 // an error.
 func Compile(f *config.File) (*Table, config.Findings) {
-	c := &Compiler{file: f, env: theEnvironment()}
+	c := &Compiler{file: f, env: theEnvironment(), pages: pageSets{}}
+	c.errorPages("defaults.errors", f.Defaults.Errors)
 	if f.Geo.Country != "" {
 		var err error
 		if c.geo, err = OpenCountries(f.Geo.Country); err != nil {
@@ -167,7 +171,8 @@ func lower(s string) string {
 }
 
 func (c *Compiler) site(s *config.Site) *Site {
-	out := &Site{Site: s, Defaults: &c.file.Defaults, countries: c.geo}
+	out := &Site{Site: s, Defaults: &c.file.Defaults, countries: c.geo, pages: c.pages}
+	c.errorPages(s.At+".errors", s.Errors)
 	out.whole.merge(&c.file.Defaults.Changes)
 	out.whole.merge(&s.Changes)
 	out.whole.Origin = s.Origin
@@ -182,7 +187,13 @@ func (c *Compiler) site(s *config.Site) *Site {
 	}
 	stopped := 0
 	c.hosts = s.Hosts
+	if l := firstLog(s.Log, c.file.Defaults.Log); l != nil && l.Skip != nil {
+		out.rules = append(out.rules, c.skip(nil, l, s.At))
+	}
 	for i := range s.Rules {
+		if l := s.Rules[i].Log; l != nil && l.Skip != nil {
+			out.rules = append(out.rules, c.skip(s.Rules[i].Match, l, s.Rules[i].At))
+		}
 		r := c.rule(&s.Rules[i])
 		if idle(r.Rule) {
 			c.Warn(r.At, "the rule has no action; must have one, such as cache: bypass")
@@ -206,6 +217,9 @@ func (c *Compiler) site(s *config.Site) *Site {
 	}
 	nameLimits(out.rules)
 	for _, name := range slices.Sorted(maps.Keys(s.Origins)) {
+		if dir := s.Origins[name].Dir; dir != "" {
+			c.folder(s.At+".origins."+name, dir, s.Icons != nil && *s.Icons && name == mainOrigin(s))
+		}
 		if !used[name] {
 			c.Warn(s.At+".origins."+name, "no rule uses the origin; must be used, or be left out")
 		}
@@ -214,6 +228,39 @@ func (c *Compiler) site(s *config.Site) *Site {
 	out.index = newIndex(out.rules)
 	out.KeyRules = keyRules(out)
 	return out
+}
+
+// mainOrigin returns the name of the origin that a site with icons takes them from.
+func mainOrigin(s *config.Site) string {
+	if _, ok := s.Origins["icons"]; ok {
+		return "icons"
+	}
+	return s.Origin.Names()[0]
+}
+
+// folder reports a folder that can't be read, and one from which icons should come.
+func (c *Compiler) folder(at, dir string, icons bool) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		c.Wrong(at+".dir", "no folder is there; must be a readable folder")
+	}
+	if icons {
+		c.Wrong(at+".dir", "a folder has no icons; must be another origin of the site, behind a rule")
+	}
+}
+
+func firstLog(a, b *config.Log) *config.Log {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// skip makes a rule of the requests that a log skips, so that the hit path decides about them as
+// about every rule. It stands before the rule that it belongs to, which may end the list.
+func (c *Compiler) skip(match *config.Match, l *config.Log, at string) *rule {
+	r := &config.Rule{Match: config.Both(match, l.Skip), At: at, Line: c.file.Line(l.Skip.At)}
+	r.Log = &config.Log{Never: true}
+	return c.rule(r)
 }
 
 // queryNames are the compiled names of a key.query.
@@ -308,6 +355,7 @@ func plain(m *config.Match) *config.Match {
 
 func (c *Compiler) rule(r *config.Rule) *rule {
 	out := &rule{Rule: r, match: always{}}
+	c.errorPages(r.At+".errors", r.Errors)
 	captures := 0
 	c.captures = r.Rewrite != "" || r.Redirect != nil || r.More != nil
 	if r.Match != nil {

@@ -39,6 +39,10 @@ type Decision struct {
 	SignOns []*SignOn
 	Stopped *Stop // the rules cost too much; nil: all were decided
 	chosen  string
+
+	ErrorPages []*config.ErrorPages // in order; see Site.ErrorPage
+	LogSample  *config.Fraction     // of lines in the access log; nil: that of all sites
+	Unlogged   bool                 // no line at all
 }
 
 // An Answer is a response that the edge makes itself.
@@ -92,6 +96,13 @@ func (d *Decision) merge(c *config.Changes) {
 	}
 	if c.Tags != nil {
 		d.Tags = c.Tags
+	}
+	if c.Log != nil {
+		set(&d.LogSample, c.Log.Sample)
+		d.Unlogged = d.Unlogged || c.Log.Never
+	}
+	if c.Errors != nil {
+		d.ErrorPages = append(slices.Clip(d.ErrorPages), c.Errors)
 	}
 }
 
@@ -216,6 +227,20 @@ func (r *rule) apply(d *Decision, q *Request, captures []string) (ends bool) {
 	return d.Answer != nil || r.Stop
 }
 
+// LogShare returns the fraction of the responses below 500 that have a line in the access log; nil:
+// that of all sites.
+func (d *Decision) LogShare() *float64 {
+	switch {
+	case d == nil:
+		return nil
+	case d.Unlogged:
+		return &never
+	}
+	return (*float64)(d.LogSample)
+}
+
+var never = 0.0
+
 // Choose returns the name of the origin for a request.
 func (d *Decision) Choose(q *Request) string {
 	if d.chosen != "" {
@@ -289,6 +314,9 @@ func (s *Site) candidates(path string, room *[4]uint64) bitset {
 	s.index.candidates(path, set)
 	return set
 }
+
+// LogShare returns that of the site itself; see Decision.LogShare.
+func (s *Site) LogShare() *float64 { return s.whole.LogShare() }
 
 // ResponseEdits returns the edits of responses by the site itself.
 func (s *Site) ResponseEdits() []*config.Edits { return s.whole.ResponseEdits }

@@ -77,7 +77,10 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 	if compresses == config.CompressAll || compresses == config.CompressStored && d.Cache != "bypass" {
 		e.Codings = accepted(strings.Join(q.Header["Accept-Encoding"], ","))
 	}
-	if urls := s.Origins[e.Origin].URLs; len(urls) > 0 {
+	if dir := s.Origins[e.Origin].Dir; dir != "" {
+		path, _, _ := strings.Cut(target, "?")
+		e.URL = "file://" + (&url.URL{Path: dir}).EscapedPath() + Normalise(path)
+	} else if urls := s.Origins[e.Origin].URLs; len(urls) > 0 {
 		e.URL = strings.TrimSuffix(urls[0], "/") + target
 	}
 	head := q.Header.Clone()

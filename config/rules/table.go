@@ -133,6 +133,12 @@ var actions = []ActionRow{
 	setting[config.Strings]("tags", "surrogate keys of the response"),
 	setting[*config.Size]("max_body", "the longest body of a request"),
 	setting[*config.Duration]("timeout", "until a response begins"),
+	setting[*config.ErrorPages]("errors",
+		"`{\"404\": {file: …}, \"502,503,504\": {file: …, status: 503, retry_after: 30s}}`: "+
+			"[files in the place of errors](#error-pages) of the edge, and with `origin: true` of the origin too"),
+	setting[*config.Log]("log",
+		"`{sample, skip}`: the fraction of the responses that have a line in the access log, in place of that of "+
+			"`access_log_sample`, and a match of requests that have none; 5xx always have one"),
 	Answering(ActionOf("deny",
 		"networks whose requests get 403",
 		func(_ *Compiler, _ string, all config.Strings) Action { return access{prefixes(all), false} })),

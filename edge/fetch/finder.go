@@ -54,6 +54,15 @@ func (h *Finder) clientFor(q *Request) *upstream.Client {
 	return q.Ruled.From.Client
 }
 
+// Streams reports whether the response to a GET should come from the origin of q each time.
+func Streams(h *Finder, q *Request) bool {
+	if q.Ruled == nil || !q.Ruled.From.Client.IsLocal() || h.Lookup(q).Entry != nil {
+		return false
+	}
+	u := q.Upstream(nil)
+	return q.Ruled.From.Client.Streams(&u)
+}
+
 // Send sends a request to the origin of q.
 func (h *Finder) Send(q *Request, u upstream.Request) (*upstream.Response, error) {
 	a, err := h.Origin.roundTripTo(h.clientFor(q), q.Traced, u)

@@ -219,6 +219,9 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 // passGet answers a GET: from a stored response if possible, including conditions and ranges;
 // otherwise from the origin.
 func (h *Answerer) passGet(r *pipeline.Request, q *fetch.Request) (exchange.Outcome, error) {
+	if fetch.Streams(h.Finder, q) {
+		return h.passUncached(r, q) // with its conditions and ranges
+	}
 	if hasAny(q.Header, bypassing[:2]) || signed(q.Header) && h.changesSigned(q, r.Now) ||
 		len(q.Header["Range"]) > 0 && !h.answersRange(q, r.Now) {
 		return h.bypass(r, q, cachepolicy.ForwardBypass)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -205,17 +206,64 @@ func (c *Conn) Write(p []byte) (int, error) {
 // memory.
 const overloadedAnswer = time.Second
 
+// ReadFrom writes a part of the server's response as Write does. A connection without TLS takes a
+// file, as the reader of a LimitedReader, from the system.
+func (c *Conn) ReadFrom(r io.Reader) (n int64, err error) {
+	rest, _ := r.(*io.LimitedReader)
+	to, takes := c.Conn.(io.ReaderFrom)
+	if rest == nil || !takes || !isFile(rest.R) {
+		return io.CopyBuffer(struct{ io.Writer }{c}, struct{ io.Reader }{r}, make([]byte, copied))
+	}
+	each := c.limits.Answer
+	if c.limits.Bodies.Unread(&c.share) != nil {
+		each = min(each, overloadedAnswer)
+	}
+	defer c.limits.Bodies.Answered(&c.share)
+	limitUnsent(c.Conn, maxUnsentFile)
+	defer limitUnsent(c.Conn, maxUnsent)
+	for rest.N > 0 && err == nil {
+		part := &io.LimitedReader{R: rest.R, N: min(rest.N, filePart)}
+		var sent int64
+		_, err = timed(c, int(part.N), each, func() (int, error) {
+			sent, err = to.ReadFrom(part)
+			return int(sent), err
+		})
+		n, rest.N = n+sent, rest.N-sent
+		if part.N > 0 {
+			break // the file has ended
+		}
+	}
+	return n, err
+}
+
+const (
+	// filePart is how many bytes of a file are sent with one deadline.
+	filePart = 4 << 20
+	// copied is the length of the parts in which any other body is copied.
+	copied = 64 << 10
+)
+
+func isFile(r io.Reader) bool {
+	_, is := r.(*os.File)
+	return is
+}
+
 // write writes p, for each MiB of which the client has a time. Only the time that the client makes
 // the edge wait counts, so a slow origin does not use it up.
 func (c *Conn) write(p []byte, each time.Duration) (int, error) {
+	return timed(c, len(p), each, func() (int, error) { return c.Conn.Write(p) })
+}
+
+// timed calls write, which writes so many bytes.
+func timed(c *Conn, length int, each time.Duration, write func() (int, error)) (int, error) {
 	now := time.Now()
-	c.delivery.expectBy(now.Add(c.out.left(each, len(p))))
+	c.delivery.expectBy(now.Add(c.out.left(each, length)))
 	c.writing.force()
 	if err := c.Conn.SetWriteDeadline(c.delivery.due); err != nil {
 		return 0, err
 	}
 	c.phase.enter(Writing, now)
-	n, err := c.Conn.Write(p)
+	n, err := write()
 	c.phase.enter(Busy, now)
 	c.out.add(n, time.Since(now))
 	c.delivery.add(n)

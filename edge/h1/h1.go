@@ -135,7 +135,7 @@ func NewConn(c net.Conn, a Answerer, l *Limits) *Conn {
 	w := &Conn{Conn: c, answerer: a, limits: l}
 	w.begin()
 	w.serve()
-	limitUnsent(c)
+	limitUnsent(c, maxUnsent)
 	w.expectRequest(time.Now()) // if it fails, the first Read fails too
 	return w
 }

@@ -5,7 +5,12 @@ package h1
 import "net"
 
 // limitUnsent does nothing, because this system has no such limit.
-func limitUnsent(net.Conn) {}
+func limitUnsent(net.Conn, int) {}
+
+const (
+	maxUnsent     = 0
+	maxUnsentFile = 0
+)
 
 // unacked returns 0, because this system does not report the number. Only write deadlines apply
 // here.

@@ -71,7 +71,7 @@ type backlog struct {
 func NewLooped(c net.Conn, socket Socket, a Answerer, l *Limits, client netip.Addr) *Conn {
 	w := &Conn{Conn: c, socket: socket, answerer: a, limits: l, client: client}
 	w.begin()
-	limitUnsent(c)
+	limitUnsent(c, maxUnsent)
 	now := time.Now()
 	w.phase.enter(Idle, now)
 	w.expectNext(now)

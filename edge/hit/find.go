@@ -44,6 +44,9 @@ func (p *Path) enter(m *hit, q *request.Request) (ok bool) {
 		return false
 	}
 	m.site, m.now = h.site, p.Clock.At(q.Now)
+	if m.site.Maintenance.Undecided(m.now) {
+		return false
+	}
 	if m.client, m.secure, ok = p.identify(q, h); !ok || p.Redirects && !m.secure || !m.decide(q, h) {
 		return false
 	}

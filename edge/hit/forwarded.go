@@ -98,6 +98,9 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 		}
 	}
 	m.status = e.Status
+	if m.status >= http.StatusBadRequest && m.ruled != nil && len(m.ruled.ErrorPages) > 0 {
+		return false // the pipeline may have another page for it
+	}
 	if m.status == http.StatusOK {
 		m.status = represent.Conditional(e, cachepolicy.Conditions{IfNoneMatch: a.IfNoneMatch,
 			IfModifiedSince: a.IfModifiedSince}, texts(m.etag), m.now)

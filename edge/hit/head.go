@@ -167,6 +167,7 @@ func (p *Path) note(m *hit, by exchange.Protocol, q *request.Request, body int) 
 // record counts, logs and traces a response to a request whose site m has.
 func (p *Path) record(m *hit, q *request.Request, r *observe.Hit) {
 	p.Metrics.Hit(r, q.Now)
+	r.LogShare = m.ruled.LogShare()
 	if r.Site = m.site.Name; r.Site != "" && m.made {
 		p.Metrics.SiteAnswered(r.Site, r.Outcome, r.Status)
 	} else {

@@ -127,6 +127,14 @@ func (c *lingeringConn) serveStreams(s *Server, rw net.Conn, link *h2.Link, on h
 	}
 }
 
+// ReadFrom implements io.ReaderFrom, by which fasthttp's server sends files.
+func (c *lingeringConn) ReadFrom(r io.Reader) (int64, error) {
+	if h := c.http1(); h != nil {
+		return h.ReadFrom(r)
+	}
+	return io.Copy(c.Conn, r)
+}
+
 // http1 returns the connection of HTTP/1.1, which knows where requests begin and end. It is nil
 // if c is not of our listener.
 func (c *lingeringConn) http1() *h1.Conn {

@@ -291,6 +291,38 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
+// ReadFrom implements io.ReaderFrom for a detached connection. The system sends a file, as the
+// reader of a LimitedReader, without a copy into this process.
+func (c *Conn) ReadFrom(r io.Reader) (n int64, err error) {
+	rest, _ := r.(*io.LimitedReader)
+	if rest == nil {
+		return io.Copy(struct{ io.Writer }{c}, r)
+	}
+	file, ok := rest.R.(*os.File)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{c}, r)
+	}
+	from, err := file.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	for rest.N > 0 && err == nil {
+		sent := 0
+		err = c.block("sendfile", writeSide, func(fd int) (err error) {
+			failed := from.Control(func(in uintptr) { sent, err = sendFile(fd, int(in), rest.N) })
+			if failed != nil {
+				return failed
+			}
+			return err
+		})
+		n, rest.N = n+int64(sent), rest.N-int64(sent)
+		if sent == 0 {
+			break // the file has ended
+		}
+	}
+	return n, err
+}
+
 // block makes system calls until one does not return EAGAIN.
 func (c *Conn) block(op string, of func(*waiter) *side, call func(fd int) error) error {
 	s := c.side(of)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -346,5 +347,40 @@ func TestResting(t *testing.T) {
 	}
 	if n := runtime.NumGoroutine() - before; n > 10 || l.Len() != len(clients) {
 		t.Errorf("%d connections rest with %d goroutines", l.Len(), n)
+	}
+}
+
+// A file arrives whole, also where the peer takes it slowly, and one that has become shorter ends.
+func TestReadFrom(t *testing.T) {
+	l := newLoop(t)
+	want := bytes.Repeat([]byte("0123456789"), 1<<20)
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Write(want); err != nil {
+		t.Fatal(err)
+	}
+	type sent struct {
+		n   int64
+		err error
+	}
+	done := make(chan sent, 1)
+	address := listen(t, l, func(c *Conn) {
+		if err := c.StartDetached(&echo{c: c}); err != nil {
+			t.Error(err)
+		}
+		file.Seek(3, io.SeekStart)
+		n, err := c.ReadFrom(&io.LimitedReader{R: file, N: int64(len(want))}) // 3 too many
+		done <- sent{n, err}
+		c.Close()
+	})
+	got, err := io.ReadAll(dial(t, address))
+	if err != nil || !bytes.Equal(got, want[3:]) {
+		t.Errorf("%d of %d bytes: %v", len(got), len(want)-3, err)
+	}
+	if s := <-done; s.n != int64(len(want)-3) || s.err != nil {
+		t.Errorf("%d bytes sent, %v", s.n, s.err)
 	}
 }

@@ -66,6 +66,19 @@ func epollPoll(epoll int, events []event) int {
 	return int(n)
 }
 
+// sendFile sends at most n bytes of a file, from its current position. It may wait for the disk.
+func sendFile(fd, file int, n int64) (int, error) {
+	for {
+		sent, err := unix.Sendfile(fd, file, nil, int(min(n, maxSendFile)))
+		if err != unix.EINTR {
+			return max(sent, 0), err
+		}
+	}
+}
+
+// maxSendFile is how many bytes a call of sendFile sends at most.
+const maxSendFile = 1 << 30
+
 func readNow(fd int, p []byte) (int, error)  { return callNow(unix.SYS_READ, fd, p) }
 func writeNow(fd int, p []byte) (int, error) { return callNow(unix.SYS_WRITE, fd, p) }
 

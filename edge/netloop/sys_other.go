@@ -26,6 +26,7 @@ func readNow(int, []byte) (int, error)        { return 0, errors.ErrUnsupported 
 func writeNow(int, []byte) (int, error)       { return 0, errors.ErrUnsupported }
 func readSome(int, []byte) (int, error)       { return 0, errors.ErrUnsupported }
 func writeSome(int, []byte) (int, error)      { return 0, errors.ErrUnsupported }
+func sendFile(int, int, int64) (int, error)   { return 0, errors.ErrUnsupported }
 func closeDescriptor(int)                     {}
 func closeWrite(int) error                    { return errors.ErrUnsupported }
 func setLinger(int, int) error                { return errors.ErrUnsupported }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -21,14 +22,17 @@ import (
 // default an edge writes neither.
 type Reporting struct {
 	AccessLog       string        // file, or - for the standard output; empty: none
+	AccessLogFormat string        // see accesslog.ParseFormat
 	AccessLogSample float64       // fraction of responses with a line, 0 to 1; 5xx always have one
 	Trace           trace.Options // destination and sampling of traces
 }
 
 // Flags defines the flags of c on fs.
 func (c *Reporting) Flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.AccessLog, "access-log", "", "`file` to which the edge writes a line of JSON for each response, "+
+	fs.StringVar(&c.AccessLog, "access-log", "", "`file` to which the edge writes a line for each response, "+
 		"or - for the standard output; reopened on SIGHUP (default none)")
+	fs.StringVar(&c.AccessLogFormat, "access-log-format", "json", "`form` of the lines: json, combined, common, logfmt, or a "+
+		"template such as {client} {status} \"{path}\"")
 	fs.Float64Var(&c.AccessLogSample, "access-log-sample", 1, "`fraction` of the responses that are logged, 0 to 1; "+
 		"responses with a 5xx status are always logged")
 	c.Trace.Flags(fs)
@@ -39,6 +43,9 @@ func (c *Reporting) Validate() error {
 	err := c.Trace.Validate()
 	if !(c.AccessLogSample >= 0 && c.AccessLogSample <= 1) {
 		err = errors.Join(errors.New("--access-log-sample must be a number from 0 to 1"), err)
+	}
+	if _, wrong := accesslog.ParseFormat(c.AccessLogFormat); wrong != nil {
+		err = errors.Join(fmt.Errorf("--access-log-format: %w", wrong), err)
 	}
 	return err
 }
@@ -60,7 +67,11 @@ func (c *Reporting) Open(reopen <-chan os.Signal, version string, log *slog.Logg
 	if r.Tracer, err = trace.New(c.Trace, "iconedge-edge", version, log); err != nil || c.AccessLog == "" {
 		return r, err
 	}
-	r.Lines, err = accesslog.Open(accesslog.Config{File: c.AccessLog, Sample: c.AccessLogSample, Reopen: reopen, Log: log})
+	format, err := accesslog.ParseFormat(c.AccessLogFormat)
+	if err != nil {
+		return r, err
+	}
+	r.Lines, err = accesslog.Open(accesslog.Config{File: c.AccessLog, Format: format, Sample: c.AccessLogSample, Reopen: reopen, Log: log})
 	return r, err
 }
 
@@ -80,6 +91,7 @@ type Hit struct {
 	Status   int
 	Bytes    int         // of the body
 	Span     *trace.Span // of a traced request
+	LogShare *float64    // of its site and its rules; nil: that of all sites
 }
 
 // LogHit logs and traces a response of the hit path, and counts it for Top.
@@ -88,7 +100,7 @@ func (r Reports) LogHit(q *request.Request, h *Hit) {
 		r.Top.Record(q.Now, top.Response{Client: r.clientOf(q), Host: q.Host, Path: pathOf(q.Target),
 			Status: h.Status, Bytes: h.Bytes}, stands)
 	}
-	logged := r.Lines.Sampled(h.Status)
+	logged := r.Lines.Sampled(h.Status, h.LogShare)
 	if !logged && h.Span == nil {
 		return
 	}

@@ -29,6 +29,11 @@ func (s *countedStream) Read(p []byte) (int, error) {
 // WriteTo copies the body to w, and flushes w after each part, if w has a buffer. fasthttp's server
 // would collect the parts of a body of known length.
 func (s *countedStream) WriteTo(w io.Writer) (written int64, err error) {
+	if file, ok := s.ReadCloser.(io.WriterTo); ok { // the connection may take it without a copy
+		written, err = file.WriteTo(w)
+		s.sent += int(written)
+		return written, err
+	}
 	part := parts.Get().(*[32 << 10]byte)
 	defer parts.Put(part)
 	buffered, _ := w.(interface{ Flush() error })

@@ -55,6 +55,8 @@ type Request struct {
 
 	Traced *Traced // its trace; nil: it is not traced
 
+	Closed *rules.Page // the response while its site is closed; nil: it is open
+
 	Mounted bool // its host is the mount of Iconify's API
 	// ForeignPort: the port of Public.Host is none of the edge's, so that no request is forwarded.
 	ForeignPort bool

@@ -16,7 +16,7 @@ import (
 // the stream has ended.
 func (h *Proxy) report(r *pipeline.Request, o exchange.Outcome, err error) {
 	span := r.Traced.Span()
-	logged := h.Options.Reports.Lines.Sampled(r.Ctx.Response.StatusCode())
+	logged := h.Options.Reports.Lines.Sampled(r.Ctx.Response.StatusCode(), logShare(r))
 	stands := h.Options.Reports.Top.Sample()
 	if !logged && span == nil && stands == 0 {
 		return
@@ -49,6 +49,18 @@ func (h *Proxy) report(r *pipeline.Request, o exchange.Outcome, err error) {
 	default:
 		tell(pipeline.BodyLength(r))
 	}
+}
+
+// logShare returns the fraction of responses with a line in the access log that the rules of a
+// request say; nil: that of all sites.
+func logShare(r *pipeline.Request) *float64 {
+	switch {
+	case r.Ruled != nil:
+		return r.Ruled.LogShare()
+	case r.Site.Rules != nil:
+		return r.Site.Rules.LogShare()
+	}
+	return nil
 }
 
 // line returns the log line of a request and its response, except for the size of the body. If the
@@ -95,6 +107,7 @@ func (h *Proxy) end(r *pipeline.Request, o exchange.Outcome, err error) {
 			h.writer.Fail(r, p)
 		}
 	}
+	h.replaceError(r, err != nil)
 	if r.Secure {
 		if altSvc := h.Options.AltSvc(r.Client); altSvc != "" {
 			r.Response.Set("Alt-Svc", altSvc)

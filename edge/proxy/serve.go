@@ -132,7 +132,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	case h.Options.Purge != nil && string(ctx.Method()) == pipeline.MethodPurge:
 		o, err := h.servePurge(r)
 		h.end(r, o, err)
-	case sites.Only() == nil && !r.IsHealthCheck() && h.decide(r):
+	case sites.Only() == nil && !r.IsHealthCheck() && (h.isClosed(r) || h.decide(r)):
 	case r.Mounted:
 		h.serveMounted(ctx)
 	case r.Site.Icons:

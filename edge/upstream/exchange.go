@@ -20,10 +20,13 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if !r.Valid() {
 		return nil, c.fail(ErrRequest)
 	}
+	times, began := c.patience(r), time.Now()
+	if c.local != nil {
+		return c.serve(&r, began)
+	}
 	if r.Upload != nil {
 		r.Upload.trailer = r.Trailer
 	}
-	times, began := c.patience(r), time.Now()
 	if err := c.set.await(ctx, times.FirstByte); err != nil {
 		return nil, c.fail(err)
 	}
@@ -56,6 +59,9 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 // Refusal returns the problem of each Do at this time, if the circuit breaker of every origin is
 // open and no probe is due; nil: a request may be sent. It counts and logs as Do does.
 func (c *Client) Refusal(now time.Time) *problem.Problem {
+	if c.local != nil {
+		return nil
+	}
 	all := c.set.all()
 	for _, o := range all {
 		if !o.closedTo(now) {

@@ -57,6 +57,22 @@ type Config struct {
 	// Resolve makes each address of a name an origin of its own, which has its own health, and
 	// which the policy chooses. A URL with the scheme srv+http or srv+https always is so.
 	Resolve bool
+	// Local answers the requests; nil: Origins do.
+	Local Local
+}
+
+// A Local answers requests in the place of servers, as a folder does with its files. It is safe for
+// concurrent use.
+type Local interface {
+	// Serve returns the response to a request. An error wraps ErrUnreachable.
+	Serve(r *Request) (*Response, error)
+	// Streams reports whether the body of the response to a GET is long and costs nothing to get
+	// again, so that no cache should store it.
+	Streams(r *Request) bool
+	// Check returns an error if Serve would return one for every request now.
+	Check() error
+	// String returns its name, for metrics and logs.
+	String() string
 }
 
 // Patience is how long a request waits for its origin.
@@ -81,6 +97,7 @@ const maxHead = 64 << 10
 type Client struct {
 	set                           originSet
 	lookup                        names.Resolver
+	local                         Local // nil: origins answer
 	host, sni                     string
 	firstByte, idle, whole, check time.Duration
 	identity
@@ -132,7 +149,7 @@ func New(cfg Config) *Client {
 	if c.secret == nil {
 		c.secret = func() string { return "" }
 	}
-	c.idle = or(cfg.Idle, c.firstByte)
+	c.idle, c.local = or(cfg.Idle, c.firstByte), cfg.Local
 	for group, urls := range cfg.Origins {
 		for _, u := range urls {
 			weight := 1
@@ -192,6 +209,9 @@ func (c *Client) newTransport(connect time.Duration, conns int, config func() *t
 // of the last origin. It makes no TLS handshake, because the name for that is known only with a
 // client's request.
 func (c *Client) Connect(ctx context.Context) (err error) {
+	if c.local != nil {
+		return c.local.Check()
+	}
 	err = c.set.await(ctx, c.firstByte)
 	for _, o := range c.set.all() {
 		var conn net.Conn
@@ -234,6 +254,9 @@ func (c *Client) Stats() Stats {
 	all := Stats{s.requests.Load(), s.failures.Load(), s.timeouts.Load(), s.broken.Load(), s.retries.Load(), s.open.Load(), nil}
 	for _, o := range c.set.all() {
 		all.Origins = append(all.Origins, o.stats())
+	}
+	if c.local != nil {
+		all.Origins = append(all.Origins, OriginStats{URL: c.local.String(), Healthy: c.local.Check() == nil, Failures: all.Failures})
 	}
 	return all
 }

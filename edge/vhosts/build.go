@@ -24,6 +24,7 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/signon"
 	"github.com/iconedge/iconedge/edge/upstream"
+	"github.com/iconedge/iconedge/edge/upstream/folder"
 )
 
 // A Builder makes Sets of files.
@@ -134,6 +135,7 @@ func (b *building) site(r *rules.Site) *Site {
 	settings.Icons = toSwitch(&icons)
 	s := settings.Site(!icons || on(r.ProxyAll, r.Defaults.ProxyAll), policy, passed)
 	s.Name, s.Rules, s.Origins = r.Name, r, map[string]*Upstream{}
+	s.Maintenance = newMaintenance(cmp.Or(r.Maintenance, r.Defaults.Maintenance))
 	for name, o := range r.Origins {
 		s.Origins[name] = b.upstream(o)
 	}
@@ -287,6 +289,11 @@ func (b *building) upstream(o config.Origin) *Upstream {
 	if c == nil {
 		c = b.Builder.clients[key]
 	}
+	if c == nil && o.Dir != "" {
+		cfg.Origins, cfg.Local = nil, folder.New(folder.Options{Dir: o.Dir, Index: first(o.Index, indexes), Fallback: o.Fallback,
+			Listing: o.Listing, Precompressed: o.Precompressed})
+		c = &running{Client: upstream.New(cfg), stop: func() {}}
+	}
 	if c == nil {
 		groups := []string{strings.Join(o.URLs, ",")}
 		cfg.Origins = nil
@@ -315,6 +322,9 @@ func (b *building) upstream(o config.Origin) *Upstream {
 	out.Client = c.Client
 	return out
 }
+
+// indexes are the files that stand for folders by default.
+var indexes = config.Strings{"index.html"}
 
 // Sweep makes the limits forget clients that have left.
 func (b *Builder) Sweep(now time.Time) {

@@ -25,10 +25,11 @@ type Site struct {
 	// Icons means that the edge has paths of its own: icon routes, the API, and a
 	// health check. Responses of the edge itself then have the fields that pages of other sites
 	// need to read them.
-	Icons      bool
-	Pages      bool   // the edge serves the pages of the site
-	Iconify    bool   // the edge answers the addresses of Iconify's API
-	HealthPath string // the path of the public health check; empty: none
+	Icons       bool
+	Pages       bool         // the edge serves the pages of the site
+	Iconify     bool         // the edge answers the addresses of Iconify's API
+	Maintenance *Maintenance // nil: the site is always open
+	HealthPath  string       // the path of the public health check; empty: none
 	// Compress says which responses of forwarded paths clients get in content codings, where no
 	// rule does. It is never empty.
 	Compress config.Compress

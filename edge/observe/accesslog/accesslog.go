@@ -1,8 +1,8 @@
-// Package accesslog writes one line of JSON for each response to a file, without delaying the
+// Package accesslog writes one line for each response to a file, without delaying the
 // response: Write copies the line into a queue of bounded size, and one goroutine writes the queue
 // to the file. A line that does not fit into the queue, because the disk is slow or full, is
-// dropped and counted. Whatever bytes a client sends, its line is a single line of JSON without
-// control characters and without tokens (escape.go, redact.go).
+// dropped and counted. Whatever bytes a client sends, its line is a single line of JSON, or of
+// another Format, without control characters and without tokens (escape.go, format.go, redact.go).
 //
 // The package formats lines and samples them; the caller fills in the fields. It imports the
 // standard library alone.
@@ -25,6 +25,7 @@ const Stdout = "-"
 // Config configures a Log.
 type Config struct {
 	File   string           // appended to, and created if missing; Stdout selects standard output
+	Format *Format          // of lines; nil: JSON
 	Sample float64          // share of responses logged, 0 to 1; a 5xx is always logged
 	Reopen <-chan os.Signal // reopens File after log rotation renamed it; nil: never
 	Log    *slog.Logger     // gets a message when writing fails, and when it works again
@@ -87,15 +88,22 @@ func start(cfg Config, out io.WriteCloser) *Log {
 	return l
 }
 
-// Sampled reports whether a response with this status gets a line.
-func (l *Log) Sampled(status int) bool {
-	return l != nil && (l.config.Sample >= 1 || status >= 500 || rand.Float64() < l.config.Sample)
+// Sampled reports whether a response with this status gets a line. share replaces Config.Sample,
+// unless it is nil.
+func (l *Log) Sampled(status int, share *float64) bool {
+	if l == nil {
+		return false
+	}
+	if share == nil {
+		share = &l.config.Sample
+	}
+	return *share >= 1 || status >= 500 || rand.Float64() < *share
 }
 
 // Write queues a line, or drops it when the queue is full. It keeps no reference to line.
 func (l *Log) Write(line *Line) {
 	var buf [1 << 10]byte
-	b := append(line.append(buf[:0]), '\n')
+	b := append(l.config.Format.append(buf[:0], line), '\n')
 	l.mu.Lock()
 	before := len(l.queue)
 	fits := before+len(b) <= maxQueue

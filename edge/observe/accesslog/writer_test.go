@@ -231,7 +231,7 @@ func TestSampled(t *testing.T) {
 		l := &Log{config: Config{Sample: row.sample}}
 		logs := 0
 		for range n {
-			if l.Sampled(row.status) {
+			if l.Sampled(row.status, nil) {
 				logs++
 			}
 		}
@@ -241,7 +241,7 @@ func TestSampled(t *testing.T) {
 		}
 	}
 	var none *Log
-	if none.Close(); none.Sampled(503) || none.Stats() != (Stats{}) {
+	if none.Close(); none.Sampled(503, nil) || none.Stats() != (Stats{}) {
 		t.Error("a nil Log wants lines")
 	}
 }

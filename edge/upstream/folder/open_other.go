@@ -1,0 +1,5 @@
+//go:build !unix
+
+package folder
+
+const openFlags = 0
