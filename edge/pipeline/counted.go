@@ -32,6 +32,9 @@ func (s *countedStream) WriteTo(w io.Writer) (written int64, err error) {
 	if file, ok := s.ReadCloser.(io.WriterTo); ok { // the connection may take it without a copy
 		written, err = file.WriteTo(w)
 		s.sent += int(written)
+		if err == nil && s.ends != nil {
+			s.ends()
+		}
 		return written, err
 	}
 	part := parts.Get().(*[32 << 10]byte)
