@@ -334,7 +334,9 @@ describe.each(reacts)('React %s, in a browser', (react) => {
   });
 
   test('decoration, or an image with a name; given attributes reach the svg', async () => {
-    const cdn = await fakeCDN({ '/a/good.svg': square.replace('viewBox', 'fill="none" stroke-linejoin="round" viewBox') });
+    const cdn = await fakeCDN({
+      '/a/good.svg': square.replace('viewBox', 'fill="none" stroke-linejoin="round" viewBox'),
+    });
     await visit(async (page) => {
       await page.evaluate((base) => {
         const { h, Icon } = kit;
