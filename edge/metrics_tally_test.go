@@ -162,7 +162,7 @@ func TestBoundedSeries(t *testing.T) {
 	if strings.Contains(page, "x0-") || strings.Contains(page, "x4-") {
 		t.Errorf("text from a client is in the metrics:\n%s", page)
 	}
-	if most := 200; after > most {
+	if most := 240; after > most {
 		t.Errorf("%d series, more than %d", after, most)
 	}
 }

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -51,6 +52,9 @@ func (h *Finder) FetchAndStore(q *Request, stale *cache.Entry) (l collapse.Resul
 	case a.Status == http.StatusNotModified && stale != nil:
 		a.Body.Close()
 		return h.storeConfirmed(q, stale, a, asked)
+	case stale != nil && a.Status >= pastHTTP && mayServeLost(stale, a.ResponseTime):
+		a.Body.Close()
+		return collapse.Result{Err: upstream.Malformed(fmt.Errorf("status %d", a.Status))}
 	case q.own && originFailed(a.Status), stale != nil && failing(a.Status) && mayServeStale(stale, a.ResponseTime):
 		a.Body.Close()
 		return collapse.Result{Err: Failed(a)}
@@ -93,7 +97,16 @@ func mustNotReplace(stored *cache.Entry, a *upstream.Response) bool {
 		}
 	}
 	return a.Status >= http.StatusBadRequest && stored != nil && stored.Status < http.StatusBadRequest &&
-		cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Request{}, cachepolicy.FailureDisconnected, a.ResponseTime)
+		mayServeLost(stored, a.ResponseTime)
+}
+
+// pastHTTP is the first status that HTTP does not define (RFC 9110, section 15). A response with
+// one counts as none, where a stored one can be served instead.
+const pastHTTP = 600
+
+// mayServeLost reports whether a stale response may be served, if none has arrived.
+func mayServeLost(stored *cache.Entry, now time.Time) bool {
+	return cachepolicy.MayServeStale(stored.Freshness(), cachepolicy.Request{}, cachepolicy.FailureDisconnected, now)
 }
 
 // storeOwn makes an entry of a response on our own routes: whole, with a strong entity tag and its

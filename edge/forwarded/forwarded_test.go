@@ -565,3 +565,24 @@ func TestClientEncoding(t *testing.T) {
 		}
 	}
 }
+
+// A status that HTTP does not define passes, where nothing is stored. Otherwise it counts as no
+// response, and clients get the stale one.
+func TestOddStatus(t *testing.T) {
+	status := 999
+	e, _ := newTest(t, map[string]http.HandlerFunc{"/page": func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.WriteHeader(status)
+		io.WriteString(w, "page")
+	}})
+	if a := e.get(t, "/page"); a.StatusCode != 999 {
+		t.Errorf("without a stored response: %d", a.StatusCode)
+	}
+	status = 200
+	e.get(t, "/page")
+	e.Room.Move(2 * time.Minute)
+	status = 600
+	if a := e.get(t, "/page"); a.StatusCode != 200 || e.outcome != exchange.Stale {
+		t.Errorf("with a stale response: %d, %s", a.StatusCode, exchange.OutcomeNames[e.outcome])
+	}
+}

@@ -82,6 +82,13 @@ func serve(t *testing.T, answer responder) *server {
 	return s
 }
 
+// change changes the responses to later requests.
+func (s *server) change(answer responder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
+}
+
 func (s *server) connection(c net.Conn) {
 	defer c.Close()
 	for r := bufio.NewReader(c); ; {
@@ -91,8 +98,9 @@ func (s *server) connection(c net.Conn) {
 		}
 		s.mu.Lock()
 		s.seen = append(s.seen, head)
+		answer := s.answer
 		s.mu.Unlock()
-		if !s.answer(c, head) {
+		if !answer(c, head) {
 			return
 		}
 	}

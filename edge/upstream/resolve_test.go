@@ -130,7 +130,7 @@ func TestResolve(t *testing.T) {
 		z.set("app", "") // a failed lookup changes nothing
 		time.Sleep(time.Minute)
 		check("10.0.0.2 10.0.0.3")
-		n["10.0.0.3"].answer = responds("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+		n["10.0.0.3"].change(responds("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"))
 		time.Sleep(10 * time.Second)
 		if s := c.Stats(); len(s.Origins) != 2 || s.Origins[1].Healthy || s.Origins[1].URL != "http://10.0.0.3:3000" {
 			t.Errorf("%+v", s.Origins)
