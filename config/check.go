@@ -295,12 +295,8 @@ func (d *decoder) settings(path string, s *Settings) {
 	if s.HealthPath != "" && (!isPath(s.HealthPath) || strings.Contains(s.HealthPath, "?")) {
 		d.wrong(path+".health_path", fmt.Sprintf("%q is no path; must be one without a query, such as /up", clip(s.HealthPath)))
 	}
-	if e := s.ClientEncoding; e != "" && !slices.Contains(encodings, e) {
-		d.wrong(path+".client_encoding", fmt.Sprintf("%q is unknown%s", clip(e), nearest(e, encodings)))
-	}
-	if g := s.CacheGroups; g != "" && !slices.Contains(cacheGroups, g) {
-		d.wrong(path+".cache_groups", fmt.Sprintf("%q is unknown%s", clip(g), nearest(g, cacheGroups)))
-	}
+	d.choice(path+".client_encoding", s.ClientEncoding, encodings)
+	d.choice(path+".cache_groups", s.CacheGroups, cacheGroups)
 	d.patterns(path+".ignore_query", s.IgnoreQuery)
 	d.patterns(path+".bypass_cookie", s.BypassCookie)
 	for i, name := range s.PassField {
@@ -321,6 +317,13 @@ func (d *decoder) settings(path string, s *Settings) {
 	}
 	d.maintenance(path+".maintenance", s.Maintenance)
 	d.changes(path, &s.Changes)
+}
+
+// choice checks a value that may be left out, and otherwise must be one of all.
+func (d *decoder) choice(path, value string, all []string) {
+	if value != "" && !slices.Contains(all, value) {
+		d.wrong(path, fmt.Sprintf("%q is unknown%s", clip(value), nearest(value, all)))
+	}
 }
 
 // encodings are the values of client_encoding.
@@ -461,15 +464,10 @@ func (d *decoder) rule(s *Site, r *Rule) {
 	switch r.Cache {
 	case "true", "yes":
 		r.Cache = "on"
-	case "":
 	default:
-		if !slices.Contains(caches, r.Cache) {
-			d.wrong(r.At+".cache", fmt.Sprintf("%q is unknown%s", clip(r.Cache), nearest(r.Cache, caches)))
-		}
+		d.choice(r.At+".cache", r.Cache, caches)
 	}
-	if r.Cookies != "" && !slices.Contains(cookies, r.Cookies) {
-		d.wrong(r.At+".cookies", fmt.Sprintf("%q is unknown%s", clip(r.Cookies), nearest(r.Cookies, cookies)))
-	}
+	d.choice(r.At+".cookies", r.Cookies, cookies)
 	if r.Auth != nil {
 		d.auth(r.At+".auth", r.Auth)
 	}

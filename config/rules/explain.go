@@ -189,6 +189,9 @@ func (e Explanation) Text() string {
 	return b.String()
 }
 
+// SharedByHosts reports whether all hosts of the site share the response: its key has no host.
+func (d *Decision) SharedByHosts() bool { return d.Key.Host != nil && !*d.Key.Host }
+
 // Key returns the cache key of a request: scheme, host and the target in the cache, and behind NUL
 // the site with its key rules and everything else that the rules put into keys.
 func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
@@ -197,7 +200,7 @@ func (s *Site) Key(d *Decision, q *Request, scheme, host string) string {
 
 // AppendKey appends Key.
 func (s *Site) AppendKey(dst []byte, d *Decision, q *Request, scheme, host string) []byte {
-	if d.Key.Host != nil && !*d.Key.Host {
+	if d.SharedByHosts() {
 		host = "_" // routes.AnyHost
 	}
 	dst = append(append(append(dst, scheme...), "://"...), host...)

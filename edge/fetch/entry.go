@@ -323,12 +323,11 @@ func wellFormedTag(s string) bool {
 }
 
 // CountGroups counts the names of cache groups in a response, and those that are ignored because of
-// their limits. It reports whether the site follows any.
-func (o *Fetcher) CountGroups(site *vhosts.Site, names []string, ignored int) bool {
-	if len(names)+ignored == 0 || site.CacheGroups == vhosts.NoGroups {
-		return false
+// their limits.
+func (o *Fetcher) CountGroups(names []string, ignored int) {
+	if len(names)+ignored == 0 { // as in most responses
+		return
 	}
 	o.options.Metrics.Groups[0].Add(float64(len(names)))
 	o.options.Metrics.Groups[1].Add(float64(ignored))
-	return len(names) > 0
 }

@@ -254,8 +254,8 @@ func (h *Finder) newForwardedResponse(q *Request, a *upstream.Response, may bool
 	f := &forwardedResponse{h: h, q: q, etag: a.Header.Get("Etag"), header: cachepolicy.StoredHeader(a.Header), response: a}
 	f.sharing = cachepolicy.SharingOf(q.Policy, a.Status, a.Header, a.ResponseTime)
 	f.sharing.Storable = f.sharing.Storable && may
-	if names, ignored := cachepolicy.Groups(a.Header); f.sharing.Storable {
-		h.Origin.CountGroups(q.Site, names, ignored)
+	if f.sharing.Storable {
+		h.Origin.CountGroups(q.groups(a.Header))
 	}
 	return f
 }

@@ -40,7 +40,7 @@ func (q *Request) AddressTags() (tags []string) {
 	targets := []string{d.Site.CacheTarget(&d.Decision, &d.Request), d.Request.Target}
 	for _, target := range slices.Compact(targets) {
 		tags = append(tags, cache.AddressTag(q.Policy.Host, target))
-		if d.Key.Host != nil && !*d.Key.Host {
+		if d.SharedByHosts() {
 			tags = append(tags, cache.SharedTag(d.Site.Name, target))
 		}
 	}
@@ -50,18 +50,23 @@ func (q *Request) AddressTags() (tags []string) {
 // group adds the surrogate keys of a response's cache groups (RFC 9875) to its entry. A response
 // that all hosts of a site share is in the groups of the site.
 func (q *Request) group(e *cache.Entry, h http.Header) {
-	if q.Site == nil || q.Site.CacheGroups == vhosts.NoGroups { // nil on our own routes
-		return
-	}
-	names, _ := cachepolicy.Groups(h)
-	shared := q.Ruled != nil && q.Ruled.Key.Host != nil && !*q.Ruled.Key.Host
+	names, _ := q.groups(h)
 	for _, name := range names {
-		if shared {
+		if q.Ruled != nil && q.Ruled.SharedByHosts() {
 			e.Tags = append(e.Tags, cache.SharedGroupTag(q.Site.Name, name))
 		} else {
 			e.Tags = append(e.Tags, cache.GroupTag(q.URIOrigin(), name))
 		}
 	}
+}
+
+// groups returns the cache groups of a response with the fields h that the site follows, and how
+// many others it ignores because of their limits. On our own routes there are none.
+func (q *Request) groups(h http.Header) (names []string, ignored int) {
+	if q.Site == nil || q.Site.CacheGroups == vhosts.NoGroups {
+		return nil, 0
+	}
+	return cachepolicy.Groups(h)
 }
 
 // URIOrigin returns the origin of the request's address, SCHEME://HOST (RFC 9110, section 4.3.1).

@@ -448,9 +448,12 @@ func (h *Answerer) relay(r *pipeline.Request, q *fetch.Request, a *upstream.Resp
 // invalidate removes the stored responses that a request may have changed: those of its own
 // address, of the addresses that its response names, and of its cache groups.
 func (h *Answerer) invalidate(r *pipeline.Request, q *fetch.Request, a *upstream.Response) {
-	names, ignored := cachepolicy.InvalidatedGroups(q.Policy.Method, a.Header)
-	if h.Finder.Origin.CountGroups(r.Site, names, ignored) {
-		h.Group(q.URIOrigin(), names, r.Site.CacheGroups == vhosts.Hard)
+	if r.Site.CacheGroups != vhosts.NoGroups {
+		names, ignored := cachepolicy.InvalidatedGroups(q.Policy.Method, a.Header)
+		h.Finder.Origin.CountGroups(names, ignored)
+		if len(names) > 0 {
+			h.Group(q.URIOrigin(), names, r.Site.CacheGroups == vhosts.Hard)
+		}
 	}
 	targets := cachepolicy.Invalidated(q.Policy, a.Status, a.Header)
 	if len(targets) == 0 {

@@ -62,6 +62,12 @@ func newTestOf(t testing.TB, room *fetchtest.Room, change ...func(*vhosts.Settin
 func (e *test) answer(t testing.TB, m pipelinetest.Message) *pipeline.Request {
 	t.Helper()
 	m.URL = "http://edge.test" + m.URL
+	return e.answerURL(t, m)
+}
+
+// answerURL sends a request with a whole URL.
+func (e *test) answerURL(t testing.TB, m pipelinetest.Message) *pipeline.Request {
+	t.Helper()
 	r := pipelinetest.New(t, e.site, e.Now(), m)
 	r.Route, r.Forwarded = routes.Forwarded, true
 	outcome, err := e.Answer(r)

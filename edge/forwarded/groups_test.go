@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,9 +14,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fetch/fetchtest"
 	"github.com/iconedge/iconedge/edge/pipeline/pipelinetest"
-	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/vhosts"
-	"github.com/iconedge/iconedge/internal/problem"
 )
 
 // A shop is an application that puts its pages into the groups of their queries, and invalidates
@@ -56,14 +55,8 @@ func newShop(t *testing.T, grouping vhosts.Grouping) (*test, *shop) {
 // at sends a request for a whole URL, and returns the use of the cache.
 func (e *test) at(t *testing.T, method, url string, fields ...string) exchange.Outcome {
 	t.Helper()
-	r := pipelinetest.New(t, e.site, e.Room.Now(), pipelinetest.Message{Method: method, URL: url, Fields: fields})
-	r.Route, r.Forwarded = routes.Forwarded, true
-	outcome, err := e.Answer(r)
-	if err != nil {
-		e.Answerer.Writer.Fail(r, problem.From(err))
-	}
-	pipelinetest.Read(r)
-	return outcome
+	pipelinetest.Read(e.answerURL(t, pipelinetest.Message{Method: method, URL: url, Fields: fields}))
+	return e.outcome
 }
 
 // A model of two origins and their groups, beside the edge, for random requests: no origin
@@ -106,14 +99,7 @@ func TestCacheGroupsModel(t *testing.T) {
 }
 
 func overlaps(a, b []string) bool {
-	for _, one := range a {
-		for _, other := range b {
-			if one == other {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
 }
 
 // What leaves the pages of a group fresh, and what each setting does to them.

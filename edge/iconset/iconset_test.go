@@ -101,15 +101,16 @@ func TestIconDataIsCachedInPieces(t *testing.T) {
 		e.icons(t, d, "account,house,zoo", fields...)
 	}
 	e.Compressed(t)
-	a := e.icons(t, d, "account,house,zoo", "Accept-Encoding", "gzip")
-	e.Compressed(t)
-	if a.Header.Get("Content-Encoding") != "gzip" {
-		t.Errorf("with gzip: %q", a.Header)
-	}
-	if a := e.Get(t, "/mdi.json?icons=zoo,account,house", "Accept-Encoding", "gzip", "If-None-Match",
-		a.Header.Get("ETag")); a.StatusCode != http.StatusNotModified {
-		t.Errorf("another order with the same entity tag: %d", a.StatusCode)
-	}
+	// Only a response that is joined from deflated pieces has an entity tag that stays. A busy cache
+	// may drop a deflated piece, which a later request then has deflated again.
+	fetchtest.Settled(t, "another order of the icons has the same entity tag", func() bool {
+		a := e.icons(t, d, "account,house,zoo", "Accept-Encoding", "gzip")
+		if a.Header.Get("Content-Encoding") != "gzip" {
+			t.Fatalf("with gzip: %q", a.Header)
+		}
+		other := e.Get(t, "/mdi.json?icons=zoo,account,house", "Accept-Encoding", "gzip", "If-None-Match", a.Header.Get("ETag"))
+		return other.StatusCode == http.StatusNotModified
+	})
 	head := e.Send(t, pipelinetest.Message{Method: http.MethodHead, URL: "/mdi.json?icons=zoo"})
 	if a := head; a.StatusCode != http.StatusOK || a.ContentLength <= 0 {
 		t.Errorf("HEAD: %d %q", a.StatusCode, a.Header)

@@ -17,9 +17,15 @@ type Groups struct {
 	purger *Purger
 	peers  *Peers
 
-	mu      sync.Mutex
-	waiting [2]map[string][]string // not announced yet: soft and hard, by URI origin
-	begun   bool                   // a background task will announce them
+	mu sync.Mutex
+	// The groups that are not announced yet. While there are any, a background task will do it.
+	waiting map[group]bool
+}
+
+// A group is a cache group of a URI origin, and how it is invalidated.
+type group struct {
+	origin, name string
+	hard         bool
 }
 
 // NewGroups returns the groups of an edge, which announces them to its peers.
@@ -28,37 +34,19 @@ func NewGroups(p *Purger, peers *Peers) *Groups { return &Groups{purger: p, peer
 // Invalidate makes the responses of a URI origin in cache groups stale or, if it is hard, removes
 // them. It takes effect here at once, and on the other edges soon.
 func (g *Groups) Invalidate(origin string, names []string, hard bool) {
-	if len(names) == 0 {
-		return
-	}
 	tags := groupTags(origin, names, g.purger.key)
 	g.purger.cache.Drop(&cache.Purge{Tags: tags, Soft: !hard}, g.purger.clock.Now())
-	if g.peers != nil {
-		g.gather(origin, names, hard)
+	if g.peers == nil {
+		return
 	}
-}
-
-// gather remembers groups for the next announcement.
-func (g *Groups) gather(origin string, names []string, hard bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	kind := 0
-	if hard {
-		kind = 1
-	}
-	if g.waiting[kind] == nil {
-		g.waiting[kind] = map[string][]string{}
-	}
-	all := g.waiting[kind][origin]
-	for _, name := range names {
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	g.waiting[kind][origin] = all
-	if !g.begun {
-		g.begun = true
+	if len(g.waiting) == 0 {
+		g.waiting = map[group]bool{}
 		g.peers.background(g.announce)
+	}
+	for _, name := range names {
+		g.waiting[group{origin, name, hard}] = true
 	}
 }
 
@@ -67,34 +55,28 @@ func (g *Groups) announce() {
 	g.peers.sleep(GroupDelay)
 	g.mu.Lock()
 	waiting := g.waiting
-	g.waiting, g.begun = [2]map[string][]string{}, false
+	g.waiting = nil
 	g.mu.Unlock()
-	for kind, groups := range waiting {
-		for _, call := range split(groups, kind == 0) {
-			g.peers.announce(g.purger, call, 0) // which logs a failure
-		}
+	for _, call := range slices.Concat(calls(waiting, true), calls(waiting, false)) {
+		g.peers.announce(g.purger, call, 0) // which logs a failure
 	}
 }
 
-// split returns calls for the groups, none of which has too many.
-func split(groups map[string][]string, soft bool) (calls []Call) {
-	call := Call{Soft: soft}
-	for origin, names := range groups {
-		for len(names) > 0 {
-			n := min(len(names), MaxItems-call.groups())
-			if call.CacheGroups == nil {
-				call.CacheGroups = map[string][]string{}
-			}
-			call.CacheGroups[origin], names = names[:n], names[n:]
-			if call.groups() == MaxItems {
-				calls, call = append(calls, call), Call{Soft: soft}
-			}
+// calls returns the soft or the hard calls for groups, none of which has more than MaxItems.
+func calls(groups map[group]bool, soft bool) (all []Call) {
+	n := 0
+	for g := range groups {
+		if g.hard == soft {
+			continue
 		}
+		if n%MaxItems == 0 {
+			all = append(all, Call{CacheGroups: map[string][]string{}, Soft: soft})
+		}
+		n++
+		named := all[len(all)-1].CacheGroups
+		named[g.origin] = append(named[g.origin], g.name)
 	}
-	if call.groups() > 0 {
-		calls = append(calls, call)
-	}
-	return calls
+	return all
 }
 
 // groupTags returns the surrogate keys of cache groups. key finds the site of the origin; nil:
@@ -104,12 +86,13 @@ func groupTags(origin string, names []string, key Targets) (tags []string) {
 	if err != nil {
 		return nil
 	}
+	site := ""
+	if key != nil {
+		_, site = key(a.name(), "/")
+	}
 	for _, name := range names {
 		tags = append(tags, cache.GroupTag(a.scheme+"://"+a.host, name))
-		if key == nil {
-			continue
-		}
-		if _, site := key(a.name(), "/"); site != "" {
+		if site != "" {
 			tags = append(tags, cache.SharedGroupTag(site, name))
 		}
 	}

@@ -334,12 +334,15 @@ func TestPurgeOfGroups(t *testing.T) {
 
 // Groups are announced together, in purges of at most MaxItems.
 func TestGroupsSplit(t *testing.T) {
-	many := make([]string, MaxItems+7)
-	for i := range many {
-		many[i] = fmt.Sprint(i)
+	many := map[group]bool{}
+	for i := range MaxItems + 7 {
+		many[group{"https://a.test", fmt.Sprint(i), false}] = true
 	}
-	calls, n := split(map[string][]string{"https://a.test": many, "https://b.test": many[:9]}, true), 0
-	for _, c := range calls {
+	for i := range 9 {
+		many[group{"https://b.test", fmt.Sprint(i), false}] = true
+	}
+	all, n := calls(many, true), 0
+	for _, c := range all {
 		n += c.groups()
 		b, err := json.Marshal(c)
 		if err != nil {
@@ -349,8 +352,8 @@ func TestGroupsSplit(t *testing.T) {
 			t.Errorf("a call of %d groups is refused: %v", c.groups(), err)
 		}
 	}
-	if len(calls) != 2 || n != len(many)+9 {
-		t.Errorf("%d calls with %d groups", len(calls), n)
+	if len(all) != 2 || n != len(many) || len(calls(many, false)) != 0 {
+		t.Errorf("%d calls with %d groups", len(all), n)
 	}
 }
 

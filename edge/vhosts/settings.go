@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -191,11 +192,7 @@ func (e *Encoding) String() string { return string(*e) }
 
 // Set parses a value.
 func (e *Encoding) Set(value string) error {
-	if Encoding(value) != Normal && Encoding(value) != AsSent {
-		return errors.New("must be normal or as-sent")
-	}
-	*e = Encoding(value)
-	return nil
+	return setOneOf(e, value, "normal or as-sent", Normal, AsSent)
 }
 
 // A Grouping says what Cache-Group-Invalidation does to the responses of its groups. It is empty if
@@ -214,12 +211,7 @@ func (g *Grouping) String() string { return string(*g) }
 
 // Set parses a value.
 func (g *Grouping) Set(value string) error {
-	switch Grouping(value) {
-	case Soft, Hard, NoGroups:
-		*g = Grouping(value)
-		return nil
-	}
-	return errors.New("must be soft, hard or off")
+	return setOneOf(g, value, "soft, hard or off", Soft, Hard, NoGroups)
 }
 
 // A Switch is on or off, or empty if it is not set.
@@ -236,9 +228,14 @@ func (s *Switch) String() string { return string(*s) }
 
 // Set parses a position.
 func (s *Switch) Set(value string) error {
-	if Switch(value) != On && Switch(value) != Off {
-		return errors.New("must be on or off")
+	return setOneOf(s, value, "on or off", On, Off)
+}
+
+// setOneOf sets to to a value of a flag, which must be one of all; text lists them.
+func setOneOf[T ~string](to *T, value, text string, all ...T) error {
+	if !slices.Contains(all, T(value)) {
+		return errors.New("must be " + text)
 	}
-	*s = Switch(value)
+	*to = T(value)
 	return nil
 }

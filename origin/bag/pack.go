@@ -114,19 +114,17 @@ func (p Whole) writeComponents(w *zip.Writer) error {
 			name += "_"
 		}
 		used[name] = true
-		f, err := w.Create(i.Ref.String() + ".tsx")
-		if err != nil {
-			return err
-		}
-		if _, err := io.WriteString(f, jsx.Component(name, i.Ref.String()+": "+p.Pack.Attribution)); err != nil {
+		component := jsx.Component(name, i.Ref.String()+": "+p.Pack.Attribution)
+		if err := addText(w, i.Ref.String()+".tsx", []byte(component)); err != nil {
 			return err
 		}
 		fmt.Fprintf(index, "export { default as %s } from './%s';\n", name, i.Ref.Name)
 	}
-	return p.addText(w, p.Pack.Key+"/index.ts", index.Bytes())
+	return addText(w, p.Pack.Key+"/index.ts", index.Bytes())
 }
 
-func (Whole) addText(w *zip.Writer, name string, text []byte) error {
+// addText adds a file, compressed.
+func addText(w *zip.Writer, name string, text []byte) error {
 	f, err := w.Create(name)
 	if err == nil {
 		_, err = f.Write(text)

@@ -31,12 +31,9 @@ func (s *Site) pack(_ context.Context, q *Request) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, ok := q.Release.Pack(q.Ref.Pack)
-	switch {
-	case q.Release.IsWithdrawn(q.Ref.Pack):
-		return nil, withdrawn(q.Release, q.Ref)
-	case !ok:
-		return nil, noPack(q.Release, q.Ref.Pack)
+	p, err := packOf(q)
+	if err != nil {
+		return nil, err
 	}
 	v := packView{Pack: p.Pack, Category: asked.Category}
 	icons := s.lists.icons(q.Release, p)
@@ -79,6 +76,18 @@ func noPack(r *catalog.Release, key string) error {
 		return problem.NotFound("there is no such pack")
 	}
 	return problem.NotFound("there is no such pack", prefixed("/pack/", r.Near(key))...)
+}
+
+// packOf returns the pack that a request names, or the problem that there is none.
+func packOf(q *Request) (*catalog.Pack, error) {
+	p, ok := q.Release.Pack(q.Ref.Pack)
+	switch {
+	case q.Release.IsWithdrawn(q.Ref.Pack):
+		return nil, withdrawn(q.Release, q.Ref)
+	case !ok:
+		return nil, noPack(q.Release, q.Ref.Pack)
+	}
+	return p, nil
 }
 
 // withdrawn returns the 410 for a withdrawn icon or pack, with similar ones.

@@ -48,12 +48,9 @@ func (s *Site) packArchive(_ context.Context, q *Request) (*Page, error) {
 	if !isZip || !slices.Contains(bag.Kinds, kind) {
 		return nil, problem.NotFound("there is no such archive of a pack: there are svg.zip, react.zip and sprite.zip")
 	}
-	p, ok := q.Release.Pack(q.Ref.Pack)
-	switch {
-	case q.Release.IsWithdrawn(q.Ref.Pack):
-		return nil, withdrawn(q.Release, q.Ref)
-	case !ok:
-		return nil, noPack(q.Release, q.Ref.Pack)
+	p, err := packOf(q)
+	if err != nil {
+		return nil, err
 	}
 	tag, err := s.archiveTag(p, kind)
 	if err != nil {

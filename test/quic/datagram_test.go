@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// A datagramCase is what a client sends without a connection, and what must come.
+// A datagramCase has the datagrams that a client sends without a connection, and the outcome that
+// must follow.
 type datagramCase struct {
 	name, section string
 	send          func(c *raw) [][]byte // made after begin
