@@ -188,8 +188,8 @@ func TestUnreadableHasALine(t *testing.T) {
 	}{
 		{"hello\r\n\r\n", 400, false},
 		{"GET /forged HTTP/1.1\r\nHost : a\r\n\r\n", 400, false},
-		{"GET /" + strings.Repeat("a", 20_000) + " HTTP/1.1\r\nHost: a\r\n\r\n", 414, false},
-		{"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 20_000) + "\r\n\r\n", 431, false},
+		{"GET /" + strings.Repeat("a", 40_000) + " HTTP/1.1\r\nHost: a\r\n\r\n", 414, false},
+		{"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 40_000) + "\r\n\r\n", 431, false},
 		{"HEAD /forged HTTP/1.1\r\nHost : a\r\n\r\n", 400, true},
 	} {
 		change, text := logs(t)

@@ -101,8 +101,8 @@ func TestIconDataIsCachedInPieces(t *testing.T) {
 		e.icons(t, d, "account,house,zoo", fields...)
 	}
 	e.Compressed(t)
-	// Only a response that is joined from deflated pieces has an entity tag that stays. A busy cache
-	// may drop a deflated piece, which a later request then has deflated again.
+	// Only a response that is joined from deflated pieces has an entity tag that stays. A busy
+	// cache may drop a deflated piece, which a later request then has deflated again.
 	fetchtest.Settled(t, "another order of the icons has the same entity tag", func() bool {
 		a := e.icons(t, d, "account,house,zoo", "Accept-Encoding", "gzip")
 		if a.Header.Get("Content-Encoding") != "gzip" {
