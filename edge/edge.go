@@ -102,7 +102,7 @@ func (s *Server) build() (err error) {
 		Observer: s.metrics, Clock: cfg.Clock,
 	})
 	s.proxy = proxy.New(proxy.Options{
-		Sites: set, Ports: s.sockets.Ports(), Purge: s.purgeMethod(),
+		Node: cfg.Node, Sites: set, Ports: s.sockets.Ports(), Purge: s.purgeMethod(),
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded),
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.Offer.AltSvc,
 		Clock: cfg.Clock, Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache,

@@ -17,6 +17,7 @@ import (
 type Sharing struct {
 	Redis        string // URL of a Redis or Valkey; empty: none
 	PasswordFile string // holds the password of Redis; empty: the URL's
+	Node         string // the name of this edge in Proxy-Status; empty: iconedge
 	Region       string // edges of one region share limits; purges and releases reach all regions
 
 	RedisTimeout time.Duration // for a check of a limit; 0: the default
@@ -31,6 +32,8 @@ func (s *Sharing) Flags(fs *flag.FlagSet) {
 		"--redis; read again when it changes, for new connections (default none)")
 	fs.StringVar(&s.Region, "region", "", "`NAME` of the region whose edges share their limits: letters, digits and "+
 		"._- (default the region without a name)")
+	fs.StringVar(&s.Node, "node", "", "`NAME` of this edge in the field Proxy-Status of the errors that it makes: letters, "+
+		"digits and ._- (default iconedge)")
 }
 
 // Validate returns every error of the configuration.
@@ -47,15 +50,17 @@ func (s *Sharing) Validate() error {
 	}
 	_, err = s.open()
 	errs = append(errs, err)
-	if len(s.Region) > maxRegion || strings.Trim(s.Region, regionAlphabet) != "" {
-		errs = append(errs, fmt.Errorf("--region must consist of letters, digits and ._-, at most %d bytes", maxRegion))
+	for _, row := range []struct{ flag, name string }{{"--node", s.Node}, {"--region", s.Region}} {
+		if len(row.name) > maxName || strings.Trim(row.name, nameAlphabet) != "" {
+			errs = append(errs, fmt.Errorf("%s must consist of letters, digits and ._-, at most %d bytes", row.flag, maxName))
+		}
 	}
 	return errors.Join(errs...)
 }
 
 const (
-	maxRegion      = 64
-	regionAlphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+	maxName      = 64
+	nameAlphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
 
 // credentials are what Redis requires, from files that are read again when they change.

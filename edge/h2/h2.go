@@ -67,7 +67,7 @@ type Config struct {
 	Send    time.Duration  // for each MiB of a response; 30 s
 	MaxBody int            // bytes of a request's body; 64 KiB
 	Uploads bool           // the Handler reads long bodies while they arrive
-	MaxList int            // SETTINGS_MAX_HEADER_LIST_SIZE, in bytes; 16 KiB
+	MaxList int            // SETTINGS_MAX_HEADER_LIST_SIZE, in bytes
 	Bodies  *bodies.Budget // of all connections together; nil: no bound
 	Tunnels bool           // SETTINGS_ENABLE_CONNECT_PROTOCOL: accept extended CONNECT
 }

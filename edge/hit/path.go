@@ -22,7 +22,8 @@ import (
 
 // Options has the components of a Path.
 type Options struct {
-	Redirects bool // requests without TLS are redirected
+	Node      string // the name of this edge in Proxy-Status; empty: iconedge
+	Redirects bool   // requests without TLS are redirected
 	// AltSvc returns the value of Alt-Svc for a client (RFC 7838); empty: none.
 	AltSvc func(client netip.Addr) string
 

@@ -23,7 +23,8 @@ func (h *Writer) Fail(r *Request, p *problem.Problem) {
 	resp.SetStatusCode(p.Status)
 	out.Reset()
 	f := respond.Refusal{Problem: p, Icons: r.Site.Icons, Page: r.Route == routes.Page,
-		Private: r.Route.Class() == routes.ClassVerify, Count: &r.Count, Status: r.Status, Date: h.Date(r)}
+		Private: r.Route.Class() == routes.ClassVerify, Count: &r.Count, Status: r.Status, Date: h.Date(r),
+		Node: h.Node, Details: !r.Unread && h.Trusts != nil && h.Trusts(r.Request)}
 	nothing := p.Status == http.StatusNotFound || p.Status == http.StatusBadRequest && p.Parameter == ""
 	if nothing && !r.Unread && r.MayBeLost() {
 		f.Vary = problem.VaryOfPages

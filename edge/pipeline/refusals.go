@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/internal/problem"
 )
@@ -34,7 +35,7 @@ func RefusedAs(status int) *problem.Problem {
 	p := problem.New(status, map[int]string{
 		fasthttp.StatusRequestTimeout:              "the request did not arrive in time",
 		fasthttp.StatusRequestEntityTooLarge:       "the body is too large",
-		fasthttp.StatusRequestHeaderFieldsTooLarge: "the request line and header fields may have at most 16384 bytes",
+		fasthttp.StatusRequestHeaderFieldsTooLarge: "the request line and header fields are longer than this server takes",
 		fasthttp.StatusServiceUnavailable:          "the server holds too many requests; try again in a moment",
 	}[status])
 	if status == fasthttp.StatusServiceUnavailable {
@@ -54,11 +55,12 @@ var ErrUnready = errors.New("the origin has no release yet")
 
 // NotStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).
 func NotStored() *problem.Problem {
-	return problem.New(http.StatusGatewayTimeout, "only-if-cached accepts only a stored response, and there is no usable one")
+	return problem.New(http.StatusGatewayTimeout, "only-if-cached accepts only a stored response, and there is no usable one").
+		OfType(string(cachepolicy.ProxyInternalResponse))
 }
 
 // Overloaded returns the 503 of a request that load shedding refuses.
 func Overloaded() *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, "too many requests are waiting for the origin; trying again in a moment may help").
-		With("Retry-After", "1")
+		With("Retry-After", "1").OfType(string(cachepolicy.ConnectionLimitReached))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/respond"
 )
 
@@ -14,6 +15,10 @@ type Writer struct {
 	clock      respond.Dates
 	compressor *compress.Compressor // of stored responses
 	log        *slog.Logger
+	// Node is the name of this edge in Proxy-Status; empty: iconedge.
+	Node string
+	// Trusts reports whether a client may read the cause of an error; nil: none may.
+	Trusts func(*exchange.Request) bool
 }
 
 // NewWriter returns a writer. compressor makes content codings of stored responses.

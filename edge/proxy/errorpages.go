@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/pipeline"
@@ -18,7 +19,8 @@ func (h *Proxy) isClosed(r *pipeline.Request) bool {
 	if page == nil {
 		return false
 	}
-	p := problem.New(http.StatusServiceUnavailable, "the site is closed for maintenance; trying again later may help")
+	p := problem.New(http.StatusServiceUnavailable, "the site is closed for maintenance; trying again later may help").
+		OfType(string(cachepolicy.ProxyInternalResponse))
 	if page.RetryAfter != "" {
 		p.With("Retry-After", page.RetryAfter)
 	}

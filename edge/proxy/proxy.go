@@ -35,6 +35,7 @@ type Options struct {
 	Ports       map[string]bool // of the public listeners, and the default ports of HTTP
 	WaitTimeout time.Duration   // how long a request waits for a collapsed fetch
 	Bounds      fetch.Bounds    // of forwarded requests
+	Node        string          // the name of this edge in Proxy-Status; empty: iconedge
 	Redirect    string          // format of the https URL to redirect to; empty: no redirect
 	// AltSvc returns the value of Alt-Svc for a client (RFC 7838); empty: none.
 	AltSvc func(client netip.Addr) string

@@ -8,6 +8,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/pipeline"
+	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/internal/trace"
 )
@@ -23,6 +24,9 @@ func (h *Proxy) report(r *pipeline.Request, o exchange.Outcome, err error) {
 	}
 	line := h.line(r, o)
 	line.Trace = span.Trace()
+	if err != nil {
+		line.Error = string(respond.ProxyError(problem.From(err)))
+	}
 	streamed := r.Stream != nil && r.Ctx.Response.IsBodyStream()
 	if r.Tell != nil || streamed {
 		line = line.Clone() // the request's memory is reused before the stream ends

@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
@@ -30,11 +31,12 @@ func New(o Options) *Proxy {
 	doors, known := fetch.NewDoorkeeper(), pieces.NewTable(o.CacheBytes/recentPart)
 	h.hits = hit.New(hit.Options{Redirects: o.Redirect != "", AltSvc: o.AltSvc, Clock: o.Clock, Clients: o.Clients,
 		Admission: o.Admission, Cache: o.Cache, Library: o.Library, Origin: o.Origin.Client(),
-		Compressor: h.compressor, Pieces: known, Doors: doors, Metrics: o.Metrics, Reports: o.Reports})
+		Node: o.Node, Compressor: h.compressor, Pieces: known, Doors: doors, Metrics: o.Metrics, Reports: o.Reports})
 	h.Finder = fetch.NewFinder(fetch.Options{CacheBytes: o.CacheBytes, WaitTimeout: o.WaitTimeout, Bounds: o.Bounds,
 		Clock: o.Clock, Cache: o.Cache, Library: o.Library, Origin: o.Origin,
 		Draining: h.hits.Draining, Log: o.Log}, doors)
 	h.writer = pipeline.NewWriter(h.compressor, o.Log)
+	h.writer.Node, h.writer.Trusts = o.Node, o.Admission.Exempt
 	h.own = &own.Answerer{Clock: o.Clock, Cache: o.Cache, Library: o.Library, Origin: o.Origin, Finder: h.Finder,
 		Writer: h.writer, Hits: h.hits}
 	h.misses = &own.Misses{MissOptions: own.MissOptions{Redirects: o.Redirect != "", AltSvc: o.AltSvc,
@@ -283,7 +285,8 @@ func (h *Proxy) looped() *problem.Problem {
 		h.Options.Log.Warn("request loop: some --origin leads back to this edge; answering such requests with 508")
 	})
 	return problem.New(http.StatusLoopDetected,
-		"this request has passed through this server before: the origin of some server leads back to it")
+		"this request has passed through this server before: the origin of some server leads back to it").
+		OfType(string(cachepolicy.ProxyLoopDetected))
 }
 
 // serveForwarded answers a request for a path outside our own routes (--proxy-all).

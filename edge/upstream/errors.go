@@ -31,6 +31,7 @@ var (
 	errLost      = errors.New("the connection was lost before a response")
 	errUnsent    = errors.New("the request was not sent")
 	errNoAddress = fmt.Errorf("%w: its name has no address", ErrUnreachable)
+	errLongHead  = fmt.Errorf("%w: its header fields are too long", ErrResponse)
 	errName      = fmt.Errorf("%w: no TLS connection for the client's Host", ErrResponse)
 )
 
@@ -64,10 +65,10 @@ func problemOf(err error) *problem.Problem {
 	if p, ok := errors.AsType[*problem.Problem](err); ok {
 		return p
 	}
-	class := classOf(err)
+	class, kind := classOf(err), string(TypeOf(err))
 	if errors.Is(err, ErrBusy) {
 		return problem.New(http.StatusServiceUnavailable,
-			"the origin is busy; trying again in a moment may help").With("Retry-After", retryAfter).Because(err)
+			"the origin is busy; trying again in a moment may help").With("Retry-After", retryAfter).Because(err).OfType(kind)
 	}
 	status, detail := http.StatusBadGateway, "the origin failed; trying again in a moment may help"
 	if class == ErrTimeout {
@@ -76,7 +77,7 @@ func problemOf(err error) *problem.Problem {
 	if !errors.Is(err, class) {
 		err = fmt.Errorf("%w: %w", class, err)
 	}
-	return problem.New(status, detail).With("Retry-After", retryAfter).Because(err)
+	return problem.New(status, detail).With("Retry-After", retryAfter).Because(err).OfType(kind)
 }
 
 func classOf(err error) error {

@@ -368,7 +368,7 @@ type limitedReader struct {
 
 func (r *limitedReader) Read(p []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, fmt.Errorf("%w: its header fields have more than %d bytes", ErrResponse, maxHead)
+		return 0, fmt.Errorf("%w: more than %d bytes", errLongHead, maxHead)
 	}
 	n, err := r.from.Read(p[:min(int64(len(p)), r.left)])
 	r.left -= int64(n)

@@ -67,6 +67,7 @@ var fields = map[string]field{
 	"referer": {text: func(l *Line) ([]byte, int) {
 		return masked(withoutQuery(l.Referer)), maxReferer
 	}},
+	"error":    {own: word(func(l *Line) string { return l.Error })},
 	"trace_id": {own: word(func(l *Line) string { return l.Trace })},
 }
 

@@ -17,13 +17,14 @@ type Line struct {
 	Status    int
 	Bytes     int64 // of the body
 	Duration  time.Duration
-	Route     string // Route, Cache and Protocol are constants of our own, not text of the client
+	Route     string // Route, Cache, Protocol and Error are constants of our own, not text of the client
 	Cache     string
 	Site      string // of a configuration file
 	Protocol  string
 	TLS       bool
 	UserAgent []byte
 	Referer   []byte
+	Error     string // why the edge has made the response, as a type of RFC 9209; empty: it has not
 	Trace     string // ID of the trace, if it was sampled
 }
 
@@ -70,6 +71,7 @@ func (l *Line) append(dst []byte) []byte {
 	dst = strconv.AppendBool(append(dst, `,"tls":`...), l.TLS)
 	dst = appendMember(dst, `,"user_agent":`, masked(l.UserAgent), maxAgent)
 	dst = appendMember(dst, `,"referer":`, masked(withoutQuery(l.Referer)), maxReferer)
+	dst = appendWord(dst, `,"error":"`, l.Error)
 	dst = appendWord(dst, `,"trace_id":"`, l.Trace)
 	return append(dst, '}')
 }
