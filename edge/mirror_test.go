@@ -26,7 +26,7 @@ sites:
     origins: {app: {urls: ["http://10.0.0.1:80"]}, next: {urls: ["`+copies.URL+`"]}}
     origin: app
     rules: [{match: {not: {path: /never}}, mirror: {to: next}, request_headers: {set: {X-Rule: "1"}}}]
-`)
+`, "--origin-timeout", "1h", "--idle", "1h")
 	e.run(t, []fileStep{
 		{"GET http://a.test/fresh?a=b", []string{"Cookie", "c=d"}, 200, "10.0.0.1:80 GET"},
 		{"GET http://a.test/fresh?a=b", []string{"Cookie", "c=d"}, 200, "10.0.0.1:80 GET|hit"},
@@ -39,7 +39,7 @@ sites:
 			t.Errorf("the copy is %q", c)
 		}
 	}
-	for range 2 * most {
+	for range most + 8 {
 		e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, ""}})
 	}
 	for range most - 2 {

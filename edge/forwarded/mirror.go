@@ -4,21 +4,18 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/pipeline"
-	"github.com/iconedge/iconedge/edge/upstream"
 )
 
 const (
 	// mostCopies is how many copies of requests are in flight at a time. More are left out, so that
 	// a slow origin of copies takes no more memory.
 	mostCopies = 64
-	// copyTimeout bounds the exchange of a copy, of whose response copyBody bytes are read, so that
-	// the connection can be used again after most of them.
-	copyTimeout = 30 * time.Second
-	copyBody    = 1 << 20
+	// copyBody bounds the bytes that are read of the response to a copy, so that the connection can
+	// be used again after most of them.
+	copyBody = 1 << 20
 )
 
 // mirror sends a copy of a GET to the origin that the rules name, if they do. It does not wait.
@@ -35,7 +32,9 @@ func (h *Answerer) mirror(r *pipeline.Request, q *fetch.Request) {
 	if to.ClientHost {
 		sent.Host = r.Public.Host
 	}
-	sent.Patience = &upstream.Patience{FirstByte: copyTimeout, Idle: copyTimeout, Whole: copyTimeout}
+	patience := *q.Patience
+	patience.Whole = patience.FirstByte + patience.Idle // a body without an end would keep its place
+	sent.Patience = &patience
 	go func() {
 		defer h.copies.Add(-1)
 		a, err := to.Client.Do(context.Background(), sent)
