@@ -33,6 +33,7 @@ type loggedLine struct {
 	TLS             bool
 	UserAgent       string `json:"user_agent"`
 	Referer         string
+	Error           string
 	TraceID         string `json:"trace_id"`
 }
 

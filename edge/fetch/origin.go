@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/library"
@@ -295,10 +294,10 @@ func Failed(a *upstream.Response) error {
 		return problem.New(http.StatusServiceUnavailable,
 			"not ready: the origin has no release yet, or is still reading it; trying again later may help").
 			With("Retry-After", "5").Because(fmt.Errorf("%w: %w", errStatus, pipeline.ErrUnready)).
-			OfType(string(cachepolicy.DestinationUnavailable))
+			OfType(problem.DestinationUnavailable)
 	}
 	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").
-		With("Retry-After", "1").Because(fmt.Errorf("%w: %d", errStatus, a.Status)).OfType(string(cachepolicy.DestinationUnavailable))
+		With("Retry-After", "1").Because(fmt.Errorf("%w: %d", errStatus, a.Status)).OfType(problem.DestinationUnavailable)
 }
 
 // originFailed reports whether a status on our own routes reports a failure of the origin and not

@@ -33,7 +33,7 @@ func (h *Answerer) mirror(r *pipeline.Request, q *fetch.Request) {
 		sent.Host = r.Public.Host
 	}
 	patience := *q.Patience
-	patience.Whole = patience.FirstByte + patience.Idle // a body without an end would keep its place
+	patience.Whole = patience.FirstByte + patience.Idle // an endless body would keep its place
 	sent.Patience = &patience
 	go func() {
 		defer h.copies.Add(-1)

@@ -65,7 +65,7 @@ func upstreamProblem(err error) error {
 		return err
 	}
 	return problem.New(http.StatusBadGateway, "the origin's response was incomplete; trying again in a moment may help").
-		With("Retry-After", "1").Because(err).OfType(string(cachepolicy.HTTPResponseIncomplete))
+		With("Retry-After", "1").Because(err).OfType(problem.HTTPResponseIncomplete)
 }
 
 // cutStream makes a 206 of a 200 whose body is still arriving and whose range the client asked for.

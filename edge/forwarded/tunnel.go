@@ -85,7 +85,7 @@ func accepts(h http.Header, key string) bool {
 // switching to the protocol.
 func notSwitched() *problem.Problem {
 	return problem.New(http.StatusBadGateway, "the origin did not switch to the protocol of the request").With("Retry-After", "1").
-		Because(upstream.ErrResponse).OfType(string(cachepolicy.HTTPUpgradeFailed))
+		Because(upstream.ErrResponse).OfType(problem.HTTPUpgradeFailed)
 }
 
 // tunnelOwner returns the client that a tunnel counts for; zero: none, because an edge behind this

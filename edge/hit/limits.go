@@ -45,7 +45,7 @@ func (p *Path) admit(m *hit, q *request.Request, class routes.Class) bool {
 		return false
 	}
 	if over >= 0 {
-		p.refuse(m, q, c, over)
+		m.refuse(p, q, c, over)
 		return true
 	}
 	m.count = c
@@ -54,7 +54,7 @@ func (p *Path) admit(m *hit, q *request.Request, class routes.Class) bool {
 
 // refuse makes the response to a request over a limit, as the pipeline does: to the edits of rules
 // behind the limit it never comes.
-func (p *Path) refuse(m *hit, q *request.Request, c access.Count, over int) {
+func (m *hit) refuse(p *Path, q *request.Request, c access.Count, over int) {
 	route, problem := m.target.route, access.TooMany(c.Decision)
 	if over < m.tolls.n {
 		t := &m.tolls.all[over]

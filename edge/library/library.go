@@ -323,7 +323,7 @@ func (l *Library) Identify() error {
 		return p
 	}
 	return problem.New(http.StatusBadGateway, "the origin failed; trying again in a moment may help").With(
-		"Retry-After", "1").Because(l.identifyErr).OfType(string(upstream.TypeOf(l.identifyErr)))
+		"Retry-After", "1").Because(l.identifyErr).OfType(upstream.TypeOf(l.identifyErr))
 }
 
 // setOf returns a set of targets.

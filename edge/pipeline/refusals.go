@@ -7,7 +7,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/bodies"
 	"github.com/iconedge/iconedge/internal/problem"
 )
@@ -56,11 +55,11 @@ var ErrUnready = errors.New("the origin has no release yet")
 // NotStored returns the 504 for only-if-cached (RFC 9111, section 5.2.1.7).
 func NotStored() *problem.Problem {
 	return problem.New(http.StatusGatewayTimeout, "only-if-cached accepts only a stored response, and there is no usable one").
-		OfType(string(cachepolicy.ProxyInternalResponse))
+		OfType(problem.ProxyInternalResponse)
 }
 
 // Overloaded returns the 503 of a request that load shedding refuses.
 func Overloaded() *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, "too many requests are waiting for the origin; trying again in a moment may help").
-		With("Retry-After", "1").OfType(string(cachepolicy.ConnectionLimitReached))
+		With("Retry-After", "1").OfType(problem.ConnectionLimitReached)
 }

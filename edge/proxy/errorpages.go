@@ -6,7 +6,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/pipeline"
@@ -20,7 +19,7 @@ func (h *Proxy) isClosed(r *pipeline.Request) bool {
 		return false
 	}
 	p := problem.New(http.StatusServiceUnavailable, "the site is closed for maintenance; trying again later may help").
-		OfType(string(cachepolicy.ProxyInternalResponse))
+		OfType(problem.ProxyInternalResponse)
 	if page.RetryAfter != "" {
 		p.With("Retry-After", page.RetryAfter)
 	}

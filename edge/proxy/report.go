@@ -8,7 +8,6 @@ import (
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
 	"github.com/iconedge/iconedge/edge/pipeline"
-	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/internal/trace"
 )
@@ -25,7 +24,7 @@ func (h *Proxy) report(r *pipeline.Request, o exchange.Outcome, err error) {
 	line := h.line(r, o)
 	line.Trace = span.Trace()
 	if err != nil {
-		line.Error = string(respond.ProxyError(problem.From(err)))
+		line.Error = string(problem.From(err).ProxyError())
 	}
 	streamed := r.Stream != nil && r.Ctx.Response.IsBodyStream()
 	if r.Tell != nil || streamed {

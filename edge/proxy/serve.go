@@ -8,7 +8,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/exchange"
@@ -286,7 +285,7 @@ func (h *Proxy) looped() *problem.Problem {
 	})
 	return problem.New(http.StatusLoopDetected,
 		"this request has passed through this server before: the origin of some server leads back to it").
-		OfType(string(cachepolicy.ProxyLoopDetected))
+		OfType(problem.ProxyLoopDetected)
 }
 
 // serveForwarded answers a request for a path outside our own routes (--proxy-all).

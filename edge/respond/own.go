@@ -31,28 +31,6 @@ type Refusal struct {
 	Details bool   // Proxy-Status has the cause, because the operator trusts the client
 }
 
-// ProxyError returns the type of a problem (RFC 9209, section 2.3).
-func ProxyError(p *problem.Problem) cachepolicy.ProxyError {
-	switch {
-	case p.ProxyError != "":
-		return cachepolicy.ProxyError(p.ProxyError)
-	case p.Status >= http.StatusInternalServerError:
-		return cachepolicy.ProxyInternalError
-	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Status == http.StatusTooManyRequests:
-		return cachepolicy.HTTPRequestDenied
-	}
-	return cachepolicy.HTTPRequestError
-}
-
-// proxyStatus returns the Proxy-Status of a refusal (RFC 9209).
-func (f *Refusal) proxyStatus() cachepolicy.ProxyStatus {
-	s := cachepolicy.ProxyStatus{Proxy: f.Node, Error: ProxyError(f.Problem)}
-	if f.Details && f.Err != nil {
-		s.Details = f.Err.Error()
-	}
-	return s
-}
-
 // Fill makes the fields of a response those of a refusal, and returns its body: a page for a
 // browser that asked for a page of the site, and JSON for all others.
 func (f *Refusal) Fill(r *exchange.Response) (body []byte) {
@@ -71,9 +49,9 @@ func (f *Refusal) Fill(r *exchange.Response) (body []byte) {
 		AddFields(r, EveryAnswer)
 	}
 	SetLimit(r, f.Count)
-	var buf [96]byte
-	r.Add("Proxy-Status", string(cachepolicy.AppendProxyStatus(buf[:0], f.proxyStatus())))
+	r.Add("Proxy-Status", f.ProxyStatus(cmp.Or(f.Node, "iconedge"), f.Details))
 	if f.Status.Hit || f.Status.Forward != "" {
+		var buf [96]byte
 		r.Add("Cache-Status", string(cachepolicy.AppendCacheStatus(buf[:0], f.Status)))
 	}
 	r.Add(fasthttp.HeaderDate, string(f.Date))

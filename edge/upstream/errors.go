@@ -2,10 +2,13 @@ package upstream
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"syscall"
 
 	"github.com/iconedge/iconedge/internal/problem"
 )
@@ -65,7 +68,7 @@ func problemOf(err error) *problem.Problem {
 	if p, ok := errors.AsType[*problem.Problem](err); ok {
 		return p
 	}
-	class, kind := classOf(err), string(TypeOf(err))
+	class, kind := classOf(err), TypeOf(err)
 	if errors.Is(err, ErrBusy) {
 		return problem.New(http.StatusServiceUnavailable,
 			"the origin is busy; trying again in a moment may help").With("Retry-After", retryAfter).Because(err).OfType(kind)
@@ -93,6 +96,67 @@ func classOf(err error) error {
 		return ErrUnreachable
 	}
 	return ErrResponse
+}
+
+// errorTypes are the types of errors (RFC 9209, section 2.3), by an error in the chain. The first
+// that fits is the type.
+var errorTypes = []struct {
+	is  error
+	typ problem.ProxyError
+}{
+	{ErrBusy, problem.ConnectionLimitReached},
+	{ErrOpen, problem.DestinationUnavailable},
+	{ErrRefused, problem.ProxyConfigurationError},
+	{ErrRequest, problem.HTTPRequestError},
+	{ErrTooLarge, problem.HTTPResponseBodySize},
+	{errLongHead, problem.HTTPResponseHeaderSectionSize},
+	{errNoAddress, problem.DNSError},
+	{errIdle, problem.ConnectionReadTimeout},
+	{syscall.ECONNREFUSED, problem.ConnectionRefused},
+	{syscall.EHOSTUNREACH, problem.DestinationUnroutable},
+	{syscall.ENETUNREACH, problem.DestinationUnroutable},
+	{syscall.ECONNRESET, problem.ConnectionTerminated},
+	{syscall.EPIPE, problem.ConnectionTerminated},
+	{errLost, problem.ConnectionTerminated},
+	{io.ErrUnexpectedEOF, problem.HTTPResponseIncomplete},
+}
+
+// TypeOf returns the type of an error of this package (RFC 9209, section 2.3).
+func TypeOf(err error) problem.ProxyError {
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
+		if name.IsTimeout {
+			return problem.DNSTimeout
+		}
+		return problem.DNSError
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return problem.TLSCertificateError
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return problem.TLSProtocolError
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		switch {
+		case op.Op == "remote error": // as crypto/tls calls an alert
+			return problem.TLSAlertReceived
+		case op.Op == "dial" && op.Timeout():
+			return problem.ConnectionTimeout
+		}
+	}
+	for _, row := range errorTypes {
+		if errors.Is(err, row.is) {
+			return row.typ
+		}
+	}
+	switch class := classOf(err); {
+	case class == ErrTimeout && errors.Is(err, errUnsent):
+		return problem.ConnectionTimeout
+	case class == ErrTimeout:
+		return problem.HTTPResponseTimeout
+	case class == ErrUnreachable:
+		return problem.DestinationUnavailable
+	}
+	return problem.HTTPProtocolError
 }
 
 // Malformed returns the problem for a response whose body is malformed, as err says.

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/upstream/wire"
 	"github.com/iconedge/iconedge/internal/problem"
@@ -135,7 +134,7 @@ func (e extendedConnect) RoundTrip(req *http.Request) (*http.Response, error) {
 func noTunnels() error {
 	return problem.New(http.StatusBadGateway,
 		"the origin takes no upgrades: it speaks HTTP/2 and does not announce extended CONNECT (RFC 8441)").
-		Because(fmt.Errorf("%w: no SETTINGS_ENABLE_CONNECT_PROTOCOL", ErrResponse)).OfType(string(cachepolicy.HTTPUpgradeFailed))
+		Because(fmt.Errorf("%w: no SETTINGS_ENABLE_CONNECT_PROTOCOL", ErrResponse)).OfType(problem.HTTPUpgradeFailed)
 }
 
 // A connectStream is the stream of an extended CONNECT, as the connection after a 101.

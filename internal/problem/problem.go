@@ -12,9 +12,8 @@ import (
 // ContentType is the media type of a problem (RFC 9457, section 3).
 const ContentType = "application/problem+json"
 
-// A Problem is an error with an answer for the client. Err is for the log only and never reaches a
-// client. Header holds fields of the answer, such as Retry-After or Allow. ProxyError is the type of
-// the error for Proxy-Status (RFC 9209, section 2.3); if it is empty, the status says it.
+// A Problem is an error with an answer for the client. Err is for the log, and reaches no client
+// that the operator does not trust. Header holds fields of the answer, such as Retry-After.
 type Problem struct {
 	Type        string      `json:"type"`
 	Title       string      `json:"title"`
@@ -24,7 +23,7 @@ type Problem struct {
 	Suggestions []string    `json:"suggestions,omitempty"`
 	Err         error       `json:"-"`
 	Header      http.Header `json:"-"`
-	ProxyError  string      `json:"-"`
+	proxyError  ProxyError  // empty: that of the status
 }
 
 func (p *Problem) Error() string {
@@ -67,12 +66,6 @@ func (p *Problem) With(field, value string) *Problem {
 // Because sets the cause, for the log, and returns p.
 func (p *Problem) Because(err error) *Problem {
 	p.Err = err
-	return p
-}
-
-// OfType sets the type of the error for Proxy-Status, and returns p.
-func (p *Problem) OfType(proxyError string) *Problem {
-	p.ProxyError = proxyError
 	return p
 }
 

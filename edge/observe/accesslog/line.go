@@ -17,14 +17,14 @@ type Line struct {
 	Status    int
 	Bytes     int64 // of the body
 	Duration  time.Duration
-	Route     string // Route, Cache, Protocol and Error are constants of our own, not text of the client
+	Route     string // Route, Cache, Protocol and Error are constants of our own, no client's text
 	Cache     string
 	Site      string // of a configuration file
 	Protocol  string
 	TLS       bool
 	UserAgent []byte
 	Referer   []byte
-	Error     string // why the edge has made the response, as a type of RFC 9209; empty: it has not
+	Error     string // why the edge has made an error, by RFC 9209; empty: it has not
 	Trace     string // ID of the trace, if it was sampled
 }
 

@@ -1,4 +1,9 @@
-package cachepolicy
+package problem
+
+import (
+	"net/http"
+	"strings"
+)
 
 // A ProxyError is the type of an error of a proxy (RFC 9209, section 2.3).
 type ProxyError string
@@ -31,33 +36,53 @@ const (
 	ProxyLoopDetected             ProxyError = "proxy_loop_detected"
 )
 
-// ProxyStatus is one proxy's member of the field Proxy-Status (RFC 9209, section 2).
-type ProxyStatus struct {
-	Proxy   string // its name, of letters, digits and ._-; empty: iconedge
-	Error   ProxyError
-	Details string // about the error, as text; all but visible ASCII and spaces is removed
+// OfType sets the type of the error for Proxy-Status, and returns p.
+func (p *Problem) OfType(e ProxyError) *Problem {
+	p.proxyError = e
+	return p
 }
 
-// maxDetails bounds the details of a member, in bytes.
+// ProxyError returns the type of the error. A problem without one has that of its status.
+func (p *Problem) ProxyError() ProxyError {
+	switch {
+	case p.proxyError != "":
+		return p.proxyError
+	case p.Status >= http.StatusInternalServerError:
+		return ProxyInternalError
+	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Status == http.StatusTooManyRequests:
+		return HTTPRequestDenied
+	}
+	return HTTPRequestError
+}
+
+// maxDetails bounds the details of a Proxy-Status, in bytes.
 const maxDetails = 256
 
-// AppendProxyStatus appends the member, such as "iconedge; error=dns_error", to dst.
-func AppendProxyStatus(dst []byte, s ProxyStatus) []byte {
-	switch {
-	case s.Proxy == "":
-		dst = append(dst, "iconedge"...)
-	case isLetter(s.Proxy[0]):
-		dst = append(dst, s.Proxy...)
-	default: // a token begins with a letter (RFC 9651, section 3.3.4)
-		dst = appendString(dst, s.Proxy)
+// ProxyStatus returns the field Proxy-Status of the answer (RFC 9209, section 2), such as
+// "iconedge; error=dns_error". node is the name of the proxy, of letters, digits and ._-; details
+// adds the cause, for a client that the operator trusts.
+func (p *Problem) ProxyStatus(node string, details bool) string {
+	if !details || p.Err == nil {
+		return name(node) + "; error=" + string(p.ProxyError())
 	}
-	if s.Error != "" {
-		dst = append(append(dst, "; error="...), s.Error...)
-	}
-	if s.Details != "" {
-		dst = appendString(append(dst, "; details="...), s.Details[:min(len(s.Details), maxDetails)])
-	}
-	return dst
+	text := strings.Map(func(r rune) rune {
+		if ' ' <= r && r < 0x7f {
+			return r
+		}
+		return -1
+	}, p.Err.Error())
+	text = escaped.Replace(text[:min(len(text), maxDetails)])
+	return name(node) + "; error=" + string(p.ProxyError()) + `; details="` + text + `"`
 }
 
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+// escaped escapes the text of a string (RFC 9651, section 3.3.3).
+var escaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// name returns the name of a proxy as a token, or as a string if it does not begin with a letter
+// (RFC 9651, section 3.3.4).
+func name(node string) string {
+	if c := node[0] | 0x20; 'a' <= c && c <= 'z' {
+		return node
+	}
+	return `"` + node + `"`
+}
