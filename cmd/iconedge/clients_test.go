@@ -62,7 +62,7 @@ func TestPluginCommands(t *testing.T) {
 		{"get mdi/home --as react", 0, "// mdi/home: license Apache-2.0;", ""},
 		{"get mdi/home --size 48", 0, `<svg xmlns="http://www.w3.org/2000/svg" width="48" height="48"`, ""},
 		{"get mdi/homee", 1, "", "Icon mdi/homee was not found. Close names: home."},
-		{"get mdi/home --as png", 2, "", "--as must be one of svg, react, css, url, datauri, name"},
+		{"get mdi/home --as gif", 2, "", "--as must be one of svg, react, css, url, datauri, name, png"},
 		{"get mdi/home --color red", 2, "", "hex"},
 		{"get mdi/home --size 5000", 2, "", "4096"},
 		{"get mdi/home --size 0", 2, "", "--size must be a whole number from 1 to 4096"},

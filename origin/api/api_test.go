@@ -102,6 +102,23 @@ func TestScripts(t *testing.T) {
 	webtest.TestHandler(t, "testdata/*.txt", published(t))
 }
 
+// A response that depends on which icons exist says so to the edges, which pass the tags of errors
+// on to nobody.
+func TestErrorsHaveTags(t *testing.T) {
+	h := published(t)
+	for target, want := range map[string]string{
+		"/fa/mdiHome": "pages library", "/-/not-found?q=mdi+home": "pages library", "/-/row.svg?icons=mdi:home,mdi:homes": "pages library",
+	} {
+		r := httptest.NewRequest(http.MethodGet, target, nil)
+		r.Header.Set("Accept", "text/html")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := w.Result().Header.Get("Surrogate-Key"); w.Code != http.StatusNotFound || got != want {
+			t.Errorf("%s: %d with %q, want %q", target, w.Code, got, want)
+		}
+	}
+}
+
 // TestLibraryIsClean checks that cleaning does not change the icons of the scripts' library. Tests
 // in cmd/iconedge publish it with package publish, which cleans, and must get the same SVGs.
 func TestLibraryIsClean(t *testing.T) {
