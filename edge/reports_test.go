@@ -149,6 +149,14 @@ func TestResponsesHaveALine(t *testing.T) {
 					Path: strings.Replace(a.target, secretToken, "REDACTED", 1), Host: "edge.test", Status: a.status,
 					Bytes: len(body), Route: a.route, Cache: a.cache, Protocol: of.protocol.String(), TLS: of.secure,
 					UserAgent: `test "1"`, Referer: "https://site.test/page"}
+				switch {
+				case a.status == http.StatusLoopDetected:
+					line.Error = "proxy_loop_detected"
+				case a.cache == "refused":
+					line.Error = "http_request_error"
+				case a.cache == "error":
+					line.Error = "destination_unavailable"
+				}
 				for _, client := range []string{"203.0.113.9", "2001:db8::9"} {
 					if strings.Contains(value, client) {
 						line.Client = client

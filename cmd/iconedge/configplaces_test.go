@@ -18,7 +18,7 @@ var flagValues = map[string][]string{
 	"admin-protect-metrics": {"true"}, "admin-token-file": {"token"}, "allow-file": {"allow"},
 	"answer-timeout": {"7s"}, "bypass-cookie": {"session a*"},
 	"cache-bytes": {"512MiB", "1000001"}, "cache-dir": {"/tmp/cache"}, "cache-disk-bytes": {"1048576"},
-	"cache-groups": {"hard"},
+	"cache-groups":        {"hard"},
 	"client-revalidation": {"true"}, "compress": {"stored", "off"},
 	"deny-file": {"deny"}, "drain": {"3s"}, "grace": {"1h0m0s"}, "health-path": {"/up"}, "host": {"a.test b.test"},
 	"http2-reference": {"true"}, "http3": {"on", "off"},

@@ -15,6 +15,7 @@ import (
 	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/internal/trace"
 )
 
@@ -110,6 +111,9 @@ func (r Reports) LogHit(q *request.Request, h *Hit) {
 		Duration: time.Since(q.Now), Route: h.Route.String(), Cache: exchange.OutcomeNames[h.Outcome],
 		Protocol: h.Protocol.String(), TLS: q.Secure,
 		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0), Trace: h.Span.Trace(),
+	}
+	if h.Outcome == exchange.Limited {
+		line.Error = string((&problem.Problem{Status: h.Status}).ProxyError())
 	}
 	if logged {
 		r.Lines.Write(&line)
