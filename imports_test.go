@@ -131,8 +131,8 @@ var rooms = map[string]string{
 	"edge/cache/entrytest":   "cachepolicy edge/cache/entry icon",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
-	"edge/observe": "icon internal/guesses internal/problem internal/trace edge/cache edge/compress edge/request edge/exchange edge/fleet " +
-		"edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
+	"edge/observe": "icon internal/guesses internal/problem internal/trace edge/cache edge/compress edge/request edge/exchange " +
+		"edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
 	"edge/observe/top":       "internal/problem",

@@ -12,7 +12,8 @@ import (
 // flagValues are values of the flags of an edge, none of which is the default. Spaces separate
 // those of a repeatable flag.
 var flagValues = map[string][]string{
-	"access-log": {"access.log"}, "access-log-format": {"combined"}, "access-log-sample": {"0.25"}, "acme-dir": {"/tmp/acme"}, "acme-directory": {"https://ca.test/dir"},
+	"access-log": {"access.log"}, "access-log-format": {"combined"}, "access-log-sample": {"0.25"},
+	"acme-dir": {"/tmp/acme"}, "acme-directory": {"https://ca.test/dir"},
 	"acme-email": {"ann@example.org"}, "acme-host": {"a.example b.example"},
 	"admin-host": {"a.example.org *.b.example.org"}, "admin-listen": {"127.0.0.1:9"},
 	"admin-protect-metrics": {"true"}, "admin-token-file": {"token"}, "allow-file": {"allow"},
@@ -26,7 +27,8 @@ var flagValues = map[string][]string{
 	"idle": {"9s"}, "idle-timeout": {"9s"}, "ignore-query": {"utm_*,fbclid"},
 	"limit": {"search=7/1m"}, "listen": {"127.0.0.1:9"}, "log-format": {"json"}, "log-level": {"debug"},
 	"loop": {"off"}, "max-body": {"1234"},
-	"max-connections": {"77"}, "max-header": {"65536"}, "max-connections-per-client": {"7"}, "max-object": {"1048576"}, "max-tunnels": {"7"},
+	"max-connections": {"77"}, "max-header": {"65536"}, "max-connections-per-client": {"7"}, "max-object": {"1048576"},
+	"max-tunnels": {"7"},
 	"max-waiting": {"7"}, "negative-ttl": {"404=1m0s"},
 	"origin": {"http://a.test:81", "http://a.test:81,http://b.test http://c.test"}, "origin-ca": {"ca"},
 	"origin-cert": {"c"}, "origin-connections": {"7"},
