@@ -25,14 +25,14 @@ type recipe struct {
 	plain  bool   // the clients do not go over TLS
 	// versions returns those of the server and of the client, if they have their own.
 	versions func(t *testing.T) (server, client string)
-	// start starts the application behind the public address v.base, and returns what takes the
-	// place of the addresses and folders of the file.
+	// start starts the application behind the public address v.base, and returns pairs: an address
+	// or folder of the file, and the one that takes its place.
 	start func(v *visit) []string
 	visit func(v *visit)
 }
 
 // recipes lists the recipes in the order of the page.
-var recipes = []recipe{singlePage, mirror, pullMirror}
+var recipes = []recipe{singlePage, mirror, pullMirror, cloud, containers}
 
 // TestSites runs the clients of each recipe, over HTTP/1.1 and over TLS.
 func TestSites(t *testing.T) {
