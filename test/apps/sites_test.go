@@ -15,8 +15,8 @@ import (
 	"github.com/iconedge/iconedge/test/harness"
 )
 
-// A recipe is a file of docs/how-to/sites.md in use: an edge alone in front of an application, which
-// people and programs use as they would without the edge.
+// A recipe is a file of docs/how-to/sites.md in use: an edge alone in front of an application,
+// which people and programs use as they would without the edge.
 type recipe struct {
 	title  string // the heading above the file
 	server string
@@ -32,7 +32,7 @@ type recipe struct {
 }
 
 // recipes lists the recipes in the order of the page.
-var recipes = []recipe{singlePage, mirror, pullMirror, cloud, containers}
+var recipes = []recipe{singlePage, mirror, pullMirror, cloud, wordPress, containers}
 
 // TestSites runs the clients of each recipe, over HTTP/1.1 and over TLS.
 func TestSites(t *testing.T) {
@@ -47,7 +47,8 @@ func TestSites(t *testing.T) {
 					continue
 				}
 				var v *visit
-				if !t.Run(scheme, func(t *testing.T) { v = r.run(t, scheme) }) || v == nil { // nil: skipped
+				passed := t.Run(scheme, func(t *testing.T) { v = r.run(t, scheme) })
+				if !passed || v == nil { // nil: it was skipped
 					return
 				}
 				result.Requests += v.requests
