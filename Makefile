@@ -278,6 +278,6 @@ engines: # for the tests of a fleet, and of an edge behind and before HAProxy; D
 
 .PHONY: applications
 applications: # for make apps; Debian packages are installed if programs are missing and we are root
-	@for p in git:git nginx:nginx-light rclone:rclone skopeo:skopeo docker-registry:docker-registry litmus:litmus apache2:apache2-bin; do PATH=$$PATH:/usr/sbin command -v $${p%%:*} >/dev/null || { echo "installing $${p#*:} (Debian package) for the tests of applications"; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $${p#*:} >/dev/null; \
+	@for p in git:git nginx:nginx-light rclone:rclone skopeo:skopeo docker-registry:docker-registry litmus:litmus apache2:apache2-bin aria2c:aria2 wget:wget mariadbd:mariadb-server php:php8.2-cli,libapache2-mod-php8.2,php8.2-mysql,php8.2-xml,php8.2-mbstring,php-sabre-dav,wordpress,wordpress-theme-twentytwentythree; do PATH=$$PATH:/usr/sbin command -v $${p%%:*} >/dev/null || { echo "installing $${p#*:} (Debian package) for the tests of applications"; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$(echo $${p#*:} | tr , " ") >/dev/null; \
 	  elif [ -n "$$CI$(INSTALL)" ]; then echo "$${p%%:*} is missing and can't be installed here"; exit 1; else echo "$${p%%:*} can't be installed here: its tests will be SKIPPED"; fi; } || exit 1; done

@@ -349,7 +349,15 @@ func (d *decoder) patterns(path string, all Strings) {
 
 func (d *decoder) changes(path string, c *Changes) {
 	d.edits(path+".request_headers", c.RequestHeaders)
-	d.edits(path+".response_headers", c.ResponseHeaders)
+	if e := c.ResponseHeaders; e != nil {
+		d.edits(path+".response_headers", &e.Edits)
+		for i, one := range e.Status {
+			if !isStatus(one) || one[0] < '2' {
+				d.wrong(fmt.Sprintf("%s.response_headers.status[%d]", path, i),
+					fmt.Sprintf("%q is no status; must be one, such as 200 or 2xx", clip(one)))
+			}
+		}
+	}
 	if k := c.Key; k != nil {
 		d.tokens(path+".key.headers", k.Headers)
 		d.patterns(path+".key.cookies", k.Cookies)

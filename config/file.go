@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/iconedge/iconedge/internal/hostport"
@@ -73,18 +74,18 @@ type Settings struct {
 
 // Changes are the actions that a site can take for all its requests, and a rule for some.
 type Changes struct {
-	RequestHeaders  *Edits    `json:"request_headers,omitempty"`
-	ResponseHeaders *Edits    `json:"response_headers,omitempty"`
-	Key             *Key      `json:"key,omitempty"`
-	TTL             *TTL      `json:"ttl,omitempty"`
-	Grace           *Duration `json:"grace,omitempty"`
-	StaleIfError    *Duration `json:"stale_if_error,omitempty"`
-	StripCookies    *Cookies  `json:"strip_cookies,omitempty"`
-	Compress        *Compress `json:"compress,omitempty"`
-	MaxBody         *Size     `json:"max_body,omitempty"`
-	Timeout         *Duration `json:"timeout,omitempty"`
-	Tags            Strings   `json:"tags,omitempty"`
-	EarlyHints      Strings   `json:"early_hints,omitempty"`
+	RequestHeaders  *Edits         `json:"request_headers,omitempty"`
+	ResponseHeaders *ResponseEdits `json:"response_headers,omitempty"`
+	Key             *Key           `json:"key,omitempty"`
+	TTL             *TTL           `json:"ttl,omitempty"`
+	Grace           *Duration      `json:"grace,omitempty"`
+	StaleIfError    *Duration      `json:"stale_if_error,omitempty"`
+	StripCookies    *Cookies       `json:"strip_cookies,omitempty"`
+	Compress        *Compress      `json:"compress,omitempty"`
+	MaxBody         *Size          `json:"max_body,omitempty"`
+	Timeout         *Duration      `json:"timeout,omitempty"`
+	Tags            Strings        `json:"tags,omitempty"`
+	EarlyHints      Strings        `json:"early_hints,omitempty"`
 	// Errors are the responses in the place of errors.
 	Errors *ErrorPages `json:"errors,omitempty"`
 	Log    *Log        `json:"log,omitempty"`
@@ -194,6 +195,26 @@ type Edits struct {
 	Set    map[string]string `json:"set,omitempty"`
 	Add    map[string]string `json:"add,omitempty"`
 	Remove Strings           `json:"remove,omitempty"`
+}
+
+// ResponseEdits are the edits of responses, of all or of those with some statuses.
+type ResponseEdits struct {
+	Edits
+	Status Strings `json:"status,omitempty"` // such as 200 or 2xx; nil: all
+}
+
+// Applies reports whether responses with a status are edited. A 304 counts as the 200 that it
+// stands for, because a client writes its fields over the stored ones.
+func (e *ResponseEdits) Applies(status int) bool {
+	if e.Status == nil {
+		return true
+	}
+	for _, one := range e.Status {
+		if HasStatus(one, status) || status == http.StatusNotModified && HasStatus(one, http.StatusOK) {
+			return true
+		}
+	}
+	return false
 }
 
 // Key says which parts of a request are in its cache key, beside host and path.

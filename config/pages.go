@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -30,11 +29,10 @@ type Maintenance struct {
 // by its class.
 func (ErrorPages) Has(key string, status int) (has, exact bool) {
 	for one := range strings.SplitSeq(key, ",") {
-		switch one = strings.TrimSpace(one); {
-		case one == strconv.Itoa(status):
-			return true, true
-		case one == strconv.Itoa(status/100)+"xx":
-			has = true
+		if one = strings.TrimSpace(one); HasStatus(one, status) {
+			if has = true; one[1:] != "xx" {
+				return true, true
+			}
 		}
 	}
 	return has, false

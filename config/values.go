@@ -270,6 +270,12 @@ func isStatus(s string) bool {
 	return len(s) == 3 && '1' <= s[0] && s[0] <= '5' && (s[1:] == "xx" || isDigit(s[1]) && isDigit(s[2]))
 }
 
+// HasStatus reports whether a text, such as 404 or 4xx, names a status.
+func HasStatus(text string, status int) bool {
+	return isStatus(text) && status/100 == int(text[0]-'0') &&
+		(text[1:] == "xx" || status%100 == int(text[1]-'0')*10+int(text[2]-'0'))
+}
+
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func (c *Cookies) decode(d *decoder, path string, n *yaml.Node) {

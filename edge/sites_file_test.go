@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,7 +78,7 @@ func echo(name string, asked *atomic.Int64) http.HandlerFunc {
 	}
 }
 
-var originURL = regexp.MustCompile(`http://(10\.0\.0\.\d+:\d+|s3\.example\.net)`)
+var originURL = regexp.MustCompile(`http://(10\.0\.0\.\d+:\d+|(s3|deb)\.example\.net)`)
 
 // newFileEdge starts an edge with a file, and with flags beside it. Its origins are replaced by
 // servers of the test.
@@ -220,6 +221,11 @@ func recipes(t *testing.T) map[string]string {
 	return all
 }
 
+// guesses are 20 requests of a client within a minute, and one more.
+func guesses(request string) []fileStep {
+	return append(slices.Repeat([]fileStep{{request, nil, 200, ""}}, 20), fileStep{request, nil, 429, "Retry-After"})
+}
+
 // TestRecipes: each recipe of docs/how-to/sites.md does what the page says.
 func TestRecipes(t *testing.T) {
 	t.Setenv("DOWNLOAD_SECRET", "secret")
@@ -240,14 +246,21 @@ func TestRecipes(t *testing.T) {
 			{"GET http://docs.example.org/account/x.css", []string{"Cookie", "session=1"}, 200, `hit|cookie=""`},
 			{"GET http://docs.example.org/manual/a", []string{"Cookie", "session=1"}, 200, "stored; ttl=3600"},
 		},
-		"WordPress": {
+		"WordPress": append([]fileStep{
 			{"GET http://blog.example.org/?utm_source=x", nil, 200, "fwd=uri-miss|ttl=300"},
 			{"GET http://blog.example.org/?fbclid=1", []string{"Cookie", "_ga=1"}, 200, "hit"},
 			{"GET http://blog.example.org/", []string{"Cookie", "wordpress_logged_in_1=x"}, 200, "fwd=bypass|wordpress_logged_in_1=x"},
+			{"GET http://blog.example.org/", []string{"Cookie", "wp-postpass_1=x"}, 200, "fwd=bypass"},
 			{"GET http://blog.example.org/wp-admin/x", nil, 200, "fwd=bypass"},
+			{"GET http://blog.example.org/wp-content/plugins/x/private.php", []string{"Cookie", "a=1"}, 200, `!stored|cookie="a=1"`},
 			{"GET http://blog.example.org/wp-content/cookie.css", []string{"Cookie", "wordpress_logged_in_1=x"}, 200,
 				"ttl=2592000|!Set-Cookie|cookie=\"\""},
-		},
+		}, guesses("POST http://blog.example.org/wp-login.php")...),
+		"Nextcloud and other WebDAV servers": append([]fileStep{
+			{"GET http://cloud.example.org/.well-known/caldav", nil, 301, "Location: /remote.php/dav/"},
+			{"PROPFIND http://cloud.example.org/remote.php/dav/", []string{"Depth", "1"}, 200, "PROPFIND /remote.php/dav/"},
+			{"GET http://cloud.example.org/fresh", []string{"Authorization", "Basic YW5uOnBhc3M="}, 200, "!stored"},
+		}, guesses("POST http://cloud.example.org/login")...),
 		"A Next.js application": {
 			{"GET http://app.example.org/_next/static/a.js?v=1", nil, 200, "ttl=31536000"},
 			{"GET http://app.example.org/_next/static/a.js?v=2", nil, 200, "hit"},
@@ -263,7 +276,10 @@ func TestRecipes(t *testing.T) {
 			{"GET http://app.example.org/assets/app.js", nil, 200, "the script|immutable|!must-revalidate|Vary: Accept-Encoding"},
 			{"GET http://app.example.org/assets/app.js", []string{"Accept-Encoding", "gzip"}, 200, "in gzip|Content-Encoding: gzip"},
 			{"GET http://app.example.org/assets/app.js", []string{"Range", "bytes=4-9"}, 206, "script|Content-Range: bytes 4-9/10"},
-			{"GET http://app.example.org/assets/gone.js", nil, 404, "!the page"},
+			{"GET http://app.example.org/assets/gone.js", nil, 404, "!the page|!immutable"},
+			{"GET http://app.example.org/assets/gone.js", nil, 404, "iconedge; hit|!immutable"},
+			{"GET http://app.example.org/assets/app.js", []string{"If-None-Match", "*"}, 304, "immutable"},
+			{"GET http://app.example.org/assets/app.js", []string{"If-None-Match", "*"}, 304, "iconedge; hit|immutable"},
 			{"GET http://app.example.org/assets", nil, 301, "Location: ./assets/"},
 			{"GET http://app.example.org/.env", nil, 404, "!the page"},
 			{"POST http://app.example.org/", nil, 405, "Allow: GET, HEAD"},
@@ -282,6 +298,11 @@ func TestRecipes(t *testing.T) {
 			{"GET http://mirror.example.org/%70rivate/x", nil, 403, ""},
 			{"GET http://mirror.example.org/files/..%2fprivate/x", nil, 403, ""},
 			{"GET http://mirror.example.org//private%2fx", nil, 403, ""},
+		},
+		"A mirror of another mirror": {
+			{"GET http://debian.example.org/pool/a.deb?x=1", nil, 200, "GET /pool/a.deb?x=1 host=127.0.0.1|ttl=31536000"},
+			{"GET http://debian.example.org/pool/a.deb?x=2", nil, 200, "iconedge; hit"},
+			{"GET http://debian.example.org/dists/stable/InRelease", nil, 200, "ttl=60"},
 		},
 		"A bucket as a website": {
 			{"GET http://www.example.org/", nil, 200, "GET /my-bucket/index.html host=127.0.0.1|!Amz"},
@@ -402,7 +423,7 @@ func TestRecipes(t *testing.T) {
 		return file
 	}
 	all := recipes(t)
-	if len(all) != 26 {
+	if len(all) != 28 {
 		t.Errorf("the page has %d recipes", len(all))
 	}
 	for title, file := range all {
@@ -413,7 +434,8 @@ func TestRecipes(t *testing.T) {
 			e := newFileEdgeWith(t, map[string]http.Handler{"http://10.0.0.6:4180": loginService(keys)},
 				strings.NewReplacer("/etc/iconedge/staging.htpasswd", htpasswd, "/etc/iconedge/country.mmdb", countries(t),
 					"/srv/www", www(t), "/etc/iconedge/5xx.html", page("<h1>Down</h1>"),
-					"/run/iconedge/maintenance.html", page("<h1>Closed</h1>")).Replace(file))
+					"/run/iconedge/maintenance.html", page("<h1>Closed</h1>"),
+					"/var/cache/iconedge", t.TempDir()).Replace(file))
 			e.run(t, steps[title])
 		})
 	}

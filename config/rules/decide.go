@@ -17,20 +17,21 @@ type Decision struct {
 	Origin *config.Split // the origins that share the requests
 	Target string        // path and query towards the origin; empty: the client's own
 
-	RequestEdits, ResponseEdits []*config.Edits // in order
-	Key                         config.Key
-	TTL                         *config.TTL
-	Grace, StaleIfError         *config.Duration
-	Cache                       string // on, bypass, never or force; empty: on
-	AnyUser                     bool   // ttl counts although the request has Cookie
-	StripAll                    bool
-	StripCookies                []string
-	Compress                    *config.Compress
-	EarlyHints, Tags            []string
-	MaxBody                     *config.Size
-	Timeout                     *config.Duration
-	Mirror                      string // the origin that gets a copy of a GET; empty: none
-	Authorized                  bool   // a rule has checked the credentials, which go no further
+	RequestEdits        []*config.Edits         // in order
+	ResponseEdits       []*config.ResponseEdits // in order
+	Key                 config.Key
+	TTL                 *config.TTL
+	Grace, StaleIfError *config.Duration
+	Cache               string // on, bypass, never or force; empty: on
+	AnyUser             bool   // ttl counts although the request has Cookie
+	StripAll            bool
+	StripCookies        []string
+	Compress            *config.Compress
+	EarlyHints, Tags    []string
+	MaxBody             *config.Size
+	Timeout             *config.Duration
+	Mirror              string // the origin that gets a copy of a GET; empty: none
+	Authorized          bool   // a rule has checked the credentials, which go no further
 	// Identity has the fields by which the origin learns the name of the person who sent the
 	// request; nil: it does not learn that. A name without lines is a field that the request must
 	// not have.
@@ -319,7 +320,7 @@ func (s *Site) candidates(path string, room *[4]uint64) bitset {
 func (s *Site) LogShare() *float64 { return s.whole.LogShare() }
 
 // ResponseEdits returns the edits of responses by the site itself.
-func (s *Site) ResponseEdits() []*config.Edits { return s.whole.ResponseEdits }
+func (s *Site) ResponseEdits() []*config.ResponseEdits { return s.whole.ResponseEdits }
 
 // Grace returns the grace of the site itself, which rules may replace.
 func (s *Site) Grace() *config.Duration { return s.whole.Grace }

@@ -99,7 +99,10 @@ var actions = []ActionRow{
 		"path and query towards the origin; the key has the result. A target without `?` keeps the client's "+
 			"query, one with `?` replaces it", rewrite),
 	setting[*config.Edits]("request_headers", "`{set, add, remove}`: edits of the request towards the origin"),
-	setting[*config.Edits]("response_headers", "`{set, add, remove}`: edits of every response, cached or not"),
+	setting[*config.ResponseEdits]("response_headers",
+		"`{set, add, remove, status}`: edits of every response, cached or not, or, with `status: [2xx, 404]`, of those "+
+			"with these statuses; a 304 counts as a 200. A long lifetime needs `status: 2xx`, because browsers would "+
+			"store errors for as long"),
 	setting[*config.Key]("key",
 		"`{query, headers, cookies, host}`: what the cache key has besides host and path: `query` is `all`, "+
 			"`none`, `{include: […]}` or `{exclude: […]}`; `host: false` leaves the host out. Of cookies the key has "+

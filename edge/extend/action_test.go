@@ -6,7 +6,7 @@ import (
 )
 
 // noIndex keeps search engines from responses.
-type noIndex struct{ edits *config.Edits }
+type noIndex struct{ edits *config.ResponseEdits }
 
 func (a noIndex) Apply(d *rules.Decision, _ *rules.Request, _ []string) *rules.Answer {
 	d.ResponseEdits = append(d.ResponseEdits[:len(d.ResponseEdits):len(d.ResponseEdits)], a.edits)
@@ -17,7 +17,7 @@ func compileNoIndex(c *rules.Compiler, at string, on bool) rules.Action {
 	if !on {
 		c.Warn(at, "does nothing; must be true, or be left out")
 	}
-	return noIndex{&config.Edits{Set: map[string]string{"X-Robots-Tag": "noindex"}}}
+	return noIndex{&config.ResponseEdits{Edits: config.Edits{Set: map[string]string{"X-Robots-Tag": "noindex"}}}}
 }
 
 func init() {

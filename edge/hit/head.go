@@ -70,7 +70,7 @@ func (m *hit) edit(dst []byte, start int, altSvc string) []byte {
 		r.Set("Alt-Svc", altSvc)
 	}
 	if m.isEdited() {
-		respond.Edit(&r, m.ruled.ResponseEdits[:m.edits])
+		respond.Edit(&r, m.status, m.ruled.ResponseEdits[:m.edits])
 	}
 	return append(dst[:start], r.Lines...)
 }

@@ -28,7 +28,7 @@ func (m *hit) becomes(a reply, r *exchange.Response, altSvc string) {
 		r.Set("Alt-Svc", altSvc)
 	}
 	if m.edits > 0 {
-		respond.Edit(r, m.ruled.ResponseEdits[:m.edits])
+		respond.Edit(r, m.status, m.ruled.ResponseEdits[:m.edits])
 	}
 	m.lines = r.Lines
 }

@@ -143,14 +143,14 @@ func FieldsOf(r *Request) http.Header {
 // EditResponse edits the fields of the response as the site and its rules say. A response that was
 // decided before the rules has the edits of the site.
 func (r *Request) EditResponse() {
-	var edits []*config.Edits
+	var edits []*config.ResponseEdits
 	switch {
 	case r.Ruled != nil:
 		edits = r.Ruled.ResponseEdits
 	default:
 		edits = r.Site.ResponseEdits()
 	}
-	respond.Edit(&r.Response, edits)
+	respond.Edit(&r.Response, r.Ctx.Response.StatusCode(), edits)
 }
 
 // compresses returns which responses the client may get in content codings.

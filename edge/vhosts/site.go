@@ -45,7 +45,7 @@ type Site struct {
 }
 
 // ResponseEdits returns the edits of responses by the site itself.
-func (s *Site) ResponseEdits() []*config.Edits {
+func (s *Site) ResponseEdits() []*config.ResponseEdits {
 	if s.Rules == nil {
 		return nil
 	}

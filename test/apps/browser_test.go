@@ -35,11 +35,12 @@ func chromiumVersion(t *testing.T) string { return versionOf(t, chromium(t), "--
 
 // browse opens a headless browser. It accepts every certificate, because it reads no file of
 // authorities.
-func browse(t *testing.T) tab {
+func browse(t *testing.T, more ...chromedp.ExecAllocatorOption) tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.WindowSize(800, 800),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("ignore-certificate-errors", true),
 		chromedp.Flag("autoplay-policy", "no-user-gesture-required"), chromedp.WSURLReadTimeout(time.Minute))
+	options = append(options, more...)
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -67,10 +68,13 @@ func (b tab) open(address string) {
 	do(b, chromedp.Navigate(address))
 }
 
-// until waits until a JavaScript expression is true.
+// until waits until a JavaScript expression is true. It is false while it throws, as in a page that
+// has not arrived.
 func (b tab) until(expression string) {
 	b.Helper()
-	if !harness.WaitFor(func() bool { return do(b, chromedp.Evaluate[bool]("!!("+expression+")")) }) {
+	if !harness.WaitFor(func() bool {
+		return do(b, chromedp.Evaluate[bool]("(() => { try { return !!("+expression+") } catch { return false } })()"))
+	}) {
 		b.Fatalf("never: %s; the page is\n%s", expression, do(b, chromedp.Evaluate[string]("document.documentElement.outerHTML")))
 	}
 }

@@ -235,29 +235,7 @@ var apt = application{
 		return startNode(t, "express.mjs", aptFolder)
 	},
 	visit: func(v *visit) {
-		for _, folder := range []string{"etc/apt/preferences.d", "etc/apt/apt.conf.d", "etc/apt/trusted.gpg.d",
-			"state/lists/partial", "cache/archives/partial", "downloads"} {
-			if err := os.MkdirAll(filepath.Join(v.dir, folder), 0o755); err != nil {
-				v.Fatal(err)
-			}
-		}
-		v.write("state/status", nil)
-		v.write("etc/apt/sources.list", []byte("deb [trusted=yes] "+v.base+"/revalidated stable main\n"))
-		apt := func(args ...string) {
-			v.Helper()
-			options := []string{"-o", "Dir=" + v.dir, "-o", "Dir::State=" + v.dir + "/state", "-o",
-				"Dir::State::status=" + v.dir + "/state/status", "-o", "Dir::Cache=" + v.dir + "/cache",
-				"-o", "Dir::Etc=" + v.dir + "/etc/apt", "-o", "APT::Architecture=amd64", "-o",
-				"APT::Architectures=amd64", "-o", "APT::Sandbox::User=root", "-o", "Acquire::http::Proxy=false",
-				"-o", "Acquire::https::Proxy=false", "-o", "Acquire::Languages=none", "-o", "Acquire::Retries=0",
-				"-o", "Acquire::https::CAInfo=" + v.authority}
-			output, err := v.try([]string{"APT_CONFIG=/dev/null"}, "sh",
-				append([]string{"-c", `cd downloads && exec apt-get "$@"`, "sh"}, append(options, args...)...)...)
-			if err != nil {
-				v.Fatalf("apt-get %s: %v\n%s", strings.Join(args, " "), err, output)
-			}
-			v.saw("apt-get "+args[0], []byte(strings.Join(aptLine.FindAllString(output, -1), "\n")))
-		}
+		apt := v.apt(v.base + "/revalidated")
 		apt("update", "-q")
 		var wanted []string
 		for i := range 20 {
@@ -272,6 +250,38 @@ var apt = application{
 		v.sawTree("downloads", filepath.Join(v.dir, "downloads"))
 		v.sawTree("lists", filepath.Join(v.dir, "state", "lists"), "lock", "partial")
 	},
+}
+
+// apt returns a function that runs apt-get in a root of its own, with packages from one source.
+func (v *visit) apt(source string) func(args ...string) {
+	v.Helper()
+	for _, folder := range []string{"etc/apt/preferences.d", "etc/apt/apt.conf.d", "etc/apt/trusted.gpg.d",
+		"state/lists/partial", "cache/archives/partial", "downloads"} {
+		if err := os.MkdirAll(filepath.Join(v.dir, folder), 0o755); err != nil {
+			v.Fatal(err)
+		}
+	}
+	proxy := "false"
+	if v.edge != "" {
+		proxy = "http://" + v.edge // there apt finds the site
+	}
+	v.write("state/status", nil)
+	v.write("etc/apt/sources.list", []byte("deb [trusted=yes] "+source+" stable main\n"))
+	return func(args ...string) {
+		v.Helper()
+		options := []string{"-o", "Dir=" + v.dir, "-o", "Dir::State=" + v.dir + "/state", "-o",
+			"Dir::State::status=" + v.dir + "/state/status", "-o", "Dir::Cache=" + v.dir + "/cache",
+			"-o", "Dir::Etc=" + v.dir + "/etc/apt", "-o", "APT::Architecture=amd64", "-o",
+			"APT::Architectures=amd64", "-o", "APT::Sandbox::User=root", "-o", "Acquire::http::Proxy=" + proxy,
+			"-o", "Acquire::https::Proxy=false", "-o", "Acquire::Languages=none", "-o", "Acquire::Retries=0",
+			"-o", "Acquire::https::CAInfo=" + v.authority}
+		output, err := v.try([]string{"APT_CONFIG=/dev/null"}, "sh",
+			append([]string{"-c", `cd downloads && exec apt-get "$@"`, "sh"}, append(options, args...)...)...)
+		if err != nil {
+			v.Fatalf("apt-get %s: %v\n%s", strings.Join(args, " "), err, output)
+		}
+		v.saw("apt-get "+args[0], []byte(strings.Join(aptLine.FindAllString(output, -1), "\n")))
+	}
 }
 
 // aptLine matches the lines of apt's output about a resource: whether it was fetched or unchanged.

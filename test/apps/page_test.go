@@ -21,6 +21,7 @@ var (
 // A row says what a client did with an application through the edge, without a difference.
 type row struct {
 	Name          string `json:"name"`
+	Recipe        string `json:"recipe,omitempty"` // the file of the edge; empty: none, --proxy-all
 	Version       string `json:"version"`
 	Client        string `json:"client"`
 	ClientVersion string `json:"client_version,omitempty"`
@@ -49,6 +50,9 @@ func names() (all []string) {
 		all = append(all, a.name)
 	}
 	all = append(all, grpcName)
+	for _, r := range recipes {
+		all = append(all, r.server)
+	}
 	for _, d := range differs {
 		all = append(all, d.name)
 	}
@@ -79,6 +83,20 @@ saw, files, bodies, fields and exit statuses, is the same.** [proxy.md](../how-t
 ` + "`make apps`" + ` installs the applications, runs all of them, and writes this page. ` + "`make test`" + ` runs those that need no installation beyond npm's.
 `
 
+const sitesHead = `
+## An edge alone
+
+Each application here runs behind an edge alone, without another server in front of it, by the file of a recipe as it stands in
+[sites.md](../how-to/sites.md): only addresses and folders are those of the test. People are sessions of Chromium at the same time, each of which
+checks that it sees its own pages only. Clients go over HTTP/1.1, and over TLS with HTTP/2 where they speak it.
+
+| recipe | application | clients | what they did | requests at the edge | hits | date |
+|---|---|---|---|---|---|---|
+`
+
+// anchor returns the address of a heading within its page.
+func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }
+
 const differHead = `
 ## The differ
 
@@ -95,7 +113,7 @@ func page(rows []row) []byte {
 	b.WriteString("\n| application | client | what the client did | TLS | requests at the edge | hits | bytes " +
 		"compared | date |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
-		if r.Client != differClient {
+		if r.Client != differClient && r.Recipe == "" {
 			fmt.Fprintf(&b, "| %s %s | %s | %s | %s | %s | %s | %s | %s |\n", r.Name, r.Version,
 				strings.TrimSpace(r.Client+" "+r.ClientVersion), r.Did,
 				map[bool]string{true: "yes", false: "no"}[r.TLS], counted(r.Requests), thousands(r.Hits), counted(r.Bytes), r.Date)
@@ -103,6 +121,14 @@ func page(rows []row) []byte {
 	}
 	if missing := notRun(rows); len(missing) > 0 {
 		fmt.Fprintf(&b, "\nNot run yet by `make apps`: %s.\n", strings.Join(missing, "; "))
+	}
+	b.WriteString(sitesHead)
+	for _, r := range rows {
+		if r.Recipe != "" {
+			fmt.Fprintf(&b, "| [%s](../how-to/sites.md#%s) | %s | %s | %s | %s | %s | %s |\n", r.Recipe, anchor(r.Recipe),
+				strings.TrimSpace(r.Name+" "+r.Version), strings.TrimSpace(r.Client+" "+r.ClientVersion), r.Did,
+				counted(r.Requests), thousands(r.Hits), r.Date)
+		}
 	}
 	fmt.Fprintf(&b, differHead, atATime)
 	b.WriteString("| application | requests for | requests | hits | bytes compared | date |\n|---|---|---|---|---|---|\n")

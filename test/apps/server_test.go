@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"text/template"
 
@@ -48,6 +49,8 @@ func startServer(t *testing.T, config, files, program string, args ...string) st
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = s.Dir
 	cmd.Env = append(os.Environ(), "HOME="+s.Dir)
+	// Apache's prefork ends its whole process group, which would be that of the tests.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	log := harness.StartOther(t, cmd)
 	t.Cleanup(func() {
 		if t.Failed() {

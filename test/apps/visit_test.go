@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,10 @@ type visit struct {
 	*testing.T
 	base           string         // URL of the application or the edge, without a slash at the end
 	authority      string         // file of the certificate authority; empty: no TLS
+	name           string         // host of a recipe, which clients find at edge
+	edge           string         // HOST:PORT of the edge of a recipe; empty: that of base
+	environment    []string       // of the programs that the client runs
+	minutes        int            // commands of git so far, each in a minute of its own
 	dir            string         // a folder of the client's own, also its home
 	same           *regexp.Regexp // parts of contents that differ each time; nil: none
 	parts          []part
@@ -123,7 +128,7 @@ func (v *visit) try(more []string, program string, args ...string) (string, erro
 	cmd.Dir = v.dir
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append([]string{"HOME=" + v.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + v.TempDir(), "LC_ALL=C.UTF-8",
-		"RCLONE_CONFIG=/dev/null"}, more...)
+		"RCLONE_CONFIG=/dev/null"}, slices.Concat(v.environment, more)...)
 	if v.authority != "" {
 		cmd.Env = append(cmd.Env, "NODE_EXTRA_CA_CERTS="+v.authority, "SSL_CERT_FILE="+v.authority)
 	}
@@ -142,6 +147,9 @@ func (v *visit) httpClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true
 	v.Cleanup(transport.CloseIdleConnections)
+	if v.edge != "" {
+		transport.DialContext = v.dial
+	}
 	if v.authority != "" {
 		transport.TLSClientConfig = trust(v.T, v.authority)
 	}
