@@ -349,6 +349,9 @@ func (d *decoder) patterns(path string, all Strings) {
 
 func (d *decoder) changes(path string, c *Changes) {
 	d.edits(path+".request_headers", c.RequestHeaders)
+	if e := c.RequestHeaders; e != nil && e.Statuses != nil {
+		d.wrong(path+".request_headers.statuses", "requests have no status; must be left out")
+	}
 	d.edits(path+".response_headers", c.ResponseHeaders)
 	if k := c.Key; k != nil {
 		d.tokens(path+".key.headers", k.Headers)
@@ -408,6 +411,12 @@ func (d *decoder) edits(path string, e *Edits) {
 			if !clean(value) {
 				d.wrong(at, "the value has CR, LF or another control character; must be one line")
 			}
+		}
+	}
+	for i, status := range e.Statuses {
+		if !isStatus(status) {
+			d.wrong(fmt.Sprintf("%s.statuses[%d]", path, i),
+				fmt.Sprintf("%q is no status; must be three digits such as 404, or a class such as 4xx", clip(status)))
 		}
 	}
 	for i, name := range e.Remove {

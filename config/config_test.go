@@ -48,6 +48,8 @@ func TestFindings(t *testing.T) {
 		{"unknown field in a rule", site("rules:", "  - {ttll: 1m}"), "f:7: sites[0].rules[0].ttll: unknown field; did you mean ttl?"},
 		{"unknown at the top", "listn: {}\n" + site(), "f:1: listn: unknown field; did you mean listen?"},
 		{"twice", site("name: other"), "f:6: sites[0].name: given twice"},
+		{"edits of no status", site("response_headers: {statuses: [2x]}"), `"2x" is no status; must be three digits`},
+		{"edits of requests by status", site("request_headers: {statuses: [200]}"), "requests have no status; must be left out"},
 		{"duplicate site", site("rules: []") + strings.Replace(strings.SplitN(site(), "sites:\n", 2)[1], "shop.test",
 			"b.test", 1), "another site has the name shop"},
 		{"duplicate host", site() + strings.Replace(strings.SplitN(site(), "sites:\n", 2)[1], "name: shop", "name: b",

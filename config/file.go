@@ -77,6 +77,7 @@ type Changes struct {
 	ResponseHeaders *Edits    `json:"response_headers,omitempty"`
 	Key             *Key      `json:"key,omitempty"`
 	TTL             *TTL      `json:"ttl,omitempty"`
+	DefaultTTL      *TTL      `json:"default_ttl,omitempty"`
 	Grace           *Duration `json:"grace,omitempty"`
 	StaleIfError    *Duration `json:"stale_if_error,omitempty"`
 	StripCookies    *Cookies  `json:"strip_cookies,omitempty"`
@@ -88,6 +89,8 @@ type Changes struct {
 	// Errors are the responses in the place of errors.
 	Errors *ErrorPages `json:"errors,omitempty"`
 	Log    *Log        `json:"log,omitempty"`
+	// ServerTiming: responses say how long they took.
+	ServerTiming *bool `json:"server_timing,omitempty"`
 }
 
 // A Site is a virtual host.
@@ -191,9 +194,11 @@ type Respond struct {
 
 // Edits change header fields: first remove, then set, then add.
 type Edits struct {
-	Set    map[string]string `json:"set,omitempty"`
-	Add    map[string]string `json:"add,omitempty"`
-	Remove Strings           `json:"remove,omitempty"`
+	// Statuses are those of the responses that are edited; nil: any.
+	Statuses Strings           `json:"statuses,omitempty"`
+	Set      map[string]string `json:"set,omitempty"`
+	Add      map[string]string `json:"add,omitempty"`
+	Remove   Strings           `json:"remove,omitempty"`
 }
 
 // Key says which parts of a request are in its cache key, beside host and path.

@@ -265,6 +265,20 @@ func (t *TTL) decode(d *decoder, path string, n *yaml.Node) {
 	})
 }
 
+// Applies reports whether a response with a status is edited.
+func (e *Edits) Applies(status int) bool {
+	if e.Statuses == nil {
+		return true
+	}
+	for _, one := range e.Statuses { // without memory, because hits are edited too
+		if len(one) == 3 && int(one[0]-'0') == status/100 && (one[1:] == "xx" ||
+			int(one[1]-'0') == status/10%10 && int(one[2]-'0') == status%10) {
+			return true
+		}
+	}
+	return false
+}
+
 // isStatus reports whether s is a status or a class of statuses.
 func isStatus(s string) bool {
 	return len(s) == 3 && '1' <= s[0] && s[0] <= '5' && (s[1:] == "xx" || isDigit(s[1]) && isDigit(s[2]))

@@ -45,7 +45,7 @@ func (p *Path) admit(m *hit, q *request.Request, class routes.Class) bool {
 		return false
 	}
 	if over >= 0 {
-		m.refuse(q, c, over, p.dates.Of(m.now), p.altSvc(q, m.client))
+		m.refuse(p, q, c, over)
 		return true
 	}
 	m.count = c
@@ -54,7 +54,7 @@ func (p *Path) admit(m *hit, q *request.Request, class routes.Class) bool {
 
 // refuse makes the response to a request over a limit, as the pipeline does: to the edits of rules
 // behind the limit it never comes.
-func (m *hit) refuse(q *request.Request, c access.Count, over int, date []byte, altSvc string) {
+func (m *hit) refuse(p *Path, q *request.Request, c access.Count, over int) {
 	route, problem := m.target.route, access.TooMany(c.Decision)
 	if over < m.tolls.n {
 		t := &m.tolls.all[over]
@@ -65,11 +65,11 @@ func (m *hit) refuse(q *request.Request, c access.Count, over int, date []byte, 
 			problem, c = respond.RuledProblem(rules.Over(c.Decision.RetryAfter)), access.Count{}
 		}
 	}
-	f := respond.Refusal{Problem: problem, Icons: m.site.Icons, Page: route == routes.Page, Count: &c, Date: date}
+	f := respond.Refusal{Problem: problem, Icons: m.site.Icons, Page: route == routes.Page, Count: &c, Date: p.dates.Of(m.now)}
 	if f.Page {
 		f.Accept = strings.Join(linesOf(q, "Accept", nil), ", ")
 	}
 	r := exchange.Response{Lines: m.lines[:0]}
 	body := f.Fill(&r)
-	m.becomes(reply{route, exchange.Limited, problem.Status, body, false}, &r, altSvc)
+	m.becomes(p, q, reply{route, exchange.Limited, problem.Status, body, false}, &r)
 }

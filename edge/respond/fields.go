@@ -74,9 +74,13 @@ func SetLimit(r *exchange.Response, c *access.Count) {
 	r.Set("RateLimit", string(ratelimit.AppendState(buf[:0], c.Name, c.Decision)))
 }
 
-// Edit edits the fields of a response as the operator says: first it removes, then sets, then adds.
-func Edit(r *exchange.Response, edits []*config.Edits) {
+// Edit edits the fields of a response with a status as the operator says: first it removes, then
+// sets, then adds.
+func Edit(r *exchange.Response, status int, edits []*config.Edits) {
 	for _, e := range edits {
+		if !e.Applies(status) {
+			continue
+		}
 		for _, name := range e.Remove {
 			r.Remove(name)
 		}
