@@ -38,6 +38,7 @@ var rooms = map[string]string{
 	"config/rules": "cachepolicy config edge/coding edge/upstream/balance internal/hostport internal/glob internal/jwt " +
 		"cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
+	"config/convert":      "golang.org/x/crypto/bcrypt", // files of other servers
 	"cmd/iconedge-client": "clients/go/commands internal/cli",
 	"icon":                "",
 	// The names of icons of other spellings, for publish and the edge.
@@ -79,7 +80,8 @@ var rooms = map[string]string{
 	"edge/proxy": "config/rules internal/hostport internal/problem internal/trace edge/access edge/cache edge/clock " +
 		"edge/compress edge/exchange " +
 		"edge/fetch edge/forwarded edge/h2 edge/hit edge/iconset edge/library edge/objects edge/observe edge/own " +
-		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/respond edge/routes edge/signon edge/tunnel edge/vhosts " +
+		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/respond edge/routes edge/signon edge/tunnel edge/upstream " +
+		"edge/vhosts " +
 		"github.com/fasthttp/router github.com/valyala/fasthttp",
 	"edge/own": "cachepolicy icon internal/problem edge/access edge/cache edge/clock edge/exchange edge/fetch edge/hit " +
 		"edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
@@ -135,6 +137,7 @@ var rooms = map[string]string{
 		"edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
+	"edge/observe/requestid": "",
 	"edge/observe/top":       "internal/problem",
 	// The state that edges share.
 	"edge/fleet":  "edge/ratelimit internal/files github.com/redis/go-redis",

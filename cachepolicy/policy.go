@@ -33,6 +33,8 @@ type Override struct {
 	// It takes precedence over every field, but no-store and private still forbid storing. With a
 	// lifetime of zero, responses are stored and revalidated each time. nil: there is none.
 	TTL func(status int) (ttl time.Duration, ok bool)
+	// DefaultTTL is as TTL, for responses that name no lifetime and no condition of their own.
+	DefaultTTL func(status int) (ttl time.Duration, ok bool)
 	// Path is the path of the request without its query. To a response that does not say itself
 	// that others may get it, TTL applies only if no user could have made it personal; see
 	// Request.lasting.
@@ -46,12 +48,20 @@ type Override struct {
 	Force bool
 }
 
-// ttl returns the lifetime that the policy sets for a status.
-func (p Policy) ttl(status int) (time.Duration, bool) {
-	if p.Override == nil || p.Override.TTL == nil {
+// ttl returns the lifetime that the policy sets for a response with the fields h and these
+// directives.
+func (p Policy) ttl(status int, d Directives, targeted bool, h http.Header) (ttl time.Duration, ok bool) {
+	o := p.Override
+	if o == nil {
 		return 0, false
 	}
-	return p.Override.TTL(status)
+	if o.TTL != nil {
+		ttl, ok = o.TTL(status)
+	}
+	if !ok && o.DefaultTTL != nil && !d.NoCache && !explicitlyFresh(d, targeted, h) {
+		ttl, ok = o.DefaultTTL(status)
+	}
+	return ttl, ok
 }
 
 // directives returns the directives of a response by the policy; see ResponseDirectives.
@@ -64,7 +74,7 @@ func (p Policy) directives(status int, h http.Header) (d Directives, targeted bo
 	if o.Force {
 		d.NoStore, d.Private, d.NoCache, d.MustUnderstand, d.Public = false, false, false, false, true
 	}
-	if ttl, ok := p.ttl(status); ok {
+	if ttl, ok := p.ttl(status, d, targeted, h); ok {
 		targeted = true // no Expires
 		d.NoCache, d.MustRevalidate, d.ProxyRevalidate, d.HasSMaxage = false, false, false, false
 		d.MaxAge, d.HasMaxAge = ttl, true
@@ -94,7 +104,7 @@ func (p Policy) directives(status int, h http.Header) (d Directives, targeted bo
 // selects it, or the operator says that they do not count.
 func (r Request) lasting(status int, h http.Header, now time.Time) Policy {
 	p, o := r.Policy, r.Policy.Override
-	if o == nil || o.TTL == nil || o.Force || !r.credentials() {
+	if o == nil || o.TTL == nil && o.DefaultTTL == nil || o.Force || !r.credentials() {
 		return p
 	}
 	cookiesCount := !o.AnyUser && !r.CookieKeyed && !variesByCookie(h)
@@ -102,7 +112,7 @@ func (r Request) lasting(status int, h http.Header, now time.Time) Policy {
 		return p
 	}
 	limited := *o
-	limited.TTL, p.Override = nil, &limited
+	limited.TTL, limited.DefaultTTL, p.Override = nil, nil, &limited
 	return p
 }
 

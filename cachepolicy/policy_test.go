@@ -160,6 +160,13 @@ func TestOverride(t *testing.T) {
 		{name: "forced", o: Override{TTL: of(hour), Force: true}, status: 200, control: "private, no-store",
 			request: Request{Authorized: true}, storable: true, fresh: hour},
 		{name: "zero", o: Override{TTL: of(0)}, status: 200, control: "max-age=60", storable: true, noCache: true},
+		{name: "default", o: Override{DefaultTTL: of(hour)}, status: 200, control: "public", storable: true, fresh: hour},
+		{name: "default of another status", o: Override{DefaultTTL: of(hour)}, status: 404, control: "public", storable: true},
+		{name: "default beside a lifetime", o: Override{DefaultTTL: of(hour)}, status: 200, control: "max-age=60",
+			storable: true, fresh: minute},
+		{name: "default beside none", o: Override{DefaultTTL: of(hour)}, status: 200, control: "no-cache", storable: true, noCache: true},
+		{name: "default of a private response", o: Override{DefaultTTL: of(hour)}, status: 200, control: "private", fresh: hour},
+		{name: "both", o: Override{TTL: of(minute), DefaultTTL: of(hour)}, status: 200, control: "public", storable: true, fresh: minute},
 		{name: "grace", o: Override{TTL: of(hour), Grace: &minute}, status: 200, control: "s-maxage=1",
 			storable: true, fresh: hour, grace: minute},
 		{name: "no grace", o: Override{Grace: new(time.Duration)}, status: 200,
@@ -170,7 +177,7 @@ func TestOverride(t *testing.T) {
 		row.request.Method, row.request.Policy = http.MethodGet, p
 		e := p.NewEntry(row.status, h, now, now)
 		lifetime := e.Lifetime
-		if row.o.TTL != nil && row.status == 200 {
+		if row.status == 200 && (row.o.TTL != nil || row.o.DefaultTTL != nil && row.fresh == hour) {
 			lifetime -= 100 * time.Second // the lifetime counts from the arrival
 		}
 		if got := Storable(row.request, row.status, h, now); got != row.storable || lifetime != row.fresh ||
@@ -200,6 +207,9 @@ func TestOverrideWithCookie(t *testing.T) {
 		{"a page with a lifetime", user, nil, "/x", []string{"Cache-Control: max-age=1"}, true},
 		{"a page without one", user, nil, "/x", []string{"Cache-Control: max-age=0"}, false},
 		{"a page to ask for", user, nil, "/x", []string{"Cache-Control: no-cache, max-age=60"}, false},
+		{"a page without one, by default", user, func(o *Override) { o.TTL, o.DefaultTTL = nil, o.TTL }, "/x", nil, false},
+		{"a file by default", user, func(o *Override) { o.TTL, o.DefaultTTL = nil, o.TTL }, "/x.css",
+			[]string{"Content-Type: text/css"}, true},
 		{"cookies do not count", user, func(o *Override) { o.AnyUser = true }, "/x", nil, true},
 		{"storing is forced", user, func(o *Override) { o.Force = true }, "/x", nil, true},
 	} {

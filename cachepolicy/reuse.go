@@ -38,6 +38,7 @@ func NewEntry(status int, h http.Header, requestTime, responseTime time.Time) En
 // NewEntry returns the Entry of a response as the function NewEntry does, by the policy of its
 // request.
 func (p Policy) NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
+	own, ownTargeted := ResponseDirectives(h)
 	d, targeted := p.directives(status, h)
 	freshFor, _ := p.lifetime(d, targeted, status, h, responseTime)
 	e := Entry{
@@ -48,7 +49,7 @@ func (p Policy) NewEntry(status int, h http.Header, requestTime, responseTime ti
 		Heuristic:  heuristic(d, targeted, h),
 		SetsCookie: setsCookie(h),
 	}
-	if _, ok := p.ttl(status); ok {
+	if _, ok := p.ttl(status, own, ownTargeted, h); ok {
 		e.Lifetime += e.Age // the operator's lifetime begins now
 	}
 	p.stale(&e, d)

@@ -78,6 +78,7 @@ type Changes struct {
 	ResponseHeaders *ResponseEdits `json:"response_headers,omitempty"`
 	Key             *Key           `json:"key,omitempty"`
 	TTL             *TTL           `json:"ttl,omitempty"`
+	DefaultTTL      *TTL           `json:"default_ttl,omitempty"`
 	Grace           *Duration      `json:"grace,omitempty"`
 	StaleIfError    *Duration      `json:"stale_if_error,omitempty"`
 	StripCookies    *Cookies       `json:"strip_cookies,omitempty"`
@@ -89,6 +90,8 @@ type Changes struct {
 	// Errors are the responses in the place of errors.
 	Errors *ErrorPages `json:"errors,omitempty"`
 	Log    *Log        `json:"log,omitempty"`
+	// ServerTiming: responses say how long they took.
+	ServerTiming *bool `json:"server_timing,omitempty"`
 }
 
 // A Site is a virtual host.

@@ -86,7 +86,7 @@ func (s *Server) build() (err error) {
 	s.state = &library.OriginState{}
 	s.origin = fetch.NewFetcher(fetch.FetcherOptions{
 		Life: s.life, Client: s.upstream, MaxWaiting: cfg.MaxWaiting, Metrics: s.metrics, Tracer: s.reports.Tracer,
-		State: s.state, Clock: cfg.Clock,
+		IDs: s.reports.IDs, State: s.state, Clock: cfg.Clock,
 	})
 	s.library = library.New(library.Options{
 		Cache: s.cache, CacheBytes: cfg.CacheBytes, State: s.state, ProxyAll: cfg.ProxyAll, NoIcons: set.Icons == nil, Connect: s.connect(),

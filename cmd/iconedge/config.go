@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/config/convert"
 	"github.com/iconedge/iconedge/config/flags"
 	siterules "github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge"
@@ -26,16 +27,20 @@ import (
 
 const configHelp = `
 Checks a configuration file of an edge, prints its JSON Schema, explains its decision about one request, prints flags and their
-environment as a file, or makes a running edge read its file again.
+environment, or a configuration of nginx, as a file, or makes a running edge read its file again.
 
   iconedge config check edge.yaml
   iconedge config schema > iconedge.schema.json
   iconedge config explain edge.yaml https://shop.example.org/static/app.js -H "Cookie: session=1" --json
   iconedge config convert --proxy-all --origin http://10.0.0.5:3000 > edge.yaml
+  iconedge config convert --from nginx /etc/nginx/nginx.conf > edge.yaml
   iconedge config reload --admin 127.0.0.1:8082
 
 check prints one line a finding, FILE:LINE: FIELD: the error; the correct form, and exits with status 2 if there is one. Warnings go
-to stderr and keep the status 0. It accepts a file with which an edge would start in this environment: variables of flags count.`
+to stderr and keep the status 0. It accepts a file with which an edge would start in this environment: variables of flags count.
+
+convert --from nginx translates what it can keep exactly, and prints the other lines with their reasons to stderr. Requests that a
+line may protect which it can't translate get a 503 (REFUSED) until you write a rule for them.`
 
 func configure(ctx context.Context, std cli.Streams, args []string) error {
 	action := ""
@@ -268,12 +273,21 @@ func report(std cli.Streams, loaded *flags.Loaded, err error) error {
 }
 
 func configConvert(std cli.Streams, args []string) error {
-	fs := iconedge.Flags("config convert", "", configHelp)
+	fs := iconedge.Flags("config convert", "[FILE]", configHelp)
 	var cfg edge.Config
 	cfg.Flags(fs.FlagSet)
 	logFlags(fs, std)
+	from := fs.String("from", "", "`nginx`: translate the file of nginx that is the argument, in place of flags")
 	if err := fs.Parse(std, args); err != nil {
 		return err
+	}
+	switch {
+	case *from == "nginx" && fs.NArg() == 1:
+		return convertNginx(std, fs.Arg(0))
+	case *from != "":
+		return cli.Usage("iconedge config convert --from takes nginx and one FILE")
+	case fs.NArg() > 0:
+		return cli.Usage("iconedge config convert takes no FILE without --from nginx")
 	}
 	text, err := flags.Convert(fs.FlagSet, flags.Given(fs.FlagSet))
 	if err != nil {
@@ -281,6 +295,28 @@ func configConvert(std cli.Streams, args []string) error {
 	}
 	if _, err := flags.Parse("converted", text, edgeFlags); err != nil {
 		return cli.Usage(cli.OneLine(err))
+	}
+	_, err = std.Out.Write(text)
+	return err
+}
+
+// convertNginx prints a file of nginx as one of sites, and the lines that it leaves out.
+func convertNginx(std cli.Streams, name string) error {
+	text, notes, err := convert.Nginx(name)
+	count := map[convert.Kind]int{}
+	for _, n := range notes {
+		fmt.Fprintln(std.Err, n)
+		count[n.Kind]++
+	}
+	if err != nil {
+		return cli.Usage(cli.OneLine(err))
+	}
+	if loaded, err := flags.Parse("converted", text, edgeFlags); err != nil {
+		return report(std, loaded, err)
+	}
+	if len(notes) > 0 {
+		fmt.Fprintf(std.Err, "%d lines left out, %d changed, %d refused\n", count[convert.LeftOut], count[convert.Changed],
+			count[convert.Refused])
 	}
 	_, err = std.Out.Write(text)
 	return err

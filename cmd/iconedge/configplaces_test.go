@@ -12,7 +12,7 @@ import (
 // flagValues are values of the flags of an edge, none of which is the default. Spaces separate
 // those of a repeatable flag.
 var flagValues = map[string][]string{
-	"access-log": {"access.log"}, "access-log-format": {"combined"}, "access-log-sample": {"0.25"},
+	"access-log": {"access.log"}, "access-log-format": {"combined"}, "access-log-sample": {"0.25"}, "request-id": {"keep"},
 	"acme-dir": {"/tmp/acme"}, "acme-directory": {"https://ca.test/dir"},
 	"acme-email": {"ann@example.org"}, "acme-host": {"a.example b.example"},
 	"admin-host": {"a.example.org *.b.example.org"}, "admin-listen": {"127.0.0.1:9"},

@@ -20,7 +20,7 @@ type Decision struct {
 	RequestEdits        []*config.Edits         // in order
 	ResponseEdits       []*config.ResponseEdits // in order
 	Key                 config.Key
-	TTL                 *config.TTL
+	TTL, DefaultTTL     *config.TTL
 	Grace, StaleIfError *config.Duration
 	Cache               string // on, bypass, never or force; empty: on
 	AnyUser             bool   // ttl counts although the request has Cookie
@@ -44,7 +44,12 @@ type Decision struct {
 	ErrorPages []*config.ErrorPages // in order; see Site.ErrorPage
 	LogSample  *config.Fraction     // of lines in the access log; nil: that of all sites
 	Unlogged   bool                 // no line at all
+
+	ServerTiming *bool
 }
+
+// ShowsTiming reports whether the response says how long it took.
+func (d *Decision) ShowsTiming() bool { return d != nil && d.ServerTiming != nil && *d.ServerTiming }
 
 // An Answer is a response that the edge makes itself.
 type Answer struct {
@@ -84,11 +89,13 @@ func (d *Decision) merge(c *config.Changes) {
 		}
 	}
 	set(&d.TTL, c.TTL)
+	set(&d.DefaultTTL, c.DefaultTTL)
 	set(&d.Grace, c.Grace)
 	set(&d.StaleIfError, c.StaleIfError)
 	set(&d.Compress, c.Compress)
 	set(&d.MaxBody, c.MaxBody)
 	set(&d.Timeout, c.Timeout)
+	set(&d.ServerTiming, c.ServerTiming)
 	if c.StripCookies != nil {
 		d.StripAll, d.StripCookies = c.StripCookies.All, c.StripCookies.Names
 	}

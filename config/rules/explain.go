@@ -94,6 +94,11 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 	}
 	if ttl, ok := d.TTL.Of(200); ok {
 		e.TTL, e.TTLFor = durationText(ttl), d.ttlFor(&q)
+	} else if ttl, ok := d.DefaultTTL.Of(200); ok {
+		e.TTL, e.TTLFor = durationText(ttl), "responses that name no lifetime"
+		if who := d.ttlFor(&q); who != "" {
+			e.TTLFor += ", of these " + who
+		}
 	}
 	return e, nil
 }

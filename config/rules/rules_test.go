@@ -234,6 +234,8 @@ func TestRedirects(t *testing.T) {
 		{`{match: {path: "/old/**"}, redirect: {to: "/new/$1"}}`, "/old/a/b?x=1", "/new/a/b?x=1"},
 		{`{match: {path: "/old/**"}, redirect: {to: "/new/$1?y=2"}}`, "/old/a?x=1", "/new/a?y=2"},
 		{`{match: {path: "/old/**"}, redirect: {to: "/new/$1?y=2"}}`, "/old/a", "/new/a?y=2"},
+		{`{match: {path: "/old/**"}, redirect: {to: "/new/$1?"}}`, "/old/a?x=1", "/new/a"},
+		{`{match: {path: "/old/**"}, redirect: {to: "/new??"}}`, "/old/a?x=1", "/new??"},
 		{`{match: {path: "/old/**"}, redirect: {to: "/n?p=$1"}}`, "/old/a&b=c%23", "/n?p=a%26b%3Dc%23"},
 		{`{match: {path: "/go**"}, redirect: {to: "$1"}}`, "/go//evil.test/", "/evil.test/"},
 		{`{match: {path: "/go**"}, redirect: {to: "/$1"}}`, "/go/evil.test", "/evil.test"},
@@ -611,6 +613,7 @@ func TestExplainLifetime(t *testing.T) {
       - {match: {path: "/p/ignore/not/**"}, cookies: respect}
       - {match: {path: "/p/key/**"}, key: {cookies: [lang]}}
       - {match: {path: "/p/force/**"}, cache: force}
+      - {match: {path: "/d/**"}, default_ttl: 1h}
 `)
 	if table == nil {
 		t.Fatal(findings)
@@ -618,6 +621,7 @@ func TestExplainLifetime(t *testing.T) {
 	for _, row := range []struct{ path, field, value, want string }{
 		{"/x", "Cookie", "a=1", ""},
 		{"/p/x.css", "X-None", "", "every response, because the request has neither"},
+		{"/d/x.css", "X-None", "", "responses that name no lifetime, of these every response, because the request has neither"},
 		{"/p/x.css", "Cookie", "a=1", "of a type that belongs to the end of the path (text/css), because the request has Cookie"},
 		{"/p/x.PNG?y=1.css", "Cookie", "a=1", "(image/*)"},
 		{"/p/x.html", "Cookie", "a=1", "no media type belongs"},

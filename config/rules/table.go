@@ -111,6 +111,8 @@ var actions = []ActionRow{
 		"a time, or a map of `200` or `2xx` to times, in place of the lifetime that the response names. It begins "+
 			"when the response arrives; 0 revalidates each time. A response with private or no-store is not stored "+
 			"all the same, and of the responses to requests with Cookie only [some](#cookies-and-lifetimes) are"),
+	setting[*config.TTL]("default_ttl",
+		"as `ttl`, only for responses that name no lifetime themselves, by `max-age`, `s-maxage`, `Expires` or `no-cache`"),
 	setting[*config.Duration]("grace",
 		"how long a response may be served stale while it is revalidated. In `defaults` and in a site it yields "+
 			"to the fields of the response, in a rule it does not"),
@@ -142,6 +144,8 @@ var actions = []ActionRow{
 	setting[*config.Log]("log",
 		"`{sample, skip}`: the fraction of the responses that have a line in the access log, in place of that of "+
 			"`access_log_sample`, and a match of requests that have none; 5xx always have one"),
+	setting[*bool]("server_timing",
+		"`true`: responses have a `Server-Timing` with the [times of the edge](caching.md#times-of-a-response)"),
 	Answering(ActionOf("deny",
 		"networks whose requests get 403",
 		func(_ *Compiler, _ string, all config.Strings) Action { return access{prefixes(all), false} })),

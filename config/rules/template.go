@@ -15,7 +15,11 @@ type template struct {
 
 // newTemplate parses a target. max is the largest $N.
 func newTemplate(s string) (t template, largest int) {
-	t.query = strings.Contains(s, "?")
+	if t.query = strings.Contains(s, "?"); t.query {
+		if stem := strings.TrimSuffix(s, "?"); !strings.Contains(stem, "?") {
+			s = stem // a question mark at the end stands for no query
+		}
+	}
 	for {
 		at := strings.IndexByte(s, '$')
 		for at >= 0 && (at+1 >= len(s) || s[at+1] < '0' || s[at+1] > '9') {

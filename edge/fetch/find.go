@@ -102,6 +102,7 @@ func (h *Finder) miss(x *finding) state {
 
 // fetchAlone sends the request by itself.
 func (h *Finder) fetchAlone(x *finding) state {
+	defer x.AddFetching(time.Now())
 	x.result = x.ask(x.q, x.stored.Entry)
 	if !x.q.Policy.Directives.NoStore {
 		h.markHitForPass(x.q, x.key, x.stored.Entry, &x.result)
@@ -118,6 +119,7 @@ func (h *Finder) fetchCollapsed(x *finding) state {
 		return AfterFailure(e, err, x.q.Policy, x.Now)
 	}
 	defer h.Origin.Release(slot)
+	defer x.AddFetching(time.Now())
 	fetch, began := h.Join(Call{Request: x.q, Stale: e, Key: x.key, Came: x.came, Now: x.Now, Ask: x.ask,
 		SendAnyway: !cachepolicy.MayShareError(x.q.Policy)})
 	x.result = fetch.Wait(h.waits(x.Request, x.q, e, fetch), slot.ClientGone)

@@ -11,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/routes"
+	"github.com/iconedge/iconedge/edge/upstream"
 )
 
 // uncoded and inGzip have the fields of origin requests on our own routes. Origins of ours have
@@ -31,9 +32,14 @@ func (h *Finder) fieldsFor(key string) http.Header {
 // OwnRequest returns the fetch request for a cache key of our own routes. Of the client's cache
 // directives only only-if-cached counts, because no client may send an edge to its origin at will.
 func (h *Finder) OwnRequest(r *pipeline.Request, key string) *Request {
+	header := h.Through(r.Ctx, h.fieldsFor(key))
+	if r.ID != "" {
+		header = header.Clone()
+		upstream.SetRequestID(header, r.ID)
+	}
 	return &Request{Key: key, Target: cmp.Or(r.Target.Address, key), own: true,
 		SendsTierSecret: h.Library.MayGetSecret(true), name: r.Target.Name,
-		Header: h.Through(r.Ctx, h.fieldsFor(key)), Traced: r.Traced, Policy: cachepolicy.Request{
+		Header: header, Traced: r.Traced, Policy: cachepolicy.Request{
 			Method: http.MethodGet, Target: key, Directives: cachepolicy.Directives{OnlyIfCached: onlyIfCached(r.Ctx)},
 		}}
 }

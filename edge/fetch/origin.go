@@ -15,6 +15,7 @@ import (
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/observe/requestid"
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -30,6 +31,7 @@ type FetcherOptions struct {
 	MaxWaiting int // requests that wait for the origin at a time
 	Metrics    *observe.Metrics
 	Tracer     *trace.Tracer // nil: no traces
+	IDs        requestid.Mode
 	State      *library.OriginState
 	Clock      clock.Clock // of the times of responses
 }
@@ -68,6 +70,9 @@ func (o *Fetcher) roundTripTo(c *upstream.Client, f *pipeline.Traced, r upstream
 	if err == nil {
 		a.RequestTime, a.ResponseTime = sent, o.options.Clock.At(a.ResponseTime)
 		o.options.State.Record(a)
+		if o.options.IDs.On() { // one request has the id, and the response may be for many
+			delete(a.Header, upstream.FieldRequestID)
+		}
 	}
 	return a, err
 }

@@ -118,6 +118,9 @@ func (h *Answerer) request(r *pipeline.Request) *fetch.Request {
 	if r.Site.ClientHost() {
 		q.Host = r.Public.Host
 	}
+	if r.ID != "" {
+		upstream.SetRequestID(q.Header, r.ID)
+	}
 	h.rule(r, q)
 	q.Policy.Scripted = scripted(r, q, head)
 	if r.Interims.Send != nil {
@@ -147,6 +150,9 @@ func (h *Answerer) request(r *pipeline.Request) *fetch.Request {
 // fields.
 func trailerOf(r *pipeline.Request) http.Header {
 	h := pipeline.HeaderOf(r.Trailer())
+	if r.ID != "" {
+		upstream.SetRequestID(h, "")
+	}
 	if r.Site.Rules != nil {
 		r.Site.Rules.Clean(h)
 	}
@@ -364,6 +370,7 @@ func (h *Answerer) passUncached(r *pipeline.Request, q *fetch.Request) (exchange
 // bypass forwards the request to the origin without the cache.
 func (h *Answerer) bypass(r *pipeline.Request, q *fetch.Request, why cachepolicy.Forward) (exchange.Outcome, error) {
 	sent := h.Cache.Generation()
+	defer r.AddFetching(time.Now())
 	a, err := h.Finder.Send(q, q.Upstream(nil))
 	if err != nil {
 		r.Status = cachepolicy.CacheStatus{Forward: why}

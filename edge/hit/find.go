@@ -64,7 +64,7 @@ func (p *Path) findRuled(m *hit, q *request.Request) bool {
 	}
 	r := exchange.Response{Lines: m.lines[:0]}
 	bodyless := respond.Ruled(&r, a, p.dates.Of(m.now))
-	m.becomes(reply{routes.Unknown, exchange.Own, a.Status, a.Body, bodyless}, &r, p.altSvc(q, m.client))
+	m.becomes(p, q, reply{routes.Unknown, exchange.Own, a.Status, a.Body, bodyless}, &r)
 	return m.fits(q, true)
 }
 

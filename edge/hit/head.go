@@ -52,14 +52,28 @@ func (p *Path) altSvc(q *request.Request, client netip.Addr) string {
 	return p.AltSvc(client)
 }
 
+// isChanged reports whether edit has to look at the fields of the response.
+func (m *hit) isChanged(p *Path) bool { return m.entry != nil || m.isEdited() || m.isLabelled(p) }
+
+// served returns what the cache does for a response that the edge does not make itself.
+func (m *hit) served() exchange.Outcome {
+	if m.stale {
+		return exchange.Stale
+	}
+	return exchange.Hit
+}
+
 // isEdited reports whether the operator edits the fields of the response.
 func (m *hit) isEdited() bool { return m.edits > 0 }
 
 // edit makes the lines of a head, which begin at start, those that the client gets: some of the
 // edge's fields replace those of the origin of a forwarded response, and the operator edits all.
-func (m *hit) edit(dst []byte, start int, altSvc string) []byte {
-	limit := m.entry != nil && !m.count.Limit.Off()
-	if altSvc == "" && !limit && !m.isEdited() {
+func (m *hit) edit(p *Path, dst []byte, start int, q *request.Request) []byte {
+	altSvc, limit, labelled := "", m.entry != nil && !m.count.Limit.Off(), m.isLabelled(p)
+	if m.entry != nil {
+		altSvc = p.altSvc(q, m.client)
+	}
+	if altSvc == "" && !limit && !labelled && !m.isEdited() {
 		return dst
 	}
 	r := exchange.Response{Lines: dst[start:]}
@@ -69,6 +83,9 @@ func (m *hit) edit(dst []byte, start int, altSvc string) []byte {
 	if altSvc != "" {
 		r.Set("Alt-Svc", altSvc)
 	}
+	if labelled {
+		m.label(p, &r, q, m.served())
+	}
 	if m.isEdited() {
 		respond.Edit(&r, m.status, m.ruled.ResponseEdits[:m.edits])
 	}
@@ -77,7 +94,7 @@ func (m *hit) edit(dst []byte, start int, altSvc string) []byte {
 
 // answer appends the response that m describes.
 func (p *Path) answer(dst []byte, m *hit, q *request.Request) []byte {
-	dst = p.appendHead(append(dst, statusLines[m.status]...), m, q, m.entry != nil || m.isEdited())
+	dst = p.appendHead(append(dst, statusLines[m.status]...), m, q, m.isChanged(p))
 	dst = append(dst, "\r\n"...)
 	body := 0
 	switch {
@@ -104,18 +121,14 @@ func (p *Path) appendHead(dst []byte, m *hit, q *request.Request, edited bool) [
 	if dst = w.Append(dst, &t); !edited {
 		return dst
 	}
-	altSvc := ""
-	if m.entry != nil {
-		altSvc = p.altSvc(q, m.client)
-	}
-	return m.edit(dst, start, altSvc)
+	return m.edit(p, dst, start, q)
 }
 
 // answerH2 appends the response that m describes.
 func (p *Path) answerH2(dst []byte, m *hit, q *request.Request, known *h2.ClientTable) (out []byte, block int) {
 	start := len(dst)
 	dst = h2.AppendStatus(dst, m.status)
-	if m.entry == nil && !m.isEdited() && !m.made {
+	if !m.isChanged(p) && !m.made {
 		w := m.writer()
 		t := p.fill(m, q)
 		w.Block, w.Table = p.blocks.Of(w.Prebuilt), known
@@ -156,10 +169,8 @@ func (p *Path) answerH3(dst []byte, m *hit, q *request.Request) []byte {
 
 // note counts, logs and traces a response with a body of so many bytes.
 func (p *Path) note(m *hit, by exchange.Protocol, q *request.Request, body int) {
-	if !m.made && m.stale {
-		m.outcome = exchange.Stale
-	} else if !m.made {
-		m.outcome = exchange.Hit
+	if !m.made {
+		m.outcome = m.served()
 	}
 	p.record(m, q, &observe.Hit{Protocol: by, Route: m.target.route, Outcome: m.outcome, Status: m.status, Bytes: body})
 }
@@ -167,7 +178,7 @@ func (p *Path) note(m *hit, by exchange.Protocol, q *request.Request, body int) 
 // record counts, logs and traces a response to a request whose site m has.
 func (p *Path) record(m *hit, q *request.Request, r *observe.Hit) {
 	p.Metrics.Hit(r, q.Now)
-	r.LogShare = m.ruled.LogShare()
+	r.LogShare, r.ID = m.ruled.LogShare(), m.id
 	if r.Site = m.site.Name; r.Site != "" && m.made {
 		p.Metrics.SiteAnswered(r.Site, r.Outcome, r.Status)
 	} else {

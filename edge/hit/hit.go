@@ -32,6 +32,7 @@ type hit struct {
 
 	vary  [maxVary]byte // memory of a secondary key
 	lines []byte        // memory of the fields of a made response
+	id    []byte        // of the request; see labels
 
 	rules    rules.Request
 	tolls    tolls
@@ -94,7 +95,7 @@ func (m *hit) end() {
 	if m.stripped.Fields != nil {
 		m.stripped = strippedFields{}
 	}
-	m.found = found{}
+	m.found, m.id = found{}, m.id[:0]
 	hits.Put(m)
 }
 

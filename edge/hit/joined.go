@@ -36,7 +36,7 @@ func (p *Path) findJoined(j *joined, m *hit, q *request.Request) (ok bool) {
 		return false
 	}
 	// find may have left the request at its host, but has entered it then.
-	if m.host == nil || m.isEdited() || m.ruledAnswer() != nil {
+	if m.host == nil || m.isEdited() || m.isLabelled(p) || m.ruledAnswer() != nil {
 		return false
 	}
 	if !m.site.Icons || !m.site.Iconify || p.Library.Known() == "" {

@@ -72,5 +72,5 @@ func (m *hit) refuse(p *Path, q *request.Request, c access.Count, over int) {
 	}
 	r := exchange.Response{Lines: m.lines[:0]}
 	body := f.Fill(&r)
-	m.becomes(reply{route, exchange.Limited, problem.Status, body, false}, &r, p.altSvc(q, m.client))
+	m.becomes(p, q, reply{route, exchange.Limited, problem.Status, body, false}, &r)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/iconedge/iconedge/edge/exchange"
+	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
 )
@@ -20,15 +21,18 @@ type reply struct {
 }
 
 // becomes makes a response with these fields that of the request, in the form that the client gets.
-func (m *hit) becomes(a reply, r *exchange.Response, altSvc string) {
+func (m *hit) becomes(p *Path, q *request.Request, a reply, r *exchange.Response) {
 	m.made, m.outcome = true, a.outcome
 	m.representation = representation{status: a.status, body: a.body, bodyless: a.bodyless}
 	m.target, m.hex = parsedTarget{route: a.route}, [len(m.hex)]byte{}
-	if altSvc != "" {
+	if altSvc := p.altSvc(q, m.client); altSvc != "" {
 		r.Set("Alt-Svc", altSvc)
 	}
+	if m.isLabelled(p) {
+		m.label(p, r, q, a.outcome)
+	}
 	if m.edits > 0 {
-		respond.Edit(r, m.status, m.ruled.ResponseEdits[:m.edits])
+		respond.Edit(r, a.status, m.ruled.ResponseEdits[:m.edits])
 	}
 	m.lines = r.Lines
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/observe/requestid"
 	"github.com/iconedge/iconedge/edge/observe/top"
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/routes"
@@ -22,10 +23,11 @@ import (
 // Reporting configures the records of single requests: lines in an access log, and traces. By
 // default an edge writes neither.
 type Reporting struct {
-	AccessLog       string        // file, or - for the standard output; empty: none
-	AccessLogFormat string        // see accesslog.ParseFormat
-	AccessLogSample float64       // fraction of responses with a line, 0 to 1; 5xx always have one
-	Trace           trace.Options // destination and sampling of traces
+	AccessLog       string         // file, or - for the standard output; empty: none
+	AccessLogFormat string         // see accesslog.ParseFormat
+	AccessLogSample float64        // fraction of responses with a line, 0 to 1; 5xx always have one
+	RequestIDs      requestid.Mode // which id a request has
+	Trace           trace.Options  // destination and sampling of traces
 }
 
 // Flags defines the flags of c on fs.
@@ -36,6 +38,9 @@ func (c *Reporting) Flags(fs *flag.FlagSet) {
 		"template such as {client} {status} \"{path}\"")
 	fs.Float64Var(&c.AccessLogSample, "access-log-sample", 1, "`fraction` of the responses that are logged, 0 to 1; "+
 		"responses with a 5xx status are always logged")
+	fs.Var(&c.RequestIDs, "request-id", "`off|make|keep`: which X-Request-ID a request has towards the origin, in the response, the "+
+		"access log and the trace: with off that of its client, which nothing else has; with make one that the edge makes, or that "+
+		"a proxy of --trusted-proxies has sent; with keep that of any client, if it is short and harmless")
 	c.Trace.Flags(fs)
 }
 
@@ -57,6 +62,7 @@ type Reports struct {
 	Lines    *accesslog.Log
 	Tracer   *trace.Tracer
 	Top      *top.Counts // the busiest clients, paths and hosts of the last minute
+	IDs      requestid.Mode
 	clientOf func(*request.Request) netip.Addr
 }
 
@@ -64,7 +70,7 @@ type Reports struct {
 // log line.
 func (c *Reporting) Open(reopen <-chan os.Signal, version string, log *slog.Logger,
 	clientOf func(*request.Request) netip.Addr) (r Reports, err error) {
-	r.clientOf, r.Top = clientOf, top.New(time.Now())
+	r.clientOf, r.Top, r.IDs = clientOf, top.New(time.Now()), c.RequestIDs
 	if r.Tracer, err = trace.New(c.Trace, "iconedge-edge", version, log); err != nil || c.AccessLog == "" {
 		return r, err
 	}
@@ -93,6 +99,7 @@ type Hit struct {
 	Bytes    int         // of the body
 	Span     *trace.Span // of a traced request
 	LogShare *float64    // of its site and its rules; nil: that of all sites
+	ID       []byte      // of the request; empty: it has none
 }
 
 // LogHit logs and traces a response of the hit path, and counts it for Top.
@@ -110,7 +117,7 @@ func (r Reports) LogHit(q *request.Request, h *Hit) {
 		Status: h.Status, Bytes: int64(h.Bytes),
 		Duration: time.Since(q.Now), Route: h.Route.String(), Cache: exchange.OutcomeNames[h.Outcome],
 		Protocol: h.Protocol.String(), TLS: q.Secure,
-		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0), Trace: h.Span.Trace(),
+		UserAgent: q.Fields.Line("user-agent", 0), Referer: q.Fields.Line("referer", 0), Trace: h.Span.Trace(), RequestID: h.ID,
 	}
 	if h.Outcome == exchange.Limited {
 		line.Error = string((&problem.Problem{Status: h.Status}).ProxyError())
@@ -145,7 +152,8 @@ func SpanOf(l *accesslog.Line, p exchange.Protocol, pattern string, err error) t
 		scheme = "https"
 	}
 	return trace.Exchange{Method: string(l.Method), Scheme: scheme, Path: accesslog.Path(l.Target), Host: string(l.Host), Route: pattern,
-		Protocol: p.Version(), Status: l.Status, Cache: l.Cache, Site: l.Site, Err: err}
+		Protocol: p.Version(), Status: l.Status, Cache: l.Cache, Site: l.Site,
+		RequestID: string(l.RequestID), Err: err}
 }
 
 // Count counts a response of the pipeline for Top.

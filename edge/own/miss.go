@@ -59,7 +59,10 @@ type fastMiss struct {
 // Fetch begins to fetch the icon that a request asks for; see h1.Fetcher. It returns nil if the
 // pipeline has to answer.
 func (h *Misses) Fetch(q *request.Request, conn interface{ ClientGone() bool }, ready func(func([]byte) []byte, any)) request.Pending {
-	if h.Hits.Draining() || h.Redirects && !q.Secure || h.Reports.Tracer != nil || h.Reports.Lines != nil {
+	if h.Hits.Draining() || h.Redirects && !q.Secure {
+		return nil
+	}
+	if h.Reports.Tracer != nil || h.Reports.Lines != nil || h.Reports.IDs.On() {
 		return nil
 	}
 	if q.Tier || q.Loop || q.Head || q.Authorization || q.Conditions.Any() {

@@ -54,6 +54,9 @@ type Request struct {
 	Public upstream.Forwarded
 
 	Traced *Traced // its trace; nil: it is not traced
+	ID     string  // for the origin, the log and the response; empty: requests have none
+
+	fetching time.Duration // see Fetching
 
 	Closed *rules.Page // the response while its site is closed; nil: it is open
 
@@ -139,6 +142,12 @@ func FieldsOf(r *Request) http.Header {
 	}
 	return head
 }
+
+// Fetching returns how long the request has waited for the origin.
+func (r *Request) Fetching() time.Duration { return r.fetching }
+
+// AddFetching records that the request has waited for the origin since start.
+func (r *Request) AddFetching(start time.Time) { r.fetching += time.Since(start) }
 
 // EditResponse edits the fields of the response as the site and its rules say. A response that was
 // decided before the rules has the edits of the site.

@@ -7,7 +7,9 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/observe/accesslog"
+	"github.com/iconedge/iconedge/edge/observe/requestid"
 	"github.com/iconedge/iconedge/edge/pipeline"
+	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/internal/problem"
 	"github.com/iconedge/iconedge/internal/trace"
 )
@@ -77,6 +79,7 @@ func (h *Proxy) line(r *pipeline.Request, o exchange.Outcome) *accesslog.Line {
 		l.Client, l.Method, l.Target, l.Host = r.Client, r.Ctx.Method(), fields.RequestURI(), r.Ctx.Host()
 		l.UserAgent, l.Referer = fields.Peek("User-Agent"), fields.Peek("Referer")
 	}
+	l.RequestID = []byte(r.ID)
 	return l
 }
 
@@ -116,6 +119,7 @@ func (h *Proxy) end(r *pipeline.Request, o exchange.Outcome, err error) {
 			r.Response.Set("Alt-Svc", altSvc)
 		}
 	}
+	h.identify(r, o)
 	r.EditResponse()
 	if h.hits.Draining() {
 		closeAfter(r)
@@ -133,6 +137,33 @@ func (h *Proxy) end(r *pipeline.Request, o exchange.Outcome, err error) {
 		h.Options.Metrics.SiteAnswered(r.Site.Name, o, r.Ctx.Response.StatusCode())
 	}
 	h.report(r, o, err)
+}
+
+// idOf returns the id of a request whose fields have been read.
+func (h *Proxy) idOf(r *pipeline.Request) string {
+	if !h.Options.Reports.IDs.On() {
+		return ""
+	}
+	var first []byte
+	lines := r.Ctx.Request.Header.PeekAll(upstream.FieldRequestID)
+	if len(lines) > 0 {
+		first = lines[0]
+	}
+	return string(h.Options.Reports.IDs.Append(nil, first, len(lines), r.Tier || h.Options.Clients.Trusts(r.Peer)))
+}
+
+// identify gives the response the id of its request, and its times, where requests have them.
+func (h *Proxy) identify(r *pipeline.Request, o exchange.Outcome) {
+	if h.Options.Reports.IDs.On() {
+		if r.ID == "" { // it was refused early
+			r.ID = string(requestid.AppendNew(nil))
+		}
+		r.Response.Set(upstream.FieldRequestID, r.ID)
+	}
+	if r.Ruled != nil && r.Ruled.ShowsTiming() {
+		r.Response.Add(observe.FieldServerTiming, string(observe.AppendTiming(nil, exchange.OutcomeNames[o],
+			time.Since(r.Arrived), r.Fetching())))
+	}
 }
 
 // closeAfter closes the connection of a request after its response.

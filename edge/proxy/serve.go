@@ -100,6 +100,7 @@ func (h *Proxy) ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request) {
 	if x.Tier = h.Options.Tiers.Prove(r.Request); x.Tier {
 		x.Conn.Exempt()
 	}
+	r.ID = h.idOf(r)
 	r.Public = h.Options.Clients.Forwarded(x, string(ctx.Host()), hostport.ValidHost)
 	r.Public.Host = hostport.CanonicalHost(r.Public.Host, r.Public.Scheme)
 	own := r.Site // by the request's own host

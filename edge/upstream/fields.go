@@ -193,7 +193,23 @@ func SentAsReceived(name string) bool {
 }
 
 // written lists the fields that the edge adds to, or writes by itself.
-var written = fieldSet("Via", "Cdn-Loop", "Surrogate-Capability", "Traceparent", "Tracestate")
+var written = fieldSet("Via", "Cdn-Loop", "Surrogate-Capability", "Traceparent", "Tracestate", FieldRequestID)
+
+// FieldRequestID is the field with the id of a request.
+const FieldRequestID = "X-Request-Id"
+
+// SetRequestID makes id the id of the request with the fields h, in place of every spelling of the
+// field that an origin behind CGI takes for it; empty: the request has none.
+func SetRequestID(h http.Header, id string) {
+	for field := range h {
+		if http.CanonicalHeaderKey(strings.Map(dashed, field)) == FieldRequestID {
+			delete(h, field)
+		}
+	}
+	if id != "" {
+		h[FieldRequestID] = []string{id}
+	}
+}
 
 // earlyConditions lists the fields that a cache evaluates and takes from a request.
 var earlyConditions = fieldSet("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range")

@@ -43,10 +43,13 @@ func Override(d *rules.Decision, s *Site, path string) *cachepolicy.Override {
 	if d.TTL != nil {
 		o.TTL = d.TTL.Of
 	}
+	if d.DefaultTTL != nil {
+		o.DefaultTTL = d.DefaultTTL.Of
+	}
 	if d.Grace != s.Rules.Grace() {
 		o.Grace = (*time.Duration)(d.Grace)
 	}
-	if o.TTL == nil && o.Grace == nil && o.StaleIfError == nil && !o.Force {
+	if o.TTL == nil && o.DefaultTTL == nil && o.Grace == nil && o.StaleIfError == nil && !o.Force {
 		return nil
 	}
 	return o

@@ -76,6 +76,7 @@ type Exchange struct {
 	Status               int
 	Cache                string // the cache outcome, in this project's terms
 	Site                 string // of a configuration file
+	RequestID            string // X-Request-ID
 	Err                  error  // the reason for a missing or failed answer
 }
 
@@ -102,6 +103,7 @@ func (s *Span) End(at time.Time, e Exchange) {
 	s.setAttribute(semconv.NetworkProtocolVersionKey, e.Protocol)
 	s.setAttribute("iconedge.cache", e.Cache)
 	s.setAttribute("iconedge.site", e.Site)
+	s.setAttribute("iconedge.request_id", e.RequestID)
 	s.setServer(e.Host)
 	s.setStatus(e)
 	s.span.End(api.WithTimestamp(at))

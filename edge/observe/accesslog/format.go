@@ -67,8 +67,9 @@ var fields = map[string]field{
 	"referer": {text: func(l *Line) ([]byte, int) {
 		return masked(withoutQuery(l.Referer)), maxReferer
 	}},
-	"error":    {own: word(func(l *Line) string { return l.Error })},
-	"trace_id": {own: word(func(l *Line) string { return l.Trace })},
+	"error":      {own: word(func(l *Line) string { return l.Error })},
+	"trace_id":   {own: word(func(l *Line) string { return l.Trace })},
+	"request_id": {text: func(l *Line) ([]byte, int) { return l.RequestID, maxRequestID }},
 }
 
 // versions are the protocols as other servers write them.
@@ -201,5 +202,6 @@ func (l *Line) appendLogfmt(dst []byte) []byte {
 	text(" user_agent=", masked(l.UserAgent), maxAgent)
 	text(" referer=", masked(withoutQuery(l.Referer)), maxReferer)
 	pair(" trace_id=", l.Trace)
+	text(" request_id=", l.RequestID, maxRequestID)
 	return dst
 }

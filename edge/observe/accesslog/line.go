@@ -26,11 +26,12 @@ type Line struct {
 	Referer   []byte
 	Error     string // why the edge has made an error, by RFC 9209; empty: it has not
 	Trace     string // ID of the trace, if it was sampled
+	RequestID []byte // made by the edge, or checked by it
 }
 
 // Clone returns a copy that stays valid after the request's buffers are reused.
 func (l Line) Clone() *Line {
-	for _, text := range []*[]byte{&l.Method, &l.Target, &l.Host, &l.UserAgent, &l.Referer} {
+	for _, text := range []*[]byte{&l.Method, &l.Target, &l.Host, &l.UserAgent, &l.Referer, &l.RequestID} {
 		*text = bytes.Clone(*text)
 	}
 	return &l
@@ -50,6 +51,8 @@ const (
 	maxHost    = 255
 	maxAgent   = 256
 	maxReferer = 256
+
+	maxRequestID = 128
 )
 
 // append appends the line. Texts of the client go through appendText.
@@ -73,6 +76,7 @@ func (l *Line) append(dst []byte) []byte {
 	dst = appendMember(dst, `,"referer":`, masked(withoutQuery(l.Referer)), maxReferer)
 	dst = appendWord(dst, `,"error":"`, l.Error)
 	dst = appendWord(dst, `,"trace_id":"`, l.Trace)
+	dst = appendMember(dst, `,"request_id":`, l.RequestID, maxRequestID)
 	return append(dst, '}')
 }
 
