@@ -28,8 +28,8 @@ var stopDatabase func()
 var wordPress = recipe{
 	title: "WordPress", server: "WordPress with Apache, PHP and MariaDB", client: "Chromium and net/http",
 	did: "two people at once: log in, a post and a film of 100 MB by the interface of the editor, the bar with their name; readers: " +
-		"pages from the cache, a comment that waits, a post with a password, 400 pages of all three at the same time in content codings; the " +
-		"database down",
+		"pages from the cache, a comment that waits, a post with a password, 400 pages of all three at the same time in content " +
+		"codings; the database down",
 	versions: func(t *testing.T) (string, string) { return debianVersion(t, "wordpress"), chromiumVersion(t) },
 	start:    startWordPress,
 	visit:    visitWordPress,
@@ -220,8 +220,8 @@ func (v *visit) comment(other reader) {
 	}
 }
 
-// friends: a reader with the password sees the post, and nobody else does, although it was stored before
-// as others see it.
+// friends: a reader with the password sees the post, and nobody else does, although it was stored
+// before as others see it.
 func (v *visit) friends(other reader) {
 	v.Helper()
 	const secret = "the secret of friends"
