@@ -7,7 +7,6 @@ import (
 
 // A wrong action auth, mirror or origin is a finding that says what would be right.
 func TestAuthFindings(t *testing.T) {
-	t.Parallel()
 	const file = "version: 1\nsites:\n  - name: a\n    hosts: [a.test]\n    origins: {app: ORIGIN}\n    rules: [RULE]\n"
 	const origin, rule = `{urls: ["http://127.0.0.1:1"]}`, "{ttl: 1m}"
 	forward := func(rest string) string { return `{auth: {forward: {url: "http://127.0.0.1:1/x"` + rest + `}}}` }
