@@ -29,7 +29,7 @@ var flagValues = map[string][]string{
 	"loop": {"off"}, "max-body": {"1234"},
 	"max-connections": {"77"}, "max-header": {"65536"}, "max-connections-per-client": {"7"}, "max-object": {"1048576"},
 	"max-tunnels": {"7"},
-	"max-waiting": {"7"}, "negative-ttl": {"404=1m0s"},
+	"max-waiting": {"7"}, "node": {"fra-1"}, "negative-ttl": {"404=1m0s"},
 	"origin": {"http://a.test:81", "http://a.test:81,http://b.test http://c.test"}, "origin-ca": {"ca"},
 	"origin-cert": {"c"}, "origin-connections": {"7"},
 	"origin-host": {"origin", "client", "x.test"}, "origin-key": {"k"}, "origin-sni": {"sni.test"},
