@@ -200,9 +200,9 @@ func (c *Conn) awaitHead(stream *quic.Stream, s *scratch) bool {
 }
 
 // maxAwaited is how many bytes of heads may wait on the streams of a connection until all of each
-// has come: half of those that the client may send before the edge reads them. If all heads waited
-// so, those that come in turns would leave no room for each other's rest.
-const maxAwaited = 64 << 10
+// has come: half of the receive window with which edge/listen begins a connection. If all heads
+// waited so, those that come in turns would leave no room for each other's rest.
+const maxAwaited = 24 << 10
 
 var errOverloaded = errors.New("too many heads of the connection are awaited")
 
