@@ -64,17 +64,19 @@ func (p Policy) ttl(status int, d Directives, targeted bool, h http.Header) (ttl
 	return ttl, ok
 }
 
-// directives returns the directives of a response by the policy; see ResponseDirectives.
-func (p Policy) directives(status int, h http.Header) (d Directives, targeted bool) {
+// directives returns the directives of a response by the policy; see ResponseDirectives. set means
+// that the policy sets the lifetime.
+func (p Policy) directives(status int, h http.Header) (d Directives, targeted, set bool) {
 	d, targeted = ResponseDirectives(h)
 	o := p.Override
 	if o == nil {
-		return d, targeted
+		return d, targeted, false
 	}
 	if o.Force {
 		d.NoStore, d.Private, d.NoCache, d.MustUnderstand, d.Public = false, false, false, false, true
 	}
-	if ttl, ok := p.ttl(status, d, targeted, h); ok {
+	var ttl time.Duration
+	if ttl, set = p.ttl(status, d, targeted, h); set {
 		targeted = true // no Expires
 		d.NoCache, d.MustRevalidate, d.ProxyRevalidate, d.HasSMaxage = false, false, false, false
 		d.MaxAge, d.HasMaxAge = ttl, true
@@ -94,7 +96,7 @@ func (p Policy) directives(status int, h http.Header) (d Directives, targeted bo
 		d.StaleIfError, d.HasStaleIfError = *o.StaleIfError, true
 		d.MustRevalidate, d.ProxyRevalidate = false, false
 	}
-	return d, targeted
+	return d, targeted, set
 }
 
 // lasting returns the policy for a response to r. Some applications ignore the end of a path, so

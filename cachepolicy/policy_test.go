@@ -166,6 +166,8 @@ func TestOverride(t *testing.T) {
 			storable: true, fresh: minute},
 		{name: "default beside none", o: Override{DefaultTTL: of(hour)}, status: 200, control: "no-cache", storable: true, noCache: true},
 		{name: "default of a private response", o: Override{DefaultTTL: of(hour)}, status: 200, control: "private", fresh: hour},
+		{name: "default of a forced response", o: Override{DefaultTTL: of(hour), Force: true}, status: 200, control: "no-cache",
+			storable: true, fresh: hour},
 		{name: "both", o: Override{TTL: of(minute), DefaultTTL: of(hour)}, status: 200, control: "public", storable: true, fresh: minute},
 		{name: "grace", o: Override{TTL: of(hour), Grace: &minute}, status: 200, control: "s-maxage=1",
 			storable: true, fresh: hour, grace: minute},

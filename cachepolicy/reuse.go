@@ -38,8 +38,7 @@ func NewEntry(status int, h http.Header, requestTime, responseTime time.Time) En
 // NewEntry returns the Entry of a response as the function NewEntry does, by the policy of its
 // request.
 func (p Policy) NewEntry(status int, h http.Header, requestTime, responseTime time.Time) Entry {
-	own, ownTargeted := ResponseDirectives(h)
-	d, targeted := p.directives(status, h)
+	d, targeted, set := p.directives(status, h)
 	freshFor, _ := p.lifetime(d, targeted, status, h, responseTime)
 	e := Entry{
 		Stored:     responseTime,
@@ -49,7 +48,7 @@ func (p Policy) NewEntry(status int, h http.Header, requestTime, responseTime ti
 		Heuristic:  heuristic(d, targeted, h),
 		SetsCookie: setsCookie(h),
 	}
-	if _, ok := p.ttl(status, own, ownTargeted, h); ok {
+	if set {
 		e.Lifetime += e.Age // the operator's lifetime begins now
 	}
 	p.stale(&e, d)
@@ -63,7 +62,7 @@ func (r Request) NewEntry(status int, h http.Header, requestTime, responseTime t
 	r.Policy = r.lasting(status, h, responseTime)
 	e := r.Policy.NewEntry(status, h, requestTime, responseTime)
 	if r.Policy.SafeCookies && r.Cookie && e.TTL(responseTime) <= 0 {
-		if d, _ := r.Policy.directives(status, h); !d.Public {
+		if d, _, _ := r.Policy.directives(status, h); !d.Public {
 			e.StaleWhenLost = e.StaleIfError
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // 6.6.1).
 func Storable(r Request, status int, h http.Header, now time.Time) bool {
 	r.Policy = r.lasting(status, h, now)
-	d, targeted := r.Policy.directives(status, h)
+	d, targeted, _ := r.Policy.directives(status, h)
 	explicit := explicitlyFresh(d, targeted, h)
 	switch {
 	case status < 200 || status > 599 || status == http.StatusPartialContent || status == http.StatusNotModified ||
