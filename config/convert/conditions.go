@@ -159,10 +159,3 @@ func searches(name, text string, fold bool) (match any, ok bool) {
 	}
 	return object{{entry, object{{key, "/" + prefixed(text, fold) + "/"}}}}, true
 }
-
-func prefixed(text string, fold bool) string {
-	if fold {
-		return "(?i)" + text
-	}
-	return text
-}

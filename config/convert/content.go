@@ -61,10 +61,7 @@ func without(o object, key string) object {
 // origin returns the name of an origin of the site.
 func (t *translation) origin(name string, value object) string {
 	for n := 1; ; n++ {
-		one := name
-		if n > 1 {
-			one = fmt.Sprintf("%s-%d", name, n)
-		}
+		one := numbered(name, n)
 		at := slices.IndexFunc(t.site.origins, func(m member) bool { return m.key == one })
 		if at < 0 {
 			t.site.origins = append(t.site.origins, member{one, value})

@@ -53,10 +53,15 @@ func (l *location) isPrefix() bool { return l.kind == "" || l.kind == "^~" }
 // compile compiles a regular expression of PCRE in the syntax of RE2, whose meaning is the same
 // where both have it.
 func compile(text string, fold bool) (*regexp.Regexp, error) {
+	return regexp.Compile(prefixed(text, fold))
+}
+
+// prefixed returns a regular expression; with fold, one that does not tell cases apart.
+func prefixed(text string, fold bool) string {
 	if fold {
-		text = "(?i)" + text
+		return "(?i)" + text
 	}
-	return regexp.Compile(text)
+	return text
 }
 
 // lookahead matches a regular expression that ends in a negative look-ahead of a plain text, which
@@ -101,10 +106,7 @@ func whole(text string, fold bool) string {
 	if !one {
 		inner = "(?:" + inner + ")"
 	}
-	if fold {
-		begin = "(?i)" + begin
-	}
-	return begin + inner + end
+	return prefixed(begin+inner+end, fold)
 }
 
 // alternates reports whether a regular expression has a | outside of groups and classes.

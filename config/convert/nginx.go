@@ -233,10 +233,7 @@ func (c *converter) group(servers []*server) {
 // unique returns a name that no site has.
 func (c *converter) unique(name string) string {
 	for n := 1; ; n++ {
-		one := name
-		if n > 1 {
-			one = fmt.Sprintf("%s-%d", name, n)
-		}
+		one := numbered(name, n)
 		if !slices.ContainsFunc(c.sites, func(s *site) bool { return s.name == one }) {
 			return one
 		}

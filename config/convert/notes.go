@@ -15,7 +15,7 @@ type Note struct {
 	Kind      Kind
 }
 
-// A Kind says what has become of a line.
+// A Kind is the fate of a line in the translation.
 type Kind string
 
 // The kinds of notes.

@@ -155,15 +155,16 @@ func (r *reader) read(file string, depth int) ([]*directive, error) {
 	if err != nil {
 		return nil, err
 	}
-	dirs, rest, err := r.block(file, all, depth, false)
+	dirs, rest, err := r.block(file, all, depth)
 	if err == nil && len(rest) > 0 {
 		err = fmt.Errorf("%s:%d: unexpected }", file, rest[0].line)
 	}
 	return dirs, err
 }
 
-// block reads the directives of a block, or of a file.
-func (r *reader) block(file string, all []token, depth int, inside bool) (dirs []*directive, rest []token, err error) {
+// block reads the directives of a block, or of a file, up to the } that ends it; rest begins with
+// that.
+func (r *reader) block(file string, all []token, depth int) (dirs []*directive, rest []token, err error) {
 	if depth > maxDepth {
 		return nil, nil, fmt.Errorf("%s: blocks or files are more than %d deep", file, maxDepth)
 	}
@@ -175,14 +176,12 @@ func (r *reader) block(file string, all []token, depth int, inside bool) (dirs [
 			d.name, d.line = t.text, t.line
 		case t.mark == 0:
 			d.args = append(d.args, t.text)
-		case t.mark == '}' && d.name == "" && inside:
-			return dirs, all[i:], nil
 		case t.mark == '}' && d.name == "":
 			return dirs, all[i:], nil
 		case d.name == "" || t.mark == '}':
 			return nil, nil, fmt.Errorf("%s:%d: unexpected %c", file, t.line, t.mark)
 		case t.mark == '{':
-			inner, after, err := r.block(file, all[i+1:], depth+1, true)
+			inner, after, err := r.block(file, all[i+1:], depth+1)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -15,8 +15,6 @@ type redirection struct {
 	host   string // that the requests have, by an if; empty: any of the server
 	// pattern is the regular expression of a rewrite, whose groups the target has; empty: none.
 	pattern string
-	// internal: it is a target for the origin, and not a redirect.
-	internal bool
 }
 
 func isURL(s string) bool {
@@ -171,8 +169,7 @@ func captures(to string, match any, shift int) (string, bool) {
 	ok := true
 	to = variable.ReplaceAllStringFunc(to, func(v string) string {
 		name := strings.Trim(v[1:], "{}")
-		var n int
-		if _, err := fmt.Sscanf(name, "%d", &n); err == nil && n > 0 && fmt.Sprint(n) == name {
+		if n, err := strconv.Atoi(name); err == nil && n > 0 && strconv.Itoa(n) == name {
 			return fmt.Sprintf("$%d", n+shift)
 		}
 		if name != "uri" {
@@ -267,7 +264,7 @@ func (t *translation) rewrite(d *directive, of *level, match any, l *location) (
 			return []rule{refusedRule(match, d)}, nil
 		}
 	}
-	target, when, r := t.target(d, match, l, redirection{to: to, pattern: pattern, internal: true})
+	target, when, r := t.target(d, match, l, redirection{to: to, pattern: pattern})
 	if r != nil {
 		return nil, r
 	}

@@ -104,3 +104,11 @@ func label(s string) string {
 	}
 	return s[:min(len(s), 56)]
 }
+
+// numbered returns the nth name that begins with a name: a, a-2, a-3 and so on.
+func numbered(name string, n int) string {
+	if n == 1 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, n)
+}

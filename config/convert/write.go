@@ -74,17 +74,9 @@ func flow(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case []string:
-		all := make([]string, len(v))
-		for i, one := range v {
-			all[i] = flow(one)
-		}
-		return "[" + strings.Join(all, ", ") + "]"
+		return flowList(v)
 	case []any:
-		all := make([]string, len(v))
-		for i, one := range v {
-			all[i] = flow(one)
-		}
-		return "[" + strings.Join(all, ", ") + "]"
+		return flowList(v)
 	case object:
 		all := make([]string, len(v))
 		for i, m := range v {
@@ -93,6 +85,14 @@ func flow(v any) string {
 		return "{" + strings.Join(all, ", ") + "}"
 	}
 	panic(fmt.Sprintf("convert: %T has no form in a file", v))
+}
+
+func flowList[T any](list []T) string {
+	all := make([]string, len(list))
+	for i, one := range list {
+		all[i] = flow(one)
+	}
+	return "[" + strings.Join(all, ", ") + "]"
 }
 
 // write returns the file.

@@ -203,7 +203,7 @@ func (r reader) post(path string, form url.Values) {
 	}
 }
 
-// comment: the person who has sent a comment sees it, and nobody else, until it is approved.
+// comment: only its writer sees a comment that waits for approval.
 func (v *visit) comment(other reader) {
 	v.Helper()
 	writer := v.reader()
