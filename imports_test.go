@@ -38,7 +38,7 @@ var rooms = map[string]string{
 	"config/rules": "cachepolicy config edge/coding edge/upstream/balance internal/hostport internal/glob internal/jwt " +
 		"cel.dev/cel-go github.com/oschwald/maxminddb-golang/v2 golang.org/x/crypto/bcrypt",
 	"config/flags":        "config config/rules go.yaml.in/yaml/v3",
-	"config/convert":      "golang.org/x/crypto/bcrypt", // files of other servers
+	"config/convert":      "config/rules", // files of other servers
 	"cmd/iconedge-client": "clients/go/commands internal/cli",
 	"icon":                "",
 	// The names of icons of other spellings, for publish and the edge.

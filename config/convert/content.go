@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/crypto/bcrypt"
+	"github.com/iconedge/iconedge/config/rules"
 )
 
 // passes are the directives by which a location answers with a program.
@@ -518,20 +518,11 @@ func (t *translation) limit(d *directive) any {
 
 // htpasswd returns why the edge can't use a file of passwords; empty: it can.
 func htpasswd(file string) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
+	if _, err := os.Stat(file); err != nil {
 		return "no file of passwords is there on this machine"
 	}
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		_, hash, _ := strings.Cut(line, ":")
-		hash, _, _ = strings.Cut(hash, ":")
-		if _, err := bcrypt.Cost([]byte(hash)); err != nil {
-			return "the edge takes hashes of bcrypt alone"
-		}
+	if err := rules.CheckPasswords(file); err != nil {
+		return "the edge takes hashes of bcrypt alone"
 	}
 	return ""
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/bcrypt"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -205,4 +207,27 @@ func FuzzNginx(f *testing.F) {
 			t.Fatalf("%q becomes\n%s", text, out)
 		}
 	})
+}
+
+// A file of passwords that the edge would not take is found here, and not by config check alone.
+func TestPasswordFiles(t *testing.T) {
+	hash, err := bcrypt.GenerateFromPassword([]byte("pass"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for text, usable := range map[string]bool{
+		"ann:" + string(hash) + "\n": true, "# nobody\n": false, ":" + string(hash): false, "ann:$apr1$x$y": false,
+	} {
+		file := filepath.Join(dir, "htpasswd")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if why := htpasswd(file); (why == "") != usable {
+			t.Errorf("%q: %q", text, why)
+		}
+	}
+	if why := htpasswd(filepath.Join(dir, "none")); !strings.Contains(why, "no file") {
+		t.Errorf("a missing file: %q", why)
+	}
 }

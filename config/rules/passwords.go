@@ -30,6 +30,12 @@ type hashed struct {
 // maxPasswords is the length of the longest htpasswd file, in bytes.
 const maxPasswords = 16 << 20
 
+// CheckPasswords returns an error if auth: {basic: FILE} can't use a file.
+func CheckPasswords(file string) error {
+	_, err := readPasswords(file)
+	return err
+}
+
 // readPasswords reads an htpasswd file.
 func readPasswords(file string) (*passwords, error) {
 	text, err := config.ReadFile(file, maxPasswords)
