@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 const apache = "/usr/sbin/apache2"
@@ -26,7 +27,7 @@ var cloud = recipe{
 	versions: func(t *testing.T) (string, string) { return debianVersion(t, "php-sabre-dav"), "" },
 	start: func(v *visit) []string {
 		need(v.T, "rclone")
-		root := openFolder(v.T)
+		root := harness.OpenDir(v.T)
 		v.install(filepath.Join(root, "www", "remote.php"), testdata(v.T, "cloud.php"))
 		if err := os.Mkdir(filepath.Join(root, "files"), 0o777); err != nil {
 			v.Fatal(err)
@@ -184,10 +185,9 @@ func (v *visit) listsAtOnce() {
 				return
 			}
 			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			if coding := resp.Header.Get("Content-Encoding"); coding != "" && err == nil {
+			body, coding, err := readDecoded(resp)
+			if coding != "" {
 				coded <- struct{}{}
-				body, err = decode(coding, body)
 			}
 			mine, others := bytes.Contains(body, []byte("films%20of%20"+name)), bytes.Contains(body, []byte(other))
 			if err != nil || resp.StatusCode >= 300 || !mine || others {

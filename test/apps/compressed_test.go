@@ -3,6 +3,7 @@ package apps
 import (
 	"bytes"
 	"io"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,6 +54,16 @@ func (got wireResponse) uncompressed(direct wireResponse) wireResponse {
 func nameOf(field string) string {
 	name, _, _ := strings.Cut(field, ":")
 	return name
+}
+
+// readDecoded reads the body of a response without its content coding, of which it returns the
+// name.
+func readDecoded(resp *http.Response) (body []byte, coding string, err error) {
+	coding = resp.Header.Get("Content-Encoding")
+	if body, err = io.ReadAll(resp.Body); err == nil && coding != "" {
+		body, err = decode(coding, body)
+	}
+	return body, coding, err
 }
 
 func decode(coding string, body []byte) ([]byte, error) {

@@ -252,7 +252,21 @@ var gitHTTP = application{
 	},
 	visit: func(v *visit) {
 		remote := v.base + "/project.git"
-		git := v.git
+		day := 0
+		git := func(folder string, args ...string) string {
+			v.Helper()
+			day++
+			date := fmt.Sprintf("2026-01-01T%02d:%02d:00Z", day/60, day%60)
+			environment := []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date, "GIT_AUTHOR_NAME=Ada",
+				"GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada",
+				"GIT_COMMITTER_EMAIL=ada@example.org", "GIT_TERMINAL_PROMPT=0", "GIT_SSL_CAINFO=" + v.authority,
+				"GIT_CONFIG_GLOBAL=/dev/null"}
+			output, err := v.try(environment, "git", append([]string{"-C", filepath.Join(v.dir, folder)}, args...)...)
+			if err != nil {
+				v.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, output)
+			}
+			return output
+		}
 		git("", "clone", "--quiet", remote, "first") // empty
 		git("first", "checkout", "--quiet", "-B", "main")
 		commit := func(folder, message string) {
@@ -300,24 +314,6 @@ var gitHTTP = application{
 		v.saw("ls-remote", []byte(git("", "ls-remote", remote)))
 		v.saw("ls-remote, version 0", []byte(git("", "-c", "protocol.version=0", "ls-remote", remote)))
 	},
-}
-
-// git runs git in a folder of the client, at a fixed time that moves on with each command.
-func (v *visit) git(folder string, args ...string) string {
-	v.Helper()
-	v.minutes++
-	date := fmt.Sprintf("2026-01-01T%02d:%02d:00Z", v.minutes/60, v.minutes%60)
-	environment := []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date, "GIT_AUTHOR_NAME=Ada",
-		"GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org",
-		"GIT_TERMINAL_PROMPT=0", "GIT_SSL_CAINFO=" + v.authority, "GIT_CONFIG_GLOBAL=/dev/null"}
-	if v.edge != "" {
-		args = append([]string{"-c", "http.proxy=", "-c", "http.curloptResolve=" + v.host() + ":127.0.0.1"}, args...)
-	}
-	output, err := v.try(environment, "git", append([]string{"-C", filepath.Join(v.dir, folder)}, args...)...)
-	if err != nil {
-		v.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, output)
-	}
-	return output
 }
 
 // webDAVGo needs no installation: its client is this test.

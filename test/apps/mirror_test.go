@@ -47,7 +47,7 @@ var pullMirror = recipe{
 	did:      "the same, and nginx sends each byte of the file once",
 	versions: func(t *testing.T) (string, string) { return versionOf(t, nginxPath(), "-v"), "" },
 	start: func(v *visit) []string {
-		upstreamFolder = filepath.Join(openFolder(v.T), "www")
+		upstreamFolder = filepath.Join(harness.OpenDir(v.T), "www")
 		v.fillMirror(upstreamFolder)
 		return []string{"http://deb.example.net", startServer(v.T, "nginx-mirror.conf", upstreamFolder, nginxPath(), "-c", "{config}"),
 			"/var/cache/iconedge", filepath.Join(v.dir, "cache")}

@@ -1,7 +1,6 @@
 package apps
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,9 +26,9 @@ type setting struct {
 func startServer(t *testing.T, config, files, program string, args ...string) string {
 	t.Helper()
 	need(t, program)
-	s := setting{Dir: openFolder(t), Files: files, Listen: harness.FreeAddress(t), Root: os.Geteuid() == 0}
+	s := setting{Dir: harness.OpenDir(t), Files: files, Listen: harness.FreeAddress(t), Root: os.Geteuid() == 0}
 	if files == "" {
-		s.Files = openFolder(t)
+		s.Files = harness.OpenDir(t)
 	}
 	path := filepath.Join(s.Dir, config)
 	text, err := template.ParseFiles(testdata(t, config))
@@ -57,30 +56,8 @@ func startServer(t *testing.T, config, files, program string, args ...string) st
 			t.Logf("%s:\n%s", program, log)
 		}
 	})
-	harness.Eventually(t, program+" listens", func() bool {
-		conn, err := net.Dial("tcp", s.Listen)
-		if err != nil {
-			return false
-		}
-		conn.Close()
-		return true
-	})
+	harness.AwaitListener(t, program, s.Listen)
 	return "http://" + s.Listen
-}
-
-// openFolder returns a folder that a program can write to after it has given up root's rights; it
-// can't enter the folders of t.TempDir.
-func openFolder(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "apps")
-	if err == nil {
-		err = os.Chmod(dir, 0o777)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 // nginxPath returns the path of nginx, or nothing if it is not installed.

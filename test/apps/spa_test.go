@@ -219,10 +219,9 @@ func (v *visit) crowd(people map[string]tab) {
 					return
 				}
 				defer resp.Body.Close()
-				body, err := io.ReadAll(resp.Body)
-				if got := resp.Header.Get("Content-Encoding"); got != "" && err == nil {
+				body, got, err := readDecoded(resp)
+				if got != "" {
 					coded <- got
-					body, err = decode(got, body)
 				}
 				if err != nil || resp.StatusCode != http.StatusOK || strings.Count(string(body), "only for "+name+" ") != 200 {
 					v.Errorf("%s got status %d, %v: %.100s", name, resp.StatusCode, err, body)

@@ -42,7 +42,6 @@ type visit struct {
 	name           string         // host of a recipe, which clients find at edge
 	edge           string         // HOST:PORT of the edge of a recipe; empty: that of base
 	environment    []string       // of the programs that the client runs
-	minutes        int            // commands of git so far, each in a minute of its own
 	dir            string         // a folder of the client's own, also its home
 	same           *regexp.Regexp // parts of contents that differ each time; nil: none
 	parts          []part

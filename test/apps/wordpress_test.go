@@ -43,7 +43,7 @@ func startWordPress(v *visit) []string {
 	if _, err := os.Stat("/usr/share/wordpress/wp-load.php"); err != nil {
 		harness.Missing(v.T, "WordPress is not installed: run `make apps` as root, which installs it")
 	}
-	dir := openFolder(v.T)
+	dir := harness.OpenDir(v.T)
 	www, data, socket := filepath.Join(dir, "www"), filepath.Join(dir, "data"), filepath.Join(dir, "socket")
 	v.run("cp", "-rL", "/usr/share/wordpress", www)
 	v.run("chmod", "-R", "a+rwX", www)
@@ -181,10 +181,7 @@ func (r reader) page(path string) (p readPage) {
 		return
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if coding := resp.Header.Get("Content-Encoding"); coding != "" && err == nil {
-		body, err = decode(coding, body)
-	}
+	body, _, err := readDecoded(resp)
 	if err != nil {
 		r.Error(err)
 	}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -57,7 +58,12 @@ func (p Peer) Start(t *testing.T, path, origin string) string {
 	listen := FreeAddress(t)
 	_, port, _ := net.SplitHostPort(listen)
 	_, originPort, _ := net.SplitHostPort(origin)
-	s := setting{openDir(t), listen, port, origin, originPort, "/usr/lib/apache2/modules", os.Getuid() == 0}
+	s := setting{OpenDir(t), listen, port, origin, originPort, "/usr/lib/apache2/modules", os.Getuid() == 0}
+	cache := filepath.Join(s.Dir, "cache")
+	// Chmod, because the umask narrows the mode of Mkdir.
+	if err := errors.Join(os.Mkdir(cache, 0o777), os.Chmod(cache, 0o777)); err != nil {
+		t.Fatal(err)
+	}
 	templates, err := filepath.Glob(filepath.FromSlash(p.Configs))
 	if err != nil || len(templates) == 0 {
 		t.Fatalf("no configuration of %s: %v", p.Name, err)
@@ -101,25 +107,31 @@ func fill(t *testing.T, text string, s setting) string {
 	return b.String()
 }
 
-// openDir returns a folder, with a folder "cache" in it, that a program can write to after it has
-// given up root's rights; it can't enter the folders of t.TempDir.
-func openDir(t *testing.T) string {
+// OpenDir returns a new folder that a program can write to after it has given up root's rights; it
+// can't enter the folders of t.TempDir.
+func OpenDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "conformance")
+	dir, err := os.MkdirTemp("", "open")
+	if err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		err = os.Chmod(dir, 0o777)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	cache := filepath.Join(dir, "cache")
-	if err := os.Mkdir(cache, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range []string{dir, cache} {
-		if err := os.Chmod(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return dir
+}
+
+// AwaitListener waits until a program accepts connections at an address.
+func AwaitListener(t *testing.T, program, address string) {
+	t.Helper()
+	Eventually(t, program+" listens", func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
 }
 
 // WithPeers is the environment variable with which `make conformance` and `make faults` measure

@@ -62,23 +62,13 @@ func TestConverted(t *testing.T) {
 // folder copies a folder of test data, with addresses of servers of the test.
 func folder(t *testing.T, from string) string {
 	t.Helper()
-	dir := open(t)
+	dir := harness.OpenDir(t)
 	must(t, os.CopyFS(dir, os.DirFS(from)))
 	for _, port := range []string{"3000", "3001", "3002"} {
 		s := httptest.NewServer(http.HandlerFunc(echo))
 		t.Cleanup(s.Close)
 		edit(t, dir, `127\.0\.0\.1:`+port, strings.TrimPrefix(s.URL, "http://"))
 	}
-	return dir
-}
-
-// open returns a folder that the workers of nginx can enter, unlike t.TempDir.
-func open(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "converted")
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
@@ -101,7 +91,7 @@ func edit(t *testing.T, dir, old, new string) {
 // those of modules that Debian does not install.
 func startNginx(t *testing.T, program, from string) (address string) {
 	t.Helper()
-	dir := open(t)
+	dir := harness.OpenDir(t)
 	must(t, os.CopyFS(dir, os.DirFS(from)))
 	address = harness.FreeAddress(t)
 	edit(t, dir, `listen \[::\].*;`, "")
@@ -136,13 +126,7 @@ func startNginx(t *testing.T, program, from string) (address string) {
 			t.Logf("nginx:\n%s", log)
 		}
 	})
-	harness.Eventually(t, "nginx answers", func() bool {
-		conn, err := net.Dial("tcp", address)
-		if err == nil {
-			conn.Close()
-		}
-		return err == nil
-	})
+	harness.AwaitListener(t, "nginx", address)
 	return address
 }
 
