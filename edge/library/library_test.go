@@ -23,6 +23,7 @@ import (
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/internal/problem"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 // A fake is the origin of a library, and its observer.
@@ -334,6 +335,26 @@ func TestNames(t *testing.T) {
 	f.asked = nil
 	if _, err := l.UpdateNames(t.Context()); err != nil || len(f.asked) > 0 || l.CurrentNames() == nil {
 		t.Errorf("the same list again: asked %v, %v", f.asked, err)
+	}
+}
+
+// The list of a library of some millions of icons is larger than 16 MiB.
+func TestManyNames(t *testing.T) {
+	sequential.Test(t)
+	f := newFake(t)
+	l := f.library()
+	const count = 300_000
+	var pack strings.Builder
+	pack.WriteString("large")
+	for i := range count { // a number first, because the list leaves out what a name shares with the one before
+		fmt.Fprintf(&pack, " %06d%s", i, strings.Repeat("x", 57))
+	}
+	f.says(icon.ReleaseAnswer{Release: first, Names: f.has(pack.String())})
+	if err := l.Poll(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.UpdateNames(t.Context()); err != nil || f.names != count+1 || len(f.list) < 16<<20 {
+		t.Errorf("%d names of %d bytes: %v", f.names, len(f.list), err)
 	}
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/iconedge/iconedge/internal/problem"
 )
 
-// maxNames is the maximum size of a list of names, in bytes. It is enough for some two million
-// icons.
-const maxNames = 16 << 20
+// maxNames is the maximum size of a list of names, in bytes. It is enough for a hundred million
+// icons, at some ten bytes each.
+const maxNames = 1 << 30
 
 // A nameList has the names of one release. It is valid while the edge knows that release. After a
 // switch, the edge asks the origin for every name until it has the list of the new release.
@@ -209,5 +209,6 @@ func (l *Library) fetchNames(ctx context.Context, release, sum string) (*icon.Na
 	return icon.ParseNames(b)
 }
 
-// namesIn is the time limit for fetching a list, after which the fetch fails.
-const namesIn = time.Minute
+// namesIn is the time limit for fetching a list, after which the fetch fails. An origin that stops
+// sending meets --origin-timeout much sooner.
+const namesIn = 10 * time.Minute
