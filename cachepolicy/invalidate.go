@@ -12,7 +12,7 @@ import (
 // request's own target and those in Location and Content-Location. These must have the same origin,
 // so that one origin cannot invalidate the stored responses of another.
 func Invalidated(r Request, status int, h http.Header) []string {
-	if safe(r.Method) || status < 200 || status >= 400 {
+	if safe(r.Method) || r.ContentKeyed || status < 200 || status >= 400 {
 		return nil
 	}
 	targets := []string{r.Target}
@@ -24,12 +24,13 @@ func Invalidated(r Request, status int, h http.Header) []string {
 	return targets
 }
 
-const methodQuery = "QUERY" // RFC 10008
+// MethodQuery is a safe, idempotent method with content (RFC 10008).
+const MethodQuery = "QUERY"
 
 // safe reports whether a method is safe (RFC 9110, section 9.2.1). An unknown method is not.
 func safe(method string) bool {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, methodQuery:
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, MethodQuery:
 		return true
 	}
 	return false

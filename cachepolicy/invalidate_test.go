@@ -27,6 +27,8 @@ func TestInvalidated(t *testing.T) {
 		{"the origin failed", r("POST"), 500, nil, ""},
 		{"GET", r("GET"), 200, fields("Location: /d"), ""},
 		{"HEAD", r("HEAD"), 200, nil, ""},
+		{"QUERY", r("QUERY"), 200, fields("Location: /d"), ""},
+		{"a POST that reads", Request{Method: "POST", Target: "/a", ContentKeyed: true}, 200, nil, ""},
 		{"OPTIONS", r("OPTIONS"), 200, nil, ""},
 		{"Location", r("POST"), 201, fields("Location: /d?e#f"), "/a/b?c /d?e"},
 		{"both", r("POST"), 201, fields("Location: /d", "Content-Location: /e"), "/a/b?c /d /e"},

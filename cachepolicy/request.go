@@ -15,7 +15,10 @@ type Request struct {
 	// Vary may not say so, in the form of http.CanonicalHeaderKey. A response is only stored if its
 	// Vary names them all. Fields that are in the cache key are not listed.
 	Scripted []string
-	Policy   Policy // the policy of the request's route
+	// ContentKeyed: the content of the request is in the cache key, as that of a QUERY must be (RFC
+	// 10008, section 2.7). The method counts as safe, and as cacheable as GET.
+	ContentKeyed bool
+	Policy       Policy // the policy of the request's route
 }
 
 // ParseRequest returns the cache directives of a request: those of Cache-Control, or no-cache from

@@ -17,7 +17,7 @@ func Storable(r Request, status int, h http.Header, now time.Time) bool {
 	case status < 200 || status > 599 || status == http.StatusPartialContent || status == http.StatusNotModified ||
 		status == http.StatusRequestedRangeNotSatisfiable:
 		return false // not final, of no class, not complete, or about the range alone
-	case r.Method != http.MethodGet && !(explicit && representsTarget(r, status, h)):
+	case r.Method != http.MethodGet && !r.ContentKeyed && !(explicit && representsTarget(r, status, h)):
 		return false // a HEAD has no content to reuse, and a cache answers no other method
 	case r.Directives.NoStore, forbidsStoring(d, status), d.Private:
 		return false

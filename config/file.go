@@ -226,6 +226,7 @@ type Key struct {
 	Headers Strings `json:"headers,omitempty"`
 	Cookies Strings `json:"cookies,omitempty"`
 	Host    *bool   `json:"host,omitempty"`
+	Body    *bool   `json:"body,omitempty"` // of a POST, which is then cached as a QUERY is
 }
 
 // Auth lets only requests pass whose sender has signed on, in one of these ways.

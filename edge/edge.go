@@ -105,7 +105,7 @@ func (s *Server) build() (err error) {
 		Node: cfg.Node, Sites: set, Ports: s.sockets.Ports(), Purge: s.purgeMethod(),
 		CacheBytes: cfg.CacheBytes, WaitTimeout: wait, Bounds: cfg.Forwarding.Bounds(forwarded),
 		Redirect: cfg.Secure.Redirect(s.sockets), AltSvc: s.sockets.Offer.AltSvc,
-		Clock: cfg.Clock, Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache,
+		Clock: cfg.Clock, Clients: cfg.Clients(), Admission: s.admission, Tiers: s.tiers, Cache: s.cache, OnDisk: cfg.CacheDir != "",
 		Library: s.library, Origin: s.origin, Group: purge.NewGroups(s.purges, s.peers).Invalidate,
 		Metrics: s.metrics, Reports: s.reports, Tunnels: tunnel.NewSet(cfg.Tunnels), Log: log,
 	})

@@ -87,6 +87,9 @@ func (d *Decision) merge(c *config.Changes) {
 		if k.Host != nil {
 			d.Key.Host = k.Host
 		}
+		if k.Body != nil {
+			d.Key.Body = k.Body
+		}
 	}
 	set(&d.TTL, c.TTL)
 	set(&d.DefaultTTL, c.DefaultTTL)

@@ -91,6 +91,9 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 	q.SetHeader(head)
 	if d.Cache != "bypass" {
 		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, authority), "\x00", " ")
+		if q.Method == cachepolicy.MethodQuery || d.KeysBody(q.Method) {
+			e.Key += " and the content"
+		}
 	}
 	if ttl, ok := d.TTL.Of(200); ok {
 		e.TTL, e.TTLFor = durationText(ttl), d.ttlFor(&q)
@@ -278,6 +281,11 @@ func (q *Request) sentCookies(pattern string) (pairs []string) {
 		}
 	}
 	return pairs
+}
+
+// KeysBody reports whether a rule puts the content of a request with this method into the key.
+func (d *Decision) KeysBody(method string) bool {
+	return method == "POST" && d.Key.Body != nil && *d.Key.Body
 }
 
 // KeysHeader reports whether a field is in the key.

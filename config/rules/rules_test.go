@@ -426,6 +426,21 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// Only a POST that a rule names has its body in the key, and a later rule may take that back.
+func TestKeysBody(t *testing.T) {
+	s := compile(t, "  - {match: {path: \"/read/**\"}, key: {body: true}}\n  - {match: {path: /read/not}, key: {body: false}}\n")
+	for _, row := range []struct {
+		method, target string
+		want           bool
+	}{{"POST", "/read/a", true}, {"GET", "/read/a", false}, {"PUT", "/read/a", false}, {"POST", "/write", false}, {"POST", "/read/not", false}} {
+		q := get(row.target)
+		q.Method = row.method
+		if d := s.Decide(q); d.KeysBody(row.method) != row.want {
+			t.Errorf("%s %s: %v, want %v", row.method, row.target, !row.want, row.want)
+		}
+	}
+}
+
 // TestCookieKeys: cookies that an origin may tell apart have different keys. Applications differ in
 // which of two cookies with one name counts, in whether a comma ends a cookie, and in what quotes
 // mean; a client that could send both under one key would choose the response of others.

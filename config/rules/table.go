@@ -104,9 +104,10 @@ var actions = []ActionRow{
 			"with these statuses; a 304 counts as a 200. A long lifetime needs `status: 2xx`, because browsers would "+
 			"store errors for as long"),
 	setting[*config.Key]("key",
-		"`{query, headers, cookies, host}`: what the cache key has besides host and path: `query` is `all`, "+
+		"`{query, headers, cookies, host, body}`: what the cache key has besides host and path: `query` is `all`, "+
 			"`none`, `{include: […]}` or `{exclude: […]}`; `host: false` leaves the host out. Of cookies the key has "+
-			"each one with the name, as it was sent"),
+			"each one with the name, as it was sent. `body: true` caches a POST that only reads, such as a query of "+
+			"GraphQL, [as a QUERY is cached](caching.md#query)"),
 	setting[*config.TTL]("ttl",
 		"a time, or a map of `200` or `2xx` to times, in place of the lifetime that the response names. It begins "+
 			"when the response arrives; 0 revalidates each time. A response with private or no-store is not stored "+

@@ -6,6 +6,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/pipeline"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
 )
@@ -46,6 +47,13 @@ type content struct {
 
 // HasBody reports whether the request has a body, or may have one.
 func (q *Request) HasBody() bool { return len(q.Body) > 0 || q.Upload != nil }
+
+// KeyContent puts the content of the request, which must be in Body, and the fields that describe
+// it into the key.
+func (q *Request) KeyContent() {
+	described := [][]string{q.Header["Content-Type"], q.Header["Content-Encoding"], q.Header["Content-Language"]}
+	q.Key, q.Policy.ContentKeyed = routes.ContentKey(q.Key, q.Policy.Method, described, q.Body), true
+}
 
 // variant returns the secondary key of the request for a response with this Vary (RFC 9111, section
 // 4.1).

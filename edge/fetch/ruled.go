@@ -22,11 +22,15 @@ func (q *Request) compresses() config.Compress {
 }
 
 // tag adds the surrogate keys of cache groups and of the rules to the entry of a response with the
-// fields h, and those by which a purge of its address finds it.
+// fields h, and those by which a purge of its address finds it although its key has more than that.
 func (q *Request) tag(e *cache.Entry, h http.Header) {
 	q.group(e, h)
 	d := q.Ruled
 	if d == nil {
+		if q.Policy.ContentKeyed {
+			target := q.Site.Key(q.Target)
+			e.Tags = append(e.Tags, cache.TargetTag(target), cache.AddressTag(q.Policy.Host, target))
+		}
 		return
 	}
 	e.Tags = append(e.Tags, cache.TargetTag(d.Site.CacheTarget(&d.Decision, &d.Request)))

@@ -1,7 +1,7 @@
 // Package forwarded answers requests for paths of other applications, strictly by RFC 9111: from
-// the cache, or with the response of the origin, which it passes on as it comes. slices.go serves
-// large objects, tunnel.go passes upgrades, ruled.go applies the rules of a site, and settings.go
-// has the flags.
+// the cache, or with the response of the origin, which it passes on as it comes. query.go has the
+// requests with their content in the key, slices.go serves large objects, tunnel.go passes
+// upgrades, ruled.go applies the rules of a site, and settings.go has the flags.
 package forwarded
 
 import (
@@ -23,6 +23,7 @@ type Options struct {
 	Clock     clock.Clock
 	Clients   access.Clients
 	Cache     *cache.Cache
+	OnDisk    bool // the cache may have entries of an earlier process
 	Library   *library.Library
 	Admission *access.Admission
 	Tunnels   *tunnel.Set
@@ -37,4 +38,6 @@ type Answerer struct {
 	Finder *fetch.Finder
 	Writer *pipeline.Writer
 	copies atomic.Int64 // of requests, in flight
+	// keyedContent: the cache may have responses whose keys have the content of their requests.
+	keyedContent atomic.Bool
 }

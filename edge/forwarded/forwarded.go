@@ -81,6 +81,8 @@ func (h *Answerer) pass(r *pipeline.Request, q *fetch.Request) (exchange.Outcome
 	switch m := q.Policy.Method; {
 	case r.Upgrade != "" && !(q.HasBody() && (m == http.MethodGet || m == http.MethodHead)):
 		return h.passUpgrade(r, q)
+	case m == cachepolicy.MethodQuery || q.Ruled != nil && q.Ruled.KeysBody(m):
+		return h.passQuery(r, q)
 	case m != http.MethodGet && m != http.MethodHead: // the cache answers no other method
 		return h.bypass(r, q, cachepolicy.ForwardMethod)
 	case q.HasBody() || q.Bypasses:
@@ -467,6 +469,8 @@ func (h *Answerer) invalidate(r *pipeline.Request, q *fetch.Request, a *upstream
 		return
 	}
 	var p cache.Purge
+	// A purge of surrogate keys looks at every entry, so it takes place only where it may find one.
+	byContent := q.Ruled == nil && (h.keyedContent.Load() || h.OnDisk)
 	if q.Ruled != nil {
 		p.Tags = q.AddressTags()
 		targets = append(targets, q.Ruled.Request.Target) // before a rewrite
@@ -479,6 +483,9 @@ func (h *Answerer) invalidate(r *pipeline.Request, q *fetch.Request, a *upstream
 			}
 		}
 		target = r.Site.Key(target)
+		if byContent {
+			p.Tags = append(p.Tags, cache.AddressTag(q.Policy.Host, target))
+		}
 		p.Keys = append(p.Keys, routes.ForwardedKey("http", q.Policy.Host, target), routes.ForwardedKey("https", q.Policy.Host, target))
 	}
 	h.Cache.Purge(p, a.ResponseTime)

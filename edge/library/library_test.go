@@ -346,7 +346,8 @@ func TestManyNames(t *testing.T) {
 	const count = 300_000
 	var pack strings.Builder
 	pack.WriteString("large")
-	for i := range count { // a number first, because the list has no byte that the name before has too
+	for i := range count {
+		// A number first, because the list leaves out what a name shares with the one before.
 		fmt.Fprintf(&pack, " %06d%s", i, strings.Repeat("x", 57))
 	}
 	f.says(icon.ReleaseAnswer{Release: first, Names: f.has(pack.String())})

@@ -50,6 +50,7 @@ type Options struct {
 	Admission *access.Admission
 	Tiers     *access.Credentials
 	Cache     *cache.Cache
+	OnDisk    bool // the cache may have entries of an earlier process
 	Library   *library.Library
 	Origin    *fetch.Fetcher
 	// Group invalidates the responses of a URI origin in cache groups.

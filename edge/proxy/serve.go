@@ -45,7 +45,7 @@ func New(o Options) *Proxy {
 		Origin: o.Origin, Doors: doors, Joined: cache.NewShare(o.Cache, o.CacheBytes/joinedPart), Pieces: known,
 		Compressor: h.compressor, Finder: h.Finder, Writer: h.writer, Own: h.own}
 	h.forwarded = &forwarded.Answerer{Options: forwarded.Options{Bounds: o.Bounds, Clock: o.Clock, Clients: o.Clients,
-		Cache: o.Cache, Library: o.Library, Admission: o.Admission, Tunnels: o.Tunnels, Sites: h.Sites,
+		Cache: o.Cache, OnDisk: o.OnDisk, Library: o.Library, Admission: o.Admission, Tunnels: o.Tunnels, Sites: h.Sites,
 		Group: o.Group}, Finder: h.Finder, Writer: h.writer}
 	h.Use(o.Sites)
 	return h

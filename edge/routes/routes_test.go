@@ -278,3 +278,25 @@ func TestWellFormed(t *testing.T) {
 		}
 	}
 }
+
+// Requests that differ in method, content or its description have different keys, although their
+// parts look alike when they are joined. Each key begins with that of a GET, and no target has it.
+func TestContentKey(t *testing.T) {
+	const get = "http://a.test/q"
+	keys := map[string]string{}
+	for name, key := range map[string]string{
+		"content":           ContentKey(get, "QUERY", [][]string{{"text/x"}, nil}, []byte("ab")),
+		"other content":     ContentKey(get, "QUERY", [][]string{{"text/x"}, nil}, []byte("ba")),
+		"type in content":   ContentKey(get, "QUERY", [][]string{nil, nil}, []byte("text/xab")),
+		"coding, not type":  ContentKey(get, "QUERY", [][]string{nil, {"text/x"}}, []byte("ab")),
+		"type with content": ContentKey(get, "QUERY", [][]string{{"text/xa"}, nil}, []byte("b")),
+		"no content":        ContentKey(get, "QUERY", [][]string{{"text/x"}, nil}, nil),
+		"POST":              ContentKey(get, "POST", [][]string{{"text/x"}, nil}, []byte("ab")),
+		"other address":     ContentKey(get+"?", "QUERY", [][]string{{"text/x"}, nil}, []byte("ab")),
+	} {
+		if other, has := keys[key]; has || !strings.HasPrefix(key, get) || !strings.ContainsRune(key, '\x01') {
+			t.Errorf("%s: key %q, which %q has too", name, key, other)
+		}
+		keys[key] = name
+	}
+}

@@ -145,7 +145,11 @@ func (c *Client) send(ctx context.Context, r Request, first *firstTry) (*http.Re
 
 // safe reports whether this package may send a request with this method twice.
 func safe(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, "QUERY": // RFC 10008
+		return true
+	}
+	return false
 }
 
 // A try is one try of a request at an origin.
