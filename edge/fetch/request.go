@@ -14,6 +14,7 @@ import (
 // own routes it does not depend on the client; a forwarded one is the client's own request.
 type Request struct {
 	Key             string              // cache key; see routes.ForwardedKey for forwarded paths
+	shared          sharing             // which other addresses have this key
 	Target          string              // path and query at the origin
 	Site            *vhosts.Site        // nil on our own routes
 	Bypasses        bool                // the cache neither answers it nor stores its response

@@ -6,6 +6,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/represent"
@@ -32,16 +33,54 @@ func (p *Path) findForwarded(m *hit, q *request.Request) bool {
 		key = append(append(append(m.key[:0], scheme...), "://"...), name...)
 		key = s.AppendKey(key, texts(q.Target))
 	}
-	m.target = parsedTarget{key: texts(key), route: routes.Forwarded}
+	m.target = parsedTarget{route: routes.Forwarded}
+	for _, r := range s.queries.Of(texts(key)) {
+		m.shared = r.AppendKey(m.shared[:0], texts(key))
+		m.target.key = texts(m.shared)
+		if p.viewForwarded(m, q) {
+			if p.mayShare(m, q, r) {
+				return p.chosen(m, q)
+			}
+			m.view.Release()
+		}
+	}
+	m.target.key = texts(key)
+	return p.viewForwarded(m, q) && p.chosen(m, q)
+}
+
+// viewForwarded opens the view of the response that is stored under the key, for the request.
+func (p *Path) viewForwarded(m *hit, q *request.Request) bool {
 	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m, vary, q) }) {
 		return false
 	}
 	m.entry = m.view.Entry()
+	return true
+}
+
+// chosen is chooseForwarded. It releases the view if it reports false.
+func (p *Path) chosen(m *hit, q *request.Request) bool {
 	if p.chooseForwarded(m, q) {
 		return true
 	}
 	m.view.Release()
 	return false
+}
+
+// mayShare reports whether a request may have a response that several addresses share by a rule, as
+// fetch.Finder decides it: if it is not usable now, one for the address alone may be.
+func (p *Path) mayShare(m *hit, q *request.Request, r *cache.QueryRule) bool {
+	asked, _ := m.asked(q)
+	return r.Answers(m.entry, m.view.Generation(), asked) && cachepolicy.Decide(m.entry.Freshness(), asked, m.now) != cachepolicy.Revalidate
+}
+
+// asked returns the request as cachepolicy needs it, and the form that the client wants.
+func (m *hit) asked(q *request.Request) (cachepolicy.Request, represent.Asked) {
+	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: m.cookie, Authorized: q.Authorization, Policy: m.site.Policy}
+	if o := m.ruled; o != nil {
+		asked.Policy.SafeCookies = asked.Policy.SafeCookies && o.Cache != "force"
+	}
+	a := read(q, &asked)
+	return asked, a
 }
 
 // bypasses reports whether a cookie of a request makes it bypass the cache.
@@ -67,11 +106,7 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 	if f.SoftPurged || !isPlainStatus(e.Status) {
 		return false
 	}
-	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: m.cookie, Authorized: q.Authorization, Policy: m.site.Policy}
-	if o := m.ruled; o != nil {
-		asked.Policy.SafeCookies = asked.Policy.SafeCookies && o.Cache != "force"
-	}
-	a := read(q, &asked)
+	asked, a := m.asked(q)
 	if cachepolicy.Decide(f, asked, m.now) == cachepolicy.Fresh {
 		m.stale = false
 	} else if !m.mayServeStale(f, asked, q) {

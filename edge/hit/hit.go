@@ -30,6 +30,8 @@ type hit struct {
 	tag [maxTag]byte
 	at  [maxRange]byte
 
+	shared []byte // memory of a key that several addresses share
+
 	vary  [maxVary]byte // memory of a secondary key
 	lines []byte        // memory of the fields of a made response
 	id    []byte        // of the request; see labels
