@@ -3,6 +3,7 @@ package cachepolicy
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/dunglas/httpsfv"
 )
@@ -82,9 +83,9 @@ func (v SearchVariance) Equal(other SearchVariance) bool {
 }
 
 // counts reports whether a parameter with a decoded name makes a difference.
-func (v *SearchVariance) counts(name []byte) bool {
+func (v *SearchVariance) counts(name string) bool {
 	for _, one := range v.Names {
-		if one == string(name) {
+		if one == name {
 			return v.All
 		}
 	}
@@ -99,6 +100,9 @@ type parameter struct{ name, value, end int }
 // decoded as those of a form (URL Standard, section 5.1), in the same order; with AnyOrder in the
 // same order of those of each name.
 func (v *SearchVariance) AppendCanonical(dst []byte, query string) []byte {
+	if out, ok := v.appendPlain(dst, query); ok {
+		return out
+	}
 	var room [512]byte
 	var list [16]parameter
 	text, all := room[:0], list[:0]
@@ -111,7 +115,7 @@ func (v *SearchVariance) AppendCanonical(dst []byte, query string) []byte {
 		name, value, _ := strings.Cut(one, "=")
 		p := parameter{name: len(text)}
 		text = appendDecoded(text, name)
-		if !v.counts(text[p.name:]) {
+		if !v.counts(unsafe.String(unsafe.SliceData(text[p.name:]), len(text)-p.name)) {
 			text = text[:p.name]
 			continue
 		}
@@ -133,6 +137,55 @@ func (v *SearchVariance) AppendCanonical(dst []byte, query string) []byte {
 	}
 	return dst
 }
+
+// appendPlain is AppendCanonical for a query whose names, and the values of those that count, are in
+// their canonical form. It reports false if the query is none.
+func (v *SearchVariance) appendPlain(dst []byte, query string) (out []byte, ok bool) {
+	if v.AnyOrder {
+		return dst, false
+	}
+	out = dst
+	for query != "" {
+		var one string
+		one, query, _ = strings.Cut(query, "&")
+		if one == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(one, "=")
+		switch {
+		case !isPlain(name):
+			return dst, false
+		case !v.counts(name):
+			continue
+		case !isPlain(value):
+			return dst, false
+		}
+		if len(out) > len(dst) {
+			out = append(out, '&')
+		}
+		out = append(append(append(out, name...), '='), value...)
+	}
+	return out, true
+}
+
+// isPlain reports whether a name or a value has only bytes that appendEncoded leaves as they are.
+func isPlain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !plain[s[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// plain has the bytes of names and values that are not encoded.
+var plain = func() (is [256]bool) {
+	for c := range is {
+		b := byte(c)
+		is[c] = 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' || strings.IndexByte("-_.*", b) >= 0
+	}
+	return is
+}()
 
 func sortByName(all []parameter, text []byte) {
 	slices.SortStableFunc(all, func(a, b parameter) int {
@@ -172,10 +225,9 @@ func unhex(c byte) int {
 func appendEncoded(dst, text []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for _, c := range text {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.', c == '*':
+		if plain[c] {
 			dst = append(dst, c)
-		default:
+		} else {
 			dst = append(dst, '%', digits[c>>4], digits[c&15])
 		}
 	}
