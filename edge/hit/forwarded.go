@@ -36,41 +36,30 @@ func (p *Path) findForwarded(m *hit, q *request.Request) bool {
 	m.target = parsedTarget{route: routes.Forwarded}
 	for _, r := range s.queries.Of(texts(key)) {
 		m.shared = r.AppendKey(m.shared[:0], texts(key))
-		m.target.key = texts(m.shared)
-		if p.viewForwarded(m, q) {
-			if p.mayShare(m, q, r) {
-				return p.chosen(m, q)
-			}
-			m.view.Release()
+		m.target.key, m.unusable = texts(m.shared), true
+		if p.viewForwarded(m, q, r) {
+			return true
+		}
+		if !m.unusable {
+			return false
 		}
 	}
 	m.target.key = texts(key)
-	return p.viewForwarded(m, q) && p.chosen(m, q)
+	return p.viewForwarded(m, q, nil)
 }
 
-// viewForwarded opens the view of the response that is stored under the key, for the request.
-func (p *Path) viewForwarded(m *hit, q *request.Request) bool {
+// viewForwarded finds the response that is stored under the key, which other addresses share by a
+// rule; nil: none does. If m is unusable then, another key may have a response.
+func (p *Path) viewForwarded(m *hit, q *request.Request, r *cache.QueryRule) bool {
 	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m, vary, q) }) {
 		return false
 	}
-	m.entry = m.view.Entry()
-	return true
-}
-
-// chosen is chooseForwarded. It releases the view if it reports false.
-func (p *Path) chosen(m *hit, q *request.Request) bool {
-	if p.chooseForwarded(m, q) {
+	m.entry, m.unusable = m.view.Entry(), false
+	if p.chooseForwarded(m, q, r) {
 		return true
 	}
 	m.view.Release()
 	return false
-}
-
-// mayShare reports whether a request may have a response that several addresses share by a rule, as
-// fetch.Finder decides it: if it is not usable now, one for the address alone may be.
-func (p *Path) mayShare(m *hit, q *request.Request, r *cache.QueryRule) bool {
-	asked, _ := m.asked(q)
-	return r.Answers(m.entry, m.view.Generation(), asked) && cachepolicy.Decide(m.entry.Freshness(), asked, m.now) != cachepolicy.Revalidate
 }
 
 // asked returns the request as cachepolicy needs it, and the form that the client wants.
@@ -96,9 +85,10 @@ func (m *hit) bypasses() bool {
 	}
 }
 
-// chooseForwarded selects the status, coding and part that the client gets from an entry. It
-// reports false where the pipeline has to decide.
-func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
+// chooseForwarded selects the status, coding and part that the client gets from an entry, whose key
+// other addresses share by a rule; nil: none does. It reports false where the pipeline has to
+// decide, or if the entry is not usable for the address of the request.
+func (p *Path) chooseForwarded(m *hit, q *request.Request, r *cache.QueryRule) bool {
 	e, f := m.entry, m.entry.Freshness()
 	if e.IsObject() || e.Identity() == nil || e.Release != "" || len(e.Date) == 0 {
 		return false
@@ -107,7 +97,12 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 		return false
 	}
 	asked, a := m.asked(q)
-	if cachepolicy.Decide(f, asked, m.now) == cachepolicy.Fresh {
+	verdict := cachepolicy.Decide(f, asked, m.now)
+	if r != nil && (verdict == cachepolicy.Revalidate || !r.Answers(e, m.view.Generation(), asked)) {
+		m.unusable = true
+		return false
+	}
+	if verdict == cachepolicy.Fresh {
 		m.stale = false
 	} else if !m.mayServeStale(f, asked, q) {
 		m.variant = strings.Clone(e.Secondary)

@@ -71,6 +71,8 @@ type found struct {
 	// secondary key of its fetches.
 	stale   bool
 	variant string
+	// unusable: the response that several addresses share is not stored, or is not for the request.
+	unusable bool
 }
 
 // tolls are the limits that count a request before its class does, in order.

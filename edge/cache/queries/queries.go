@@ -215,17 +215,23 @@ func (r *Rule) AppendTags(tags []string) []string {
 
 // placeOf returns the host and the path in a cache key; empty: it has no host.
 func placeOf(key string) string {
-	_, rest, has := strings.Cut(key, "://")
-	if !has || key[0] == '/' || !strings.Contains(rest, "/") {
+	at := strings.IndexByte(key, ':')
+	if at <= 0 || key[0] == '/' || !strings.HasPrefix(key[at:], "://") {
 		return ""
 	}
-	return pathOf(rest)
+	if rest := pathOf(key[at+len("://"):]); strings.IndexByte(rest, '/') >= 0 {
+		return rest
+	}
+	return ""
 }
 
 // pathOf returns what is before the query.
 func pathOf(target string) string {
-	if at := strings.IndexAny(target, "?\x00"); at >= 0 {
-		return target[:at]
+	if at := strings.IndexByte(target, '?'); at >= 0 {
+		target = target[:at]
+	}
+	if at := strings.IndexByte(target, 0); at >= 0 { // there is no query
+		target = target[:at]
 	}
 	return target
 }
