@@ -281,3 +281,31 @@ func TestQueriesCollapse(t *testing.T) {
 		}
 	}
 }
+
+// A response in flight while an address is purged that it is also for answers no later request for
+// that address, whether its rule was known at that time or comes with it.
+func TestQueriesPurgedInFlight(t *testing.T) {
+	for name, known := range map[string]bool{"a known rule": true, "a new rule": false} {
+		app := &fetchtest.Application{Shared: true, Fields: []string{"Cache-Control", "max-age=60", "No-Vary-Search", "params"}}
+		e := newTestOf(t, fetchtest.New(t, app))
+		if known {
+			e.get(t, "/?n=1")
+			e.Cache.Purge(cache.Purge{Prefixes: []string{"/"}}, e.Now())
+		}
+		app.Change(func() {
+			app.Each = func(int64, *http.Request) {
+				e.Cache.Purge(cache.Purge{Keys: []string{"http://edge.test/?n=3"}}, e.Now())
+			}
+		})
+		e.get(t, "/?n=2")
+		app.Change(func() { app.Each = nil })
+		app.Asked.Store(0)
+		e.get(t, "/?n=3")
+		if app.Asked.Load() == 0 {
+			t.Errorf("%s: the purged address got the response that was in flight", name)
+		}
+		if e.get(t, "/?n=4"); app.Asked.Load() != 1 {
+			t.Errorf("%s: the new response is not for other addresses", name)
+		}
+	}
+}
