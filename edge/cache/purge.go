@@ -17,15 +17,15 @@ import (
 // queries).
 func (c *Cache) Purge(p invalidation.Purge, now time.Time) int {
 	learned := c.Queries.Learned()
-	n := c.purge(c.Queries.Widen(p), now)
+	n := purge(c, c.Queries.Widen(p), now)
 	if c.Queries.Learned() != learned {
-		n += c.purge(c.Queries.Widen(p), now)
+		n += purge(c, c.Queries.Widen(p), now)
 	}
 	return n
 }
 
-// purge is Purge for exactly what p names.
-func (c *Cache) purge(p invalidation.Purge, now time.Time) int {
+// purge is Purge for the names in p alone.
+func purge(c *Cache, p invalidation.Purge, now time.Time) int {
 	p.Keys = slices.Compact(slices.Sorted(slices.Values(p.Keys)))
 	c.janitor.mu.Lock()
 	defer c.janitor.mu.Unlock()

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -259,11 +260,29 @@ func (h *Finder) newForwardedResponse(q *Request, a *upstream.Response, may bool
 	f := &forwardedResponse{h: h, q: q, etag: a.Header.Get("Etag"), header: cachepolicy.StoredHeader(a.Header), response: a}
 	f.sharing = cachepolicy.SharingOf(q.Policy, a.Status, a.Header, a.ResponseTime)
 	f.sharing.Storable = f.sharing.Storable && may
-	f.key, f.rule = h.storedKey(f)
+	f.key, f.rule = f.storedKey()
 	if f.sharing.Storable {
 		h.Origin.CountGroups(q.groups(a.Header))
 	}
 	return f
+}
+
+// storedKey returns the key under which the response is stored: by its own No-Vary-Search that
+// of all addresses that share it, and the rule for them.
+func (f *forwardedResponse) storedKey() (string, *cache.QueryRule) {
+	q, lines := f.q, f.header["No-Vary-Search"]
+	address := cmp.Or(q.shared.address, q.Key)
+	if !f.sharing.Storable || len(lines) == 0 || q.Site == nil {
+		return address, nil
+	}
+	if !cachepolicy.MayShareError(q.Policy) && !cachepolicy.ParseCacheControl(f.header["Cache-Control"]...).Public {
+		return address, nil // its query may name the user
+	}
+	r := f.h.Cache.Queries.Site(q.Site.Name).Learn(address, lines)
+	if r == nil {
+		return address, nil
+	}
+	return r.Key(address), r
 }
 
 // shared returns the entry for other clients, without the fields that are meant only for the client

@@ -56,7 +56,7 @@ func (h *Finder) Find(r *pipeline.Request, q *Request, ask Func) (pipeline.Respo
 		case stateHitForPass:
 			next = h.fetchAlone(&x)
 		case stateRetry:
-			next = h.retry(&x)
+			next = x.retry(h)
 		case stateCollapsed:
 			if f, ok := x.Collapsed(x.result, x.arrived); ok {
 				return f, nil
@@ -133,10 +133,10 @@ func (h *Finder) fetchCollapsed(x *finding) state {
 
 // retry looks the key up again. The request has waited, so that any response must be fresh at this
 // later time.
-func (h *Finder) retry(x *finding) state {
+func (x *finding) retry(h *Finder) state {
 	now := h.Clock.Now()
 	x.waiter = x.afterUnusable(&x.result, x.q, now)
-	x.q = h.again(x.q, &x.result, now)
+	x.q = again(h, x.q, &x.result, now)
 	x.Now = now
 	return stateLookup
 }

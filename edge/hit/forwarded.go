@@ -37,7 +37,7 @@ func (p *Path) findForwarded(m *hit, q *request.Request) bool {
 	for _, r := range s.queries.Of(texts(key)) {
 		m.shared = r.AppendKey(m.shared[:0], texts(key))
 		m.target.key, m.unusable = texts(m.shared), true
-		if p.viewForwarded(m, q, r) {
+		if m.findShared(p, q, r) {
 			return true
 		}
 		if !m.unusable {
@@ -45,12 +45,12 @@ func (p *Path) findForwarded(m *hit, q *request.Request) bool {
 		}
 	}
 	m.target.key = texts(key)
-	return p.viewForwarded(m, q, nil)
+	return m.findShared(p, q, nil)
 }
 
-// viewForwarded finds the response that is stored under the key, which other addresses share by a
-// rule; nil: none does. If m is unusable then, another key may have a response.
-func (p *Path) viewForwarded(m *hit, q *request.Request, r *cache.QueryRule) bool {
+// findShared finds the response under the key, which other addresses share by a rule; nil: none
+// does. If m is unusable then, another key may have a response.
+func (m *hit) findShared(p *Path, q *request.Request, r *cache.QueryRule) bool {
 	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m, vary, q) }) {
 		return false
 	}
@@ -98,7 +98,7 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request, r *cache.QueryRule) b
 	}
 	asked, a := m.asked(q)
 	verdict := cachepolicy.Decide(f, asked, m.now)
-	if r != nil && (verdict == cachepolicy.Revalidate || !r.Answers(e, m.view.Generation(), asked)) {
+	if r != nil && (verdict == cachepolicy.Revalidate || !r.Answers(e, m.view.Began(), asked)) {
 		m.unusable = true
 		return false
 	}

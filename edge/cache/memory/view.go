@@ -88,8 +88,8 @@ func (v *View) Fresh(now time.Time) (age, ttl time.Duration, ok bool) {
 	return age, ttl, ttl > 0 && !v.interned.policy.NoCache
 }
 
-// Generation returns the generation at which the request for the response began.
-func (v *View) Generation() invalidation.Generation { return v.slot.Generation }
+// Began returns the generation at which the request for the response began.
+func (v *View) Began() invalidation.Generation { return v.slot.Generation }
 
 // Head has no lines unless IsPrebuilt.
 func (v *View) Head() *entry.Head { return &v.head }
