@@ -9,19 +9,19 @@ import (
 )
 
 // SearchVariance says which differences between the queries of two addresses make no difference to
-// the response, as the field No-Vary-Search does (draft-ietf-httpbis-no-vary-search, section 4). The
-// zero value is the default: all differences count.
+// the response, as the field No-Vary-Search does (draft-ietf-httpbis-no-vary-search, section 4).
+// The zero value is the default: all differences count.
 type SearchVariance struct {
 	AnyOrder bool     // the order of parameters with different names does not matter
 	All      bool     // no parameter matters, but for those in Names
-	Names    []string // decoded names: those that matter if All is set, and otherwise those that do not
+	Names    []string // decoded: those that matter if All is set, else those that do not
 }
 
 // maxSearchNames bounds the names of a field, so that a query is compared with few.
 const maxSearchNames = 64
 
-// ParseNoVarySearch reads the field No-Vary-Search. ok is false if all differences count, as they do
-// if the field is malformed (section 4.1).
+// ParseNoVarySearch reads the field No-Vary-Search. ok is false if all differences count, as they
+// do if the field is malformed (section 4.1).
 func ParseNoVarySearch(lines []string) (v SearchVariance, ok bool) {
 	if len(lines) == 0 {
 		return v, false
@@ -95,10 +95,10 @@ func (v *SearchVariance) counts(name string) bool {
 // A parameter is one of a query, as the places of its decoded name and value in a buffer.
 type parameter struct{ name, value, end int }
 
-// AppendCanonical appends the canonical form of a query, without its question mark. Two queries have
-// the same form if and only if they are equivalent by v: both have the same parameters that count,
-// decoded as those of a form (URL Standard, section 5.1), in the same order; with AnyOrder in the
-// same order of those of each name.
+// AppendCanonical appends the canonical form of a query, without its question mark. Two queries
+// have the same form if and only if they are equivalent by v: both have the same parameters that
+// count, decoded as those of a form (URL Standard, section 5.1), in the same order; with AnyOrder
+// in the same order of those of each name.
 func (v *SearchVariance) AppendCanonical(dst []byte, query string) []byte {
 	if out, ok := v.appendPlain(dst, query); ok {
 		return out
@@ -138,8 +138,8 @@ func (v *SearchVariance) AppendCanonical(dst []byte, query string) []byte {
 	return dst
 }
 
-// appendPlain is AppendCanonical for a query whose names, and the values of those that count, are in
-// their canonical form. It reports false if the query is none.
+// appendPlain is AppendCanonical for a query whose names, and the values of those that count, are
+// in their canonical form. It reports false if the query is none.
 func (v *SearchVariance) appendPlain(dst []byte, query string) (out []byte, ok bool) {
 	if v.AnyOrder {
 		return dst, false
@@ -194,8 +194,9 @@ func sortByName(all []parameter, text []byte) {
 }
 
 // appendDecoded appends a name or a value decoded: a plus is a space, and two hexadecimal digits
-// behind a percent sign are a byte. Bytes that are no UTF-8 stay as they are. The URL Standard makes
-// all of them U+FFFD, but an origin may tell them apart, and two queries would have one response.
+// behind a percent sign are a byte. Bytes that are no UTF-8 stay as they are. The URL Standard
+// makes all of them U+FFFD, but an origin may tell them apart, and two queries would have one
+// response.
 func appendDecoded(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {

@@ -42,7 +42,7 @@ func TestParseNoVarySearch(t *testing.T) {
 	}
 }
 
-// equivalent compares two queries by the letter of the draft (section 6), slowly.
+// equivalent compares two queries as the draft says (section 6), slowly.
 func equivalent(v SearchVariance, a, b string) bool {
 	type pair struct{ name, value string }
 	decode := func(s string) string {
@@ -112,7 +112,8 @@ func TestCanonicalSearch(t *testing.T) {
 			same++
 		}
 		if got := string(v.AppendCanonical(nil, a)) == string(v.AppendCanonical(nil, b)); got != want {
-			t.Fatalf("%+v: %q and %q are equivalent: %v; the forms: %q, %q", v, a, b, want, v.AppendCanonical(nil, a), v.AppendCanonical(nil, b))
+			t.Fatalf("%+v: %q and %q are equivalent: %v; the forms: %q, %q", v, a, b, want,
+				v.AppendCanonical(nil, a), v.AppendCanonical(nil, b))
 		}
 	}
 	if same < 10_000 {

@@ -95,7 +95,7 @@ func (q *Request) Upstream(stale *cache.Entry) upstream.Request {
 
 // A sharing says by which rule about queries the key of a request is that of other addresses too.
 type sharing struct {
-	address string           // the key of the address alone; empty: the key is that, or there is no other
+	address string           // the key of the address alone; empty: it is Key
 	rule    *cache.QueryRule // nil: the key is of one address
 	alone   bool             // the request joins no fetches for other addresses
 }
@@ -106,8 +106,8 @@ func (q *Request) mayShare(e *cache.Entry) bool {
 	return r == nil || r.Answers(e, e.Generation, q.Policy)
 }
 
-// mayJoin reports whether the response of a collapsed fetch may be for the address of a request that
-// has joined it. All addresses with the key may have the failure of an origin.
+// mayJoin reports whether the response of a collapsed fetch may be for the address of a request
+// that has joined it. All addresses with the key may have the failure of an origin.
 func (q *Request) mayJoin(e *cache.Entry) bool {
 	r, now := q.shared.rule, cache.Generation(math.MaxUint64)
 	if r == nil || e.Status >= http.StatusInternalServerError {

@@ -29,8 +29,8 @@ type page struct {
 	purged, removed bool
 }
 
-// A catalogue is an application whose responses have the rule and the fields that the test sets. Its
-// bodies are the numbers of the responses.
+// A catalogue is an application whose responses have the rule and the fields that the test sets.
+// Its bodies are the numbers of the responses.
 type catalogue struct {
 	mu     sync.Mutex
 	now    func() time.Time
@@ -99,8 +99,8 @@ func sameQuery(rule, one, other string) bool {
 	return slices.Equal(read(one), read(other))
 }
 
-// isFor reports whether a response is for a query, by the rule: one without a rule, or for a user and
-// not public, is for no other query than its own.
+// isFor reports whether a response is for a query, by the rule: one without a rule, or for a user
+// and not public, is for no other query than its own.
 func (p *page) isFor(query string) bool {
 	if p.rule == "" || p.user && !p.public {
 		return p.query == query
@@ -124,9 +124,9 @@ func randomQuery(random *rand.Rand) string {
 	return strings.Join(parts[:random.IntN(4)], "&")
 }
 
-// Random rules, queries, purges, users and languages beside a naive model of them. No request gets a
-// response that is not for it, or that was purged, and none is sent to the origin if a response that
-// is for it is stored, as long as a path has few rules.
+// Random rules, queries, purges, users and languages beside a naive model of them. No request gets
+// a response that is not for it, or that was purged, and none is sent to the origin if a response
+// that is for it is stored, as long as a path has few rules.
 func TestQueriesModel(t *testing.T) {
 	seeds := uint64(30)
 	if testing.Short() {
@@ -173,7 +173,7 @@ func TestQueriesModel(t *testing.T) {
 			must := slices.ContainsFunc(app.all, func(p *page) bool {
 				return !p.removed && p.answers(path, query, language, user, e.Now())
 			})
-			if must && random.IntN(4) == 0 { // of another one the response would change what is stored
+			if must && random.IntN(4) == 0 {
 				e.do(t, http.MethodHead, target, fields...)
 			}
 			got := e.get(t, target, fields...)

@@ -1,14 +1,14 @@
 // Package queries decides which addresses share a stored response because their queries differ only
-// in what does not matter, by the field No-Vary-Search of responses for their host and path.
+// in parameters that the responses for their host and path ignore, by No-Vary-Search.
 //
-// Such addresses have a shared key beside the key of each address: host, path and the rule with the
-// canonical query. A response is stored under the shared key of its own rule. A request is looked up
-// under the shared keys of the last rules for its host and path, most often one.
+// Such addresses have a shared key, beside the key of each address: host, path and the rule with
+// the canonical query. A response is stored under the shared key of its own rule. A request is
+// looked up under the shared keys of the last rules for its host and path, most often one.
 //
 // A purge names addresses. Widen adds their shared keys, by the rules that the table has at that
-// moment. A rule that the table has learned later, also again, is used only for entries whose
-// requests began after that, or since when there was no purge (Rule.Answers). So the table may forget
-// a rule at any time.
+// moment. A rule that the table learns later, also again, is used only for entries whose requests
+// began after that, or since when there was no purge (Rule.Answers). So the table may forget a rule
+// at any time.
 package queries
 
 import (
@@ -110,8 +110,8 @@ func (t *Table) slot(all *[places]atomic.Pointer[place], name string) *atomic.Po
 	return &all[maphash.String(t.seed, name)%places]
 }
 
-// Learn records the No-Vary-Search lines of a response for a cache key, and returns their rule; nil:
-// there is none, or the lines or the address are too long.
+// Learn records the No-Vary-Search lines of a response for a cache key, and returns their rule;
+// nil: there is none, or the lines or the address are too long.
 func (s *Site) Learn(key string, lines []string) *Rule {
 	if len(lines) == 0 {
 		return nil
@@ -225,7 +225,7 @@ func placeOf(key string) string {
 	return ""
 }
 
-// pathOf returns what is before the query.
+// pathOf returns the part before the query.
 func pathOf(target string) string {
 	if at := strings.IndexByte(target, '?'); at >= 0 {
 		target = target[:at]

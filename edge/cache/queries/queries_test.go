@@ -47,7 +47,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// What is no rule, and where one holds.
+// Which fields and keys have no rule, and for which addresses a rule holds.
 func TestLearn(t *testing.T) {
 	table, s, _ := newTable()
 	for _, row := range []struct {
@@ -149,7 +149,7 @@ func TestWiden(t *testing.T) {
 	shared := strings.TrimPrefix(r.Key(key), "http://a.test")
 	for name, row := range map[string]struct {
 		named invalidation.Purge
-		want  string // is among what is purged
+		want  string // is among the names of the purge
 		none  bool
 	}{
 		"its key":                     {invalidation.Purge{Keys: []string{"http://a.test/page?x"}}, "http://a.test" + shared, false},
