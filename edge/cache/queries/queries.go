@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	places    = 1 << 16 // hosts and paths with rules; a new one replaces that with the same hash
-	maxPlace  = 1 << 10 // bytes of a host and a path with rules
+	places    = 1 << 15 // hosts and paths with rules; a new one replaces that with the same hash
+	maxPlace  = 512     // bytes of a host and a path with rules
 	maxRules  = 3       // rules of a host and a path
 	maxText   = 1 << 10 // bytes of a field; a longer one is ignored
 	maxTexts  = 1 << 10 // different fields that rules share
