@@ -119,6 +119,7 @@ var rooms = map[string]string{
 		"edge/cache/hashes edge/cache/invalidation edge/clock edge/coding",
 	"edge/cache/collapse":     "cachepolicy edge/cache/entry edge/cache/hashes edge/cache/invalidation edge/clock",
 	"edge/cache/invalidation": "edge/cache/batches edge/cache/hashes",
+	"edge/cache/queries":      "cachepolicy edge/cache/entry edge/cache/invalidation",
 	"edge/cache/codec":        "cachepolicy",
 	"edge/cache/hashes":       "",
 	"edge/cache/batches":      "",
@@ -291,6 +292,7 @@ var private = map[string]string{
 	"edge/cache/codec":   "edge/cache",
 	"edge/cache/hashes":  "edge/cache",
 	"edge/cache/batches": "edge/cache",
+	"edge/cache/queries": "edge/cache",
 	"icon/raster":        "origin", // edges draw nothing
 }
 

@@ -432,7 +432,8 @@ func TestKeysBody(t *testing.T) {
 	for _, row := range []struct {
 		method, target string
 		want           bool
-	}{{"POST", "/read/a", true}, {"GET", "/read/a", false}, {"PUT", "/read/a", false}, {"POST", "/write", false}, {"POST", "/read/not", false}} {
+	}{{"POST", "/read/a", true}, {"GET", "/read/a", false}, {"PUT", "/read/a", false}, {"POST", "/write", false},
+		{"POST", "/read/not", false}} {
 		q := get(row.target)
 		q.Method = row.method
 		if d := s.Decide(q); d.KeysBody(row.method) != row.want {

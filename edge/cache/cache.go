@@ -14,6 +14,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 	"github.com/iconedge/iconedge/edge/cache/memory"
+	"github.com/iconedge/iconedge/edge/cache/queries"
 	"github.com/iconedge/iconedge/edge/clock"
 )
 
@@ -45,6 +46,7 @@ type Options struct {
 // A Cache is safe for concurrent use.
 type Cache struct {
 	*collapse.Fetches // collapsed fetches
+	Queries           *queries.Table
 
 	seeds         hashes.Seeds
 	ids           atomic.Uint64 // the number of the newest entry
@@ -80,6 +82,7 @@ func New(o Options) (*Cache, error) {
 		loss: o.MaxBytes / lossPart, ended: make(chan struct{})}
 	c.Fetches = collapse.New(&c.seeds, &c.invalidations, o.Clock)
 	c.Fetches.Reuse(c.ended)
+	c.Queries = queries.New(c.invalidations.Current)
 	c.interned.Init(o.MaxBytes)
 	c.arena.Init(o.MaxBytes)
 	recent := decodedPerShard(o.MaxBytes)

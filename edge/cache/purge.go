@@ -12,7 +12,20 @@ import (
 // entry that was stale by an earlier purge does not count again. Responses that are in flight are
 // not stored as fresh. When Purge returns, the disk tier has recorded the purge; a purge of
 // prefixes takes longer there, because it reads keys from disk.
+//
+// A purge of an address also concerns the response that the address shares with others (package
+// queries).
 func (c *Cache) Purge(p invalidation.Purge, now time.Time) int {
+	learned := c.Queries.Learned()
+	n := purge(c, c.Queries.Widen(p), now)
+	if c.Queries.Learned() != learned {
+		n += purge(c, c.Queries.Widen(p), now)
+	}
+	return n
+}
+
+// purge is Purge for the names in p alone.
+func purge(c *Cache, p invalidation.Purge, now time.Time) int {
 	p.Keys = slices.Compact(slices.Sorted(slices.Values(p.Keys)))
 	c.janitor.mu.Lock()
 	defer c.janitor.mu.Unlock()

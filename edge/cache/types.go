@@ -6,6 +6,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
+	"github.com/iconedge/iconedge/edge/cache/queries"
 )
 
 // These types are the cache's for every package that uses it.
@@ -20,6 +21,10 @@ type (
 	Head = entry.Head
 	// A Purge specifies entries.
 	Purge = invalidation.Purge
+	// A QueryRule is what responses for a host and a path have said about queries.
+	QueryRule = queries.Rule
+	// A QuerySite knows the rules about queries for the addresses of a site.
+	QuerySite = queries.Site
 	// A Generation is a moment in the order of drops and purges.
 	Generation = invalidation.Generation
 )

@@ -248,6 +248,9 @@ func confirmed(q *Request, stale *cache.Entry, a *upstream.Response, h http.Head
 	monochrome, validator := e.Monochrome, e.Validator
 	describe(e, h, a, q.Site, q.Policy)
 	q.tag(e, h)
+	if r := q.shared.rule; r != nil {
+		e.Tags = r.AppendTags(e.Tags)
+	}
 	e.Validator = validator // the body is still the one that the validator belongs to
 	if e.Monochrome == "" {
 		e.Monochrome = monochrome

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -79,6 +80,9 @@ func (h *Finder) FetchAndStore(q *Request, stale *cache.Entry) (l collapse.Resul
 func (q *Request) confirms(stale *cache.Entry, a *upstream.Response) bool {
 	if q.own {
 		return cachepolicy.Confirms(stale.Validator, a.Header)
+	}
+	if !q.keepsRule(a.Header) {
+		return false // the stored response may be for other addresses only
 	}
 	tag := strings.TrimPrefix(a.Header.Get("Etag"), "W/")
 	return tag == "" || stale.Validator == "" || tag == strings.TrimPrefix(stale.Validator, "W/")
@@ -246,6 +250,8 @@ type forwardedResponse struct {
 	header   http.Header  // the fields to store
 	response *upstream.Response
 	sharing  cachepolicy.Sharing
+	key      string           // under which it is stored
+	rule     *cache.QueryRule // by which addresses share the key; nil: it is of one address
 }
 
 // newForwardedResponse reads the head of a response. If may is false, the response is not stored,
@@ -254,20 +260,48 @@ func (h *Finder) newForwardedResponse(q *Request, a *upstream.Response, may bool
 	f := &forwardedResponse{h: h, q: q, etag: a.Header.Get("Etag"), header: cachepolicy.StoredHeader(a.Header), response: a}
 	f.sharing = cachepolicy.SharingOf(q.Policy, a.Status, a.Header, a.ResponseTime)
 	f.sharing.Storable = f.sharing.Storable && may
+	f.key, f.rule = f.storedKey()
 	if f.sharing.Storable {
 		h.Origin.CountGroups(q.groups(a.Header))
 	}
 	return f
 }
 
+// storedKey returns the key under which the response is stored: by its own No-Vary-Search that
+// of all addresses that share it, and the rule for them.
+func (f *forwardedResponse) storedKey() (string, *cache.QueryRule) {
+	q, lines := f.q, f.header["No-Vary-Search"]
+	address := cmp.Or(q.shared.address, q.Key)
+	if !f.sharing.Storable || len(lines) == 0 || q.Site == nil || q.Policy.ContentKeyed {
+		return address, nil
+	}
+	if !cachepolicy.MayShareError(q.Policy) && !cachepolicy.ParseCacheControl(f.header["Cache-Control"]...).Public {
+		return address, nil // its query may name the user
+	}
+	r := f.h.Cache.Queries.Site(q.Site.Name).Learn(address, lines)
+	if r == nil {
+		return address, nil
+	}
+	return r.Key(address), r
+}
+
 // shared returns the entry for other clients, without the fields that are meant only for the client
 // that sent the request. The caller sets its body.
-func (f *forwardedResponse) shared() *cache.Entry { return NewForwarded(f.q, f.response, f.header) }
+func (f *forwardedResponse) shared() *cache.Entry { return f.entryWith(f.header) }
+
+// entryWith returns an entry with the fields h.
+func (f *forwardedResponse) entryWith(h http.Header) *cache.Entry {
+	e := NewForwarded(f.q, f.response, h)
+	if e.Key = f.key; f.rule != nil {
+		e.Tags = f.rule.AppendTags(e.Tags)
+	}
+	return e
+}
 
 // own returns the entry for the client that sent the request.
 func (f *forwardedResponse) own() *cache.Entry {
 	if f.entry == nil {
-		f.entry = NewForwarded(f.q, f.response, f.response.Header)
+		f.entry = f.entryWith(f.response.Header)
 	}
 	return f.entry
 }
@@ -352,7 +386,7 @@ func (h *Finder) storeConfirmed(q *Request, stale *cache.Entry, a *upstream.Resp
 // response may not be stored.
 func (h *Finder) ReplaceConfirmed(q *Request, e *cache.Entry, a *upstream.Response, asked cache.Generation) bool {
 	fields := freshened(e, a)
-	if !cachepolicy.Storable(q.Policy, e.Status, fields, a.ResponseTime) {
+	if !q.keepsRule(a.Header) || !cachepolicy.Storable(q.Policy, e.Status, fields, a.ResponseTime) {
 		return false
 	}
 	h.Cache.Replace(e, confirmed(q, e, a, cachepolicy.StoredHeader(fields)), asked)

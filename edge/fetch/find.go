@@ -56,7 +56,7 @@ func (h *Finder) Find(r *pipeline.Request, q *Request, ask Func) (pipeline.Respo
 		case stateHitForPass:
 			next = h.fetchAlone(&x)
 		case stateRetry:
-			next = x.retry(h.Clock.Now())
+			next = x.retry(h)
 		case stateCollapsed:
 			if f, ok := x.Collapsed(x.result, x.arrived); ok {
 				return f, nil
@@ -133,8 +133,10 @@ func (h *Finder) fetchCollapsed(x *finding) state {
 
 // retry looks the key up again. The request has waited, so that any response must be fresh at this
 // later time.
-func (x *finding) retry(now time.Time) state {
+func (x *finding) retry(h *Finder) state {
+	now := h.Clock.Now()
 	x.waiter = x.afterUnusable(&x.result, x.q, now)
+	x.q = again(h, x.q, &x.result, now)
 	x.Now = now
 	return stateLookup
 }
@@ -182,7 +184,9 @@ func (h *Finder) Join(c Call) (f *collapse.Fetch, began bool) {
 			}
 			return e
 		},
-		Usable: func(l *collapse.Result) bool { return cachepolicy.Usable(l.Collapsed(), q.Policy, c.Now) },
+		Usable: func(l *collapse.Result) bool {
+			return q.mayJoin(l.ForOthers()) && cachepolicy.Usable(l.Collapsed(), q.Policy, c.Now)
+		},
 		Fetch:  func() collapse.Result { return h.fetchOnce(q, c.Key, c.Stale, c.Ask) },
 		Refuse: func() error { return h.Origin.refusal(h.clientFor(q)) },
 	})

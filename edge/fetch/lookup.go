@@ -88,6 +88,8 @@ func (h *Finder) Lookup(q *Request) (s lookupResult) {
 		})
 	}
 	switch e := s.Entry; {
+	case e != nil && !q.mayShare(e):
+		s = lookupResult{Why: cachepolicy.ForwardURIMiss}
 	case e != nil && !cachepolicy.Selectable(e.Freshness(), q.Policy):
 		s.Entry, s.Why = nil, cachepolicy.ForwardRequest // because of its Cookie
 	case e != nil:

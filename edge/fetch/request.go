@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"math"
 	"net/http"
 
 	"github.com/iconedge/iconedge/cachepolicy"
@@ -15,6 +16,7 @@ import (
 // own routes it does not depend on the client; a forwarded one is the client's own request.
 type Request struct {
 	Key             string              // cache key; see routes.ForwardedKey for forwarded paths
+	shared          sharing             // which other addresses have this key
 	Target          string              // path and query at the origin
 	Site            *vhosts.Site        // nil on our own routes
 	Bypasses        bool                // the cache neither answers it nor stores its response
@@ -97,4 +99,34 @@ func (q *Request) Upstream(stale *cache.Entry) upstream.Request {
 		r.Header.Set("If-Modified-Since", string(HTTPDate(stale.LastModified)))
 	}
 	return r
+}
+
+// A sharing says by which rule about queries the key of a request is that of other addresses too.
+type sharing struct {
+	address string           // the key of the address alone; empty: it is Key
+	rule    *cache.QueryRule // nil: the key is of one address
+	alone   bool             // the request joins no fetches for other addresses
+}
+
+// mayShare reports whether a request may have a stored response under its key.
+func (q *Request) mayShare(e *cache.Entry) bool {
+	r := q.shared.rule
+	return r == nil || r.Answers(e, e.Generation, q.Policy)
+}
+
+// mayJoin reports whether the response of a collapsed fetch may be for the address of a request
+// that has joined it. All addresses with the key may have the failure of an origin.
+func (q *Request) mayJoin(e *cache.Entry) bool {
+	r, now := q.shared.rule, cache.Generation(math.MaxUint64)
+	if r == nil || e.Status >= http.StatusInternalServerError {
+		return true
+	}
+	return e.Key == q.Key && r.Answers(e, now, q.Policy)
+}
+
+// keepsRule reports whether a response with the fields h, which updates the stored one, leaves it
+// the rule by which it is found.
+func (q *Request) keepsRule(h http.Header) bool {
+	lines := h["No-Vary-Search"]
+	return q.shared.rule == nil || len(lines) == 0 || q.shared.rule.Is(lines)
 }

@@ -107,7 +107,9 @@ func afterJoin(e *cache.Entry, l waited, q *Request, asked, now time.Time) state
 		return stateDeliver
 	case l.began, l.Err != nil && endsWait(e, l.Err, q.Policy, asked):
 		return afterFetch(e, l.Result, q.Policy, asked)
-	case l.Err != nil, l.invalidated, !cachepolicy.MayShare(l.Collapsed(), q.Policy, q.secondary(l.ForOthers().Vary), now):
+	case l.Err != nil, l.invalidated, !q.mayJoin(l.ForOthers()):
+		return stateRetry
+	case !cachepolicy.MayShare(l.Collapsed(), q.Policy, q.secondary(l.ForOthers().Vary), now):
 		return stateRetry
 	}
 	return stateCollapsed
@@ -166,6 +168,9 @@ func (w waiter) afterUnusable(l *collapse.Result, q *Request, now time.Time) wai
 	w.joins++
 	if l.Err != nil || w.joins == maxJoins {
 		w.afterMiss = stateHitForPass
+		return w
+	}
+	if !q.mayJoin(l.ForOthers()) { // the response is for another address
 		return w
 	}
 	c := l.Collapsed()

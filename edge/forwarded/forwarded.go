@@ -125,6 +125,7 @@ func (h *Answerer) request(r *pipeline.Request) *fetch.Request {
 	}
 	h.rule(r, q)
 	q.Policy.Scripted = scripted(r, q, head)
+	fetch.Share(h.Finder, q, r.Now)
 	if r.Interims.Send != nil {
 		q.Interim = r.PassInterim
 	}

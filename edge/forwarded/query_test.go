@@ -18,8 +18,9 @@ import (
 
 // answering is an application whose response says which request it got, and how many it has got.
 type answering struct {
-	mu    sync.Mutex
-	asked int
+	fields []string // name, value, … of each response
+	mu     sync.Mutex
+	asked  int
 }
 
 func (a *answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -39,6 +40,9 @@ func (a *answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("ETag", `"v"`)
 	w.Header().Set("Accept-Query", `"application/json"`)
 	w.Header().Set("Vary", "X-Vary")
+	for i := 0; i+1 < len(a.fields); i += 2 {
+		w.Header().Add(a.fields[i], a.fields[i+1])
+	}
 	fmt.Fprintf(w, "%s %s %q %q %.20q of %d: %d", r.Method, r.RequestURI, r.Header["Content-Type"], r.Header["Content-Encoding"], body, len(body), n)
 }
 
@@ -152,6 +156,24 @@ func TestQueryWhileItArrives(t *testing.T) {
 		if err != nil || outcome != row.outcome || !strings.Contains(a.Body, fmt.Sprintf("of %d:", row.length)) {
 			t.Errorf("%d bytes: %v, %v, %s; want %v", row.length, outcome, err, a.Body, row.outcome)
 		}
+	}
+}
+
+// A rule about queries of addresses is none about contents, so neither a GET nor another content
+// gets the response.
+func TestQueryWithNoVarySearch(t *testing.T) {
+	app := &answering{fields: []string{"No-Vary-Search", "params"}}
+	e := newTestOf(t, fetchtest.New(t, app))
+	for range 2 {
+		for _, row := range []struct{ method, target, content string }{{"QUERY", "/q?a=1", "x"}, {"QUERY", "/q?a=1", "y"}, {"GET", "/q?a=1", ""}} {
+			a := e.send(t, row.method, row.target, row.content)
+			if want := fmt.Sprintf("%s %s [] [] %q of", row.method, row.target, row.content); !strings.HasPrefix(a.Body, want) {
+				t.Errorf("%s got %s", want, a.Body)
+			}
+		}
+	}
+	if app.asked != 3 {
+		t.Errorf("the origin got %d requests, want 3", app.asked)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/represent"
@@ -32,16 +33,43 @@ func (p *Path) findForwarded(m *hit, q *request.Request) bool {
 		key = append(append(append(m.key[:0], scheme...), "://"...), name...)
 		key = s.AppendKey(key, texts(q.Target))
 	}
-	m.target = parsedTarget{key: texts(key), route: routes.Forwarded}
+	m.target = parsedTarget{route: routes.Forwarded}
+	for _, r := range s.queries.Of(texts(key)) {
+		m.shared = r.AppendKey(m.shared[:0], texts(key))
+		m.target.key, m.unusable = texts(m.shared), true
+		if m.findShared(p, q, r) {
+			return true
+		}
+		if !m.unusable {
+			return false
+		}
+	}
+	m.target.key = texts(key)
+	return m.findShared(p, q, nil)
+}
+
+// findShared finds the response under the key, which other addresses share by a rule; nil: none
+// does. If m is unusable then, another key may have a response.
+func (m *hit) findShared(p *Path, q *request.Request, r *cache.QueryRule) bool {
 	if !p.Cache.ViewVariant(m.target.key, &m.view, func(vary []string) (string, bool) { return p.variant(m, vary, q) }) {
 		return false
 	}
-	m.entry = m.view.Entry()
-	if p.chooseForwarded(m, q) {
+	m.entry, m.unusable = m.view.Entry(), false
+	if p.chooseForwarded(m, q, r) {
 		return true
 	}
 	m.view.Release()
 	return false
+}
+
+// asked returns the request as cachepolicy needs it, and the form that the client wants.
+func (m *hit) asked(q *request.Request) (cachepolicy.Request, represent.Asked) {
+	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: m.cookie, Authorized: q.Authorization, Policy: m.site.Policy}
+	if o := m.ruled; o != nil {
+		asked.Policy.SafeCookies = asked.Policy.SafeCookies && o.Cache != "force"
+	}
+	a := read(q, &asked)
+	return asked, a
 }
 
 // bypasses reports whether a cookie of a request makes it bypass the cache.
@@ -57,9 +85,10 @@ func (m *hit) bypasses() bool {
 	}
 }
 
-// chooseForwarded selects the status, coding and part that the client gets from an entry. It
-// reports false where the pipeline has to decide.
-func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
+// chooseForwarded selects the status, coding and part that the client gets from an entry, whose key
+// other addresses share by a rule; nil: none does. It reports false where the pipeline has to
+// decide, or if the entry is not usable for the address of the request.
+func (p *Path) chooseForwarded(m *hit, q *request.Request, r *cache.QueryRule) bool {
 	e, f := m.entry, m.entry.Freshness()
 	if e.IsObject() || e.Identity() == nil || e.Release != "" || len(e.Date) == 0 {
 		return false
@@ -67,12 +96,13 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request) bool {
 	if f.SoftPurged || !isPlainStatus(e.Status) {
 		return false
 	}
-	asked := cachepolicy.Request{Method: http.MethodGet, Cookie: m.cookie, Authorized: q.Authorization, Policy: m.site.Policy}
-	if o := m.ruled; o != nil {
-		asked.Policy.SafeCookies = asked.Policy.SafeCookies && o.Cache != "force"
+	asked, a := m.asked(q)
+	verdict := cachepolicy.Decide(f, asked, m.now)
+	if r != nil && (verdict == cachepolicy.Revalidate || !r.Answers(e, m.view.Began(), asked)) {
+		m.unusable = true
+		return false
 	}
-	a := read(q, &asked)
-	if cachepolicy.Decide(f, asked, m.now) == cachepolicy.Fresh {
+	if verdict == cachepolicy.Fresh {
 		m.stale = false
 	} else if !m.mayServeStale(f, asked, q) {
 		m.variant = strings.Clone(e.Secondary)

@@ -30,6 +30,8 @@ type hit struct {
 	tag [maxTag]byte
 	at  [maxRange]byte
 
+	shared []byte // memory of a key that several addresses share
+
 	vary  [maxVary]byte // memory of a secondary key
 	lines []byte        // memory of the fields of a made response
 	id    []byte        // of the request; see labels
@@ -69,6 +71,8 @@ type found struct {
 	// secondary key of its fetches.
 	stale   bool
 	variant string
+	// unusable: the response that several addresses share is not stored, or is not for the request.
+	unusable bool
 }
 
 // tolls are the limits that count a request before its class does, in order.

@@ -74,7 +74,13 @@ func (p *testPath) put(t testing.TB, host, target string, fields ...string) {
 	q := rules.Request{Method: http.MethodGet, Host: host, Target: target, Header: http.Header{}, Now: p.now,
 		Client: requesttest.Client, Unanswered: true}
 	d := site.Rules.Decide(&q)
-	e := entrytest.New(site.Rules.Key(&d, &q, "http", host), "the page "+target)
+	p.store(t, p.Cache.Generation(), site.Rules.Key(&d, &q, "http", host), target, fields...)
+}
+
+// store stores the page of a target under a key, as the response to a request that began then.
+func (p *testPath) store(t testing.TB, began cache.Generation, key, target string, fields ...string) {
+	t.Helper()
+	e := entrytest.New(key, "the page "+target)
 	e.Date, e.ContentType, e.Policy = []byte("Sat, 21 Nov 2026 12:00:00 GMT"), []byte("text/plain"),
 		cachepolicy.Entry{Stored: p.now, Lifetime: time.Minute}
 	for i := 0; i < len(fields); i += 2 {
@@ -84,8 +90,8 @@ func (p *testPath) put(t testing.TB, host, target string, fields ...string) {
 		}
 		e.Fields = append(e.Fields, cache.Field{Name: []byte(fields[i]), Value: []byte(fields[i+1])})
 	}
-	if !p.Cache.Put(e, p.Cache.Generation()) {
-		t.Fatalf("%s%s was not stored", host, target)
+	if !p.Cache.Put(e, began) {
+		t.Fatalf("%s was not stored", key)
 	}
 }
 

@@ -81,14 +81,15 @@ type plan struct {
 // A site is a site of the plan.
 type site struct {
 	*vhosts.Site
-	hits observe.SiteHits
+	hits    observe.SiteHits
+	queries *cache.QuerySite
 }
 
 // Use makes the sites of set those of all requests from now on.
 func (p *Path) Use(set *vhosts.Set) {
 	next := &plan{set: set, sites: map[*vhosts.Site]*site{}}
 	for _, s := range set.All() {
-		next.sites[s] = &site{Site: s}
+		next.sites[s] = &site{Site: s, queries: p.Cache.Queries.Site(s.Name)}
 		if s.Name != "" {
 			next.sites[s].hits = p.Metrics.SiteHits(s.Name)
 		}

@@ -5,6 +5,7 @@ package entry
 import (
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
@@ -130,6 +131,19 @@ func (s *State) Expire(when time.Time, by invalidation.Generation) {
 	if s.ExpiredAt.CompareAndSwap(0, Moment(when)) {
 		s.ExpiredBy.Store(uint64(by))
 	}
+}
+
+// IsPublic reports whether the Cache-Control of the response says that it is for all users.
+func (e *Entry) IsPublic() bool {
+	for _, f := range e.Fields {
+		if string(f.Name) != "Cache-Control" {
+			continue
+		}
+		if value := unsafe.String(unsafe.SliceData(f.Value), len(f.Value)); cachepolicy.ParseCacheControl(value).Public {
+			return true
+		}
+	}
+	return false
 }
 
 // Check reports whether the entry is valid. It expires the entry if a soft purge since its request

@@ -6,6 +6,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache/codec"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
 // A View reads the response in a slot in place, without copying it. Its values are valid while the
@@ -86,6 +87,9 @@ func (v *View) Fresh(now time.Time) (age, ttl time.Duration, ok bool) {
 	ttl = l.lifetime - age
 	return age, ttl, ttl > 0 && !v.interned.policy.NoCache
 }
+
+// Began returns the generation at which the request for the response began.
+func (v *View) Began() invalidation.Generation { return v.slot.Generation }
 
 // Head has no lines unless IsPrebuilt.
 func (v *View) Head() *entry.Head { return &v.head }
