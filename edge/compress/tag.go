@@ -78,7 +78,8 @@ const deltaHash = 4 // bytes of the hash in a tag
 // deltaCodings are the codings of DeltaTag.
 var deltaCodings = [...]string{"dcz", "dcb"}
 
-// deltaOrigin is Origin for DeltaTag. rest is the tag without its check and the last quotation mark.
+// deltaOrigin is Origin for DeltaTag. rest is the tag without its check and the last quotation
+// mark.
 func deltaOrigin(tag, rest string) (etag string, ok bool) {
 	at := len(rest) - 2*deltaHash
 	if at < 0 {

@@ -45,7 +45,7 @@ func isText(contentType string) bool {
 	return !binary && entry.Compressible(contentType)
 }
 
-// The parts of the name of a file: what comes before a hash, the hash, and the extensions.
+// The parts of the name of a file: the text before a hash, the hash, and the extensions.
 var (
 	// bundled is the form of bundlers whose hashes are eight digits of base64, among them hyphens.
 	bundled = regexp.MustCompile(`^(.*[-.])([A-Za-z0-9_-]{8})((?:\.[a-z]{1,10}){1,2})$`)

@@ -2,6 +2,7 @@ package dictionaries
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -46,7 +47,12 @@ const (
 	minWindow = 1 << 10
 )
 
-// encode returns a body in a coding against a dictionary.
+// Encode returns a body in a coding against a dictionary.
+func Encode(c Coding, dictionary, body []byte) ([]byte, error) {
+	return encode(c, sha256.Sum256(dictionary), dictionary, body)
+}
+
+// encode is Encode for a dictionary whose hash is known.
 func encode(c Coding, hash Hash, dictionary, body []byte) ([]byte, error) {
 	head := slices.Concat(heads[c], hash[:])
 	if c == Brotli {

@@ -81,7 +81,7 @@ func escape(text string) string {
 // the pattern has a query.
 func split(pattern string) (path, query *regexp.Regexp, asks, ok bool) {
 	var parts [2]strings.Builder
-	part, wild := &parts[0], false // wild: what comes before may have a modifier
+	part, wild := &parts[0], false // wild: a modifier may follow
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {
 		case strings.IndexByte("(){}#", c) >= 0, wild && strings.IndexByte("?*+", c) >= 0:

@@ -10,7 +10,8 @@ import (
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ match, target, matches, others string }{
-		{"/app/*/main.js", "/", "/app/1/main.js /app/1/2/main.js /app//main.js /app/1/main.js?a=b", "/app/main.js /app/1/main.jsx /x/app/1/main.js"},
+		{"/app/*/main.js", "/", "/app/1/main.js /app/1/2/main.js /app//main.js /app/1/main.js?a=b",
+			"/app/main.js /app/1/main.jsx /x/app/1/main.js"},
 		{"/assets/app-*.js", "/", "/assets/app-3f.js /assets/app-.js", "/assets/app-3f.css /assets/app-3f!js"},
 		{"app-*.js", "/assets/app-1.js", "/assets/app-2.js", "/app-2.js /assets/x/app-2.js"},
 		{"https://edge.test/a*", "/", "/a1", "/b"},
@@ -19,8 +20,10 @@ func TestPattern(t *testing.T) {
 		{"?v=*", "/s.css?v=1", "/s.css?v=2", "/t.css?v=2"},
 		{"/:pack/icon.svg", "/", "/mdi/icon.svg", "/icon.svg /a/b/icon.svg //icon.svg"},
 		{`/a\*b`, "/", "/a*b", "/axb"},
-		{"/a.b(", "/", "", ""}, {"/(a|b)", "/", "", ""}, {"/{a}?", "/", "", ""}, {"/a*?", "/", "", ""}, {"/:a+", "/", "", ""}, {"/**", "/", "", ""},
-		{"", "/", "", ""}, {"//other.test/a", "/", "", ""}, {"https://other.test/a", "/", "", ""}, {"https://edge.test.evil/a", "/", "", ""},
+		{"/a.b(", "/", "", ""}, {"/(a|b)", "/", "", ""}, {"/{a}?", "/", "", ""}, {"/a*?", "/", "", ""}, {"/:a+", "/", "", ""},
+		{"/**", "/", "", ""},
+		{"", "/", "", ""}, {"//other.test/a", "/", "", ""}, {"https://other.test/a", "/", "", ""},
+		{"https://edge.test.evil/a", "/", "", ""},
 		{"/a/../b", "/", "", ""}, {"/a#b", "/", "", ""}, {"/" + strings.Repeat("a", maxMatch), "/", "", ""},
 	} {
 		p, ok := newPattern(row.match, "https://edge.test", row.target)
@@ -67,12 +70,15 @@ func TestDerive(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{
 		"/assets/app-3f2a.js": "/assets/app-*.js", "/assets/index-DiwrgTda.js": "/assets/index-*.js",
-		"/assets/index-C-3bWzp_.js": "/assets/index-*.js", "/app.3f2a91bc.js": "/app.*.js", "/main.3f2a91bc.chunk.js": "/main.*.chunk.js",
-		"/jquery-3.7.1.min.js": "/jquery-*.min.js", "/static/css/main.0a1b2c3d.css": "/static/css/main.*.css",
+		"/assets/index-C-3bWzp_.js": "/assets/index-*.js", "/app.3f2a91bc.js": "/app.*.js",
+		"/main.3f2a91bc.chunk.js": "/main.*.chunk.js",
+		"/jquery-3.7.1.min.js":    "/jquery-*.min.js", "/static/css/main.0a1b2c3d.css": "/static/css/main.*.css",
 		"/style.css?v=3": "/style.css", "/style.css?ver=6.4.2": "/style.css", "/style.css?3f2a": "/style.css",
 		"/4bd1b696-100b9d70ed4e49c1.js": "/4bd1b696-*.js", "/12345678.js": "/*.js",
-		"/app.js": "", "/": "", "/style.css?user=ann": "", "/style.css?v=1&w=2": "", "/header-component.js": "", "/foo.min.js": "",
-		"/my-Settings.js": "", "/a(b)/app-3f2a.js": "", "/../app-3f2a.js": "", "/app-3f2a": "", "/caf\u00e9-3f2a.js": "", "/2024/post.html": "",
+		"/app.js": "", "/": "", "/style.css?user=ann": "", "/style.css?v=1&w=2": "",
+		"/header-component.js": "", "/foo.min.js": "",
+		"/my-Settings.js": "", "/a(b)/app-3f2a.js": "", "/../app-3f2a.js": "", "/app-3f2a": "",
+		"/caf\u00e9-3f2a.js": "", "/2024/post.html": "",
 	} {
 		if got := deriveMatch(target); got != want {
 			t.Errorf("%s: %q, want %q", target, got, want)
@@ -84,7 +90,8 @@ func TestDerive(t *testing.T) {
 		length        int
 		want          bool
 	}{
-		{script, "max-age=86400", minDerived, true}, {"text/css", "immutable", maxDerived, true}, {"application/wasm", "max-age=31536000", 1e5, true},
+		{script, "max-age=86400", minDerived, true}, {"text/css", "immutable", maxDerived, true},
+		{"application/wasm", "max-age=31536000", 1e5, true},
 		{"image/svg+xml", "max-age=31536000", 1e5, true}, {script, "max-age=31536000", -1, false},
 		{script, "max-age=86399", minDerived, false}, {script, "", minDerived, false}, {script, "s-maxage=99999999", minDerived, false},
 		{script, "max-age=86400, no-cache", minDerived, false}, {script, "max-age=86400", minDerived - 1, false},
@@ -131,7 +138,8 @@ func TestMayRead(t *testing.T) {
 		{Cause{"same-site", "no-cors", ""}, "*", false}, {Cause{"cross-site", "cors", "https://a.test"}, "", false},
 		{Cause{"cross-site", "cors", ""}, "*", false}, {Cause{"cross-site", "cors", "https://a.test"}, "*", true},
 		{Cause{"cross-site", "cors", "https://a.test"}, "https://a.test", true},
-		{Cause{"cross-site", "cors", "https://a.test"}, "https://b.test", false}, {Cause{"cross-site", "websocket", "https://a.test"}, "*", false},
+		{Cause{"cross-site", "cors", "https://a.test"}, "https://b.test", false},
+		{Cause{"cross-site", "websocket", "https://a.test"}, "*", false},
 	} {
 		if got := row.MayRead(row.allowed); got != row.want {
 			t.Errorf("%+v, allowed %q: %v", row.Cause, row.allowed, got)

@@ -107,7 +107,7 @@ type Learned struct {
 // the same.
 func (t *Table) Learn(e *cache.Entry, l Learned) {
 	id := e.Identity()
-	if e.Status != http.StatusOK || e.Plain || id == nil || len(id.Body) == 0 || int64(len(id.Body)) > t.most/largest || !IsShared(l.Header) {
+	if !mayCode(e) || len(id.Body) == 0 || int64(len(id.Body)) > t.most/largest || !IsShared(l.Header) {
 		return
 	}
 	declared, ok := Declared(l.Header, l.Scope.Scheme+"://"+l.Scope.Host, l.Target)
@@ -127,6 +127,11 @@ func (t *Table) Learn(e *cache.Entry, l Learned) {
 	}
 	d.body, d.keyed = bytes.Clone(id.Body), keyedAs(e, l.Since)
 	t.insert(d)
+}
+
+// mayCode reports whether the edge may code a stored response, which is whole.
+func mayCode(e *cache.Entry) bool {
+	return e.Status == http.StatusOK && !e.Plain && e.Identity() != nil
 }
 
 // insert adds a dictionary, in place of the version of the same file that was used the longest ago,
@@ -150,7 +155,8 @@ func (t *Table) insert(d *Dictionary) {
 	t.grow(int64(len(d.body)) + perItem)
 }
 
-// grow counts bytes that were added, and removes what was used the longest ago until all fit.
+// grow counts bytes that were added, and removes the items that were used the longest ago until all
+// fit.
 func (t *Table) grow(by int64) {
 	for t.bytes += by; t.bytes > t.most; {
 		t.drop(t.used.Back())
@@ -242,7 +248,7 @@ func (t *Table) Concerns(s Scope, target string) bool {
 // little.
 func (t *Table) Delta(d *Dictionary, e *cache.Entry, c Coding) []byte {
 	identity := e.Identity()
-	if e.ID == 0 || e.Status != http.StatusOK || e.Plain || identity == nil {
+	if e.ID == 0 || !mayCode(e) {
 		return nil
 	}
 	to := target{t.hashOf(e), c}

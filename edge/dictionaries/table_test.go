@@ -108,13 +108,14 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q names a dictionary", wrong)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { x.find(here, "/a2", body[2:]) }); n > 4 { // those of the test
+	// The allocations are those of the test.
+	if n := testing.AllocsPerRun(100, func() { x.find(here, "/a2", body[2:]) }); n > 4 {
 		t.Errorf("an unknown hash costs %v allocations", n)
 	}
 }
 
-// A table keeps its bound: the versions and the differences that were used the longest ago go first,
-// and a body that is too long is not kept.
+// A table keeps its bound: the versions and the differences that were used the longest ago go
+// first, and a body that is too long is not kept.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	x := newTable(t)

@@ -40,7 +40,8 @@ func learn(f *Finder, q *Request, e *cache.Entry, since cache.Generation) {
 	if f.Dictionaries == nil || q.keepsDictionaries() == config.DictionariesOff {
 		return
 	}
-	f.Dictionaries.Learn(e, dictionaries.Learned{Scope: q.scope(), Target: q.ownTarget(), Header: q.edited(pipeline.Header(e)), Since: since})
+	f.Dictionaries.Learn(e, dictionaries.Learned{Scope: q.scope(), Target: q.ownTarget(),
+		Header: q.edited(pipeline.Header(e)), Since: since})
 }
 
 // keepsDictionaries returns which responses clients may use as dictionaries. A response to a

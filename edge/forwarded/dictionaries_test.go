@@ -111,7 +111,8 @@ func TestDifference(t *testing.T) {
 		t.Errorf("ETag: %s, want %s", a.Header.Get("ETag"), tag)
 	}
 	for _, fields := range [][]string{client, {"Accept-Encoding", "br"}, nil} {
-		if b := e.get(t, "/assets/app-77c0de12.js", append(fields, "If-None-Match", tag)...); b.StatusCode != 304 || b.Header.Get("ETag") != tag {
+		b := e.get(t, "/assets/app-77c0de12.js", append(fields, "If-None-Match", tag)...)
+		if b.StatusCode != 304 || b.Header.Get("ETag") != tag {
 			t.Errorf("If-None-Match, %v: %d, ETag %s", fields, b.StatusCode, b.Header.Get("ETag"))
 		}
 	}
@@ -137,7 +138,8 @@ func TestDifference(t *testing.T) {
 			t.Errorf("%s: %d, Content-Encoding %q", row.name, b.StatusCode, b.Header.Get("Content-Encoding"))
 		}
 	}
-	if h := e.do(t, "HEAD", "/assets/app-77c0de12.js", client...); h.Header.Get("Content-Encoding") != "dcz" || h.Header.Get("ETag") != tag {
+	h := e.do(t, "HEAD", "/assets/app-77c0de12.js", client...)
+	if h.Header.Get("Content-Encoding") != "dcz" || h.Header.Get("ETag") != tag {
 		t.Errorf("HEAD: %v", h.Header)
 	}
 	if a := e.get(t, "/assets/app-77c0de12.js", append(client, "Sec-Fetch-Site", "same-origin",
@@ -186,7 +188,7 @@ func TestDifferencePurged(t *testing.T) {
 	}
 }
 
-// Only what is the same for all clients is a dictionary, and only of its own host and path.
+// Only a response that is the same for all clients is a dictionary, for its own host and path.
 func TestNoDictionary(t *testing.T) {
 	t.Parallel()
 	one, two := bundle(1), bundle(2)
@@ -200,7 +202,8 @@ func TestNoDictionary(t *testing.T) {
 		want    string
 	}{
 		{"declared by the origin", append(use, "Cache-Control", "max-age=60"), nil, "", "/x2", "dcz"},
-		{"an origin that makes differences itself", append(use, "Cache-Control", "max-age=60", "Vary", "Available-Dictionary"), nil, "", "/x2", "br"},
+		{"an origin that makes differences itself", append(use, "Cache-Control", "max-age=60", "Vary", "Available-Dictionary"),
+			nil, "", "/x2", "br"},
 		{"off", append(use, "Cache-Control", "max-age=60"), nil, config.DictionariesOff, "/x2", "br"},
 		{"another path", append(use, "Cache-Control", "max-age=60"), nil, "", "/y2", "br"},
 		{"another host", append(use, "Cache-Control", "max-age=60"), nil, "", "http://other.test/x2", "br"},
@@ -232,7 +235,7 @@ func TestNoDictionary(t *testing.T) {
 	}
 }
 
-// Two users at once, who have versions chosen at random, each get the version that they ask for.
+// Two users at once, with versions chosen at random, each get the version that they ask for.
 func TestDifferencesModel(t *testing.T) {
 	t.Parallel()
 	const versions, requests = 12, 5000

@@ -163,9 +163,9 @@ func trailerOf(r *pipeline.Request) http.Header {
 	return h
 }
 
-// takeDictionary finds the dictionary that the client has. If the edge has it too, the edge makes the
-// difference, and the origin and the key get the request of a client without a dictionary. So they do
-// with DictionariesAuto, whose declarations the origin does not know.
+// takeDictionary finds the dictionary that the client has. If the edge has it too, the edge makes
+// the difference, and the origin and the key get the request of a client without a dictionary. So
+// they do with DictionariesAuto, whose declarations the origin does not know.
 func (h *Answerer) takeDictionary(r *pipeline.Request, head http.Header) {
 	lines := head[dictionaries.FieldAvailable]
 	if len(lines) == 0 || !r.Ctx.IsGet() && !r.Ctx.IsHead() || signed(head) {

@@ -56,8 +56,8 @@ type found struct {
 	ttl    time.Duration // remaining freshness lifetime
 	count  access.Count  // the limit that counted the request
 	representation
-	// dictionary is the one that the client and the edge have; nil: none. hidden: the key is that of a
-	// client without one.
+	// dictionary is the one that the client and the edge have; nil: none. hidden: the key is that
+	// of a client without one.
 	dictionary *dictionaries.Dictionary
 	hidden     bool
 	ruled      *rules.Decision // of the rules of the site; nil: it has none

@@ -67,8 +67,8 @@ func (h *Proxy) Use(set *vhosts.Set) {
 // joinedPart is the part of the cache for joined responses. Their pieces are stored anyway.
 const joinedPart = 16
 
-// dictionaryPart is the part that dictionaries, and the differences to them, may take, on top of the
-// cache.
+// dictionaryPart is the part that dictionaries, and the differences to them, may take, on top of
+// the cache.
 const dictionaryPart = 8
 
 // recentPart is the part that recently used pieces may take, on top of the cache.

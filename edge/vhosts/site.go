@@ -33,8 +33,8 @@ type Site struct {
 	// Compress says which responses of forwarded paths clients get in content codings, where no
 	// rule does. It is never empty.
 	Compress config.Compress
-	// Dictionaries says which responses of forwarded paths clients may use as dictionaries, where no
-	// rule does. It is never empty.
+	// Dictionaries says which responses of forwarded paths clients may use as dictionaries, where
+	// no rule does. It is never empty.
 	Dictionaries config.Dictionaries
 	// EncodingAsSent: origins and cache keys get Accept-Encoding as clients send it.
 	EncodingAsSent bool
