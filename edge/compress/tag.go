@@ -1,6 +1,7 @@
 package compress
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"hash/crc32"
@@ -64,14 +65,26 @@ func check(stem string, c entry.Coding) uint32 {
 // of 32 bytes: "abc" becomes "abc-dcz-1f2e3d4c-5a1c0b77". It differs from dictionary to dictionary,
 // because the bytes do. DeltaTag returns "" for "".
 func DeltaTag(etag, coding string, hash []byte) string {
-	if etag == "" {
-		return ""
-	}
-	stem := strings.TrimSuffix(etag, `"`) + "-" + coding + "-" + hex.EncodeToString(hash[:deltaHash])
-	var sum [4]byte
-	binary.BigEndian.PutUint32(sum[:], crc32.ChecksumIEEE([]byte("iconedge "+strings.TrimPrefix(stem, weak))))
-	return stem + "-" + hex.EncodeToString(sum[:]) + `"`
+	return string(AppendDeltaTag(nil, etag, coding, hash))
 }
+
+// AppendDeltaTag appends DeltaTag.
+func AppendDeltaTag(dst []byte, etag, coding string, hash []byte) []byte {
+	if etag == "" {
+		return dst
+	}
+	start := len(dst)
+	dst = append(append(dst, strings.TrimSuffix(etag, `"`)...), '-')
+	dst = append(append(dst, coding...), '-')
+	dst = hex.AppendEncode(dst, hash[:deltaHash])
+	var sum [4]byte
+	stem := bytes.TrimPrefix(dst[start:], []byte(weak))
+	binary.BigEndian.PutUint32(sum[:], crc32.Update(deltaSalt, crc32.IEEETable, stem))
+	return append(hex.AppendEncode(append(dst, '-'), sum[:]), '"')
+}
+
+// deltaSalt is the state of a check before the tag.
+var deltaSalt = crc32.ChecksumIEEE([]byte("iconedge "))
 
 const deltaHash = 4 // bytes of the hash in a tag
 

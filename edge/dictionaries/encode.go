@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/molecule-man/go-brrr"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/edge/recent"
 )
 
 // A Coding is a content coding against a dictionary.
@@ -33,9 +36,29 @@ var heads = [codings][]byte{Zstd: {0x5e, 0x2a, 0x4d, 0x18, 0x20, 0, 0, 0}, Brotl
 // Accepted returns the coding that an Accept-Encoding selects. ok is false if the client does not
 // accept any, or likes another coding better.
 func Accepted(acceptEncoding string) (c Coding, ok bool) {
+	at := recent.Slot(accepted[:], []byte(acceptEncoding))
+	known := at.Load()
+	if known == nil || known.field != acceptEncoding {
+		known = newChoice(strings.Clone(acceptEncoding))
+		at.Store(known)
+	}
+	return known.coding, known.ok
+}
+
+// accepted has recent values of Accept-Encoding.
+var accepted [64]atomic.Pointer[choice]
+
+// A choice is the coding that a value of Accept-Encoding selects.
+type choice struct {
+	field  string
+	coding Coding
+	ok     bool
+}
+
+func newChoice(acceptEncoding string) *choice {
 	chosen := cachepolicy.Encoding(acceptEncoding, names[Zstd], names[Brotli], cachepolicy.Brotli, cachepolicy.Zstd, cachepolicy.Gzip)
 	at := slices.Index(names[:], chosen)
-	return Coding(max(at, 0)), at >= 0
+	return &choice{acceptEncoding, Coding(max(at, 0)), at >= 0}
 }
 
 const (

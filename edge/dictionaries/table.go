@@ -42,7 +42,7 @@ type Dictionary struct {
 // keyed is what purges need to know of a stored response.
 type keyed struct {
 	stored *cache.Entry     // with its key and surrogate keys alone
-	since  cache.Generation // before it was requested
+	since  cache.Generation // up to which no purge has removed it
 }
 
 func keyedAs(e *cache.Entry, since cache.Generation) keyed {
@@ -212,9 +212,12 @@ func (t *Table) Find(c Claim) *Dictionary {
 	if d == nil {
 		return nil
 	}
-	if t.cache.Invalidated(d.stored, d.since) {
-		t.remove(d)
-		return nil
+	if now := t.cache.Generation(); now != d.since { // otherwise there was no purge since
+		if t.cache.Invalidated(d.stored, d.since) {
+			t.remove(d)
+			return nil
+		}
+		d.since = now
 	}
 	if !d.takes(c.Target, c.Dest) {
 		return nil

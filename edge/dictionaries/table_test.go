@@ -195,13 +195,12 @@ func TestUseless(t *testing.T) {
 	t.Parallel()
 	x, one := newTable(t), text(1, 5000)
 	x.learn(t, "/a1", "/a*", one)
-	e := x.stored(t, "/a2", text(2, 5000))
 	d := x.find(here, "/a2", one)
 	random := make([]byte, 5000)
 	for i := range random {
 		random[i] = byte(rand.Uint32())
 	}
-	e = x.stored(t, "/a3", random)
+	e := x.stored(t, "/a3", random)
 	if x.delta(t, d, e, Zstd) != nil || x.Stats().Useless != 1 {
 		t.Errorf("bytes at random: %+v", x.Stats())
 	}

@@ -41,6 +41,6 @@ func (m *hit) difference(table *dictionaries.Table, a *represent.Asked) (found, 
 		return false, known
 	}
 	m.body, m.delta = body, c.String()
-	m.etag = append(m.tag[:0], compress.DeltaTag(m.entry.Validator, m.delta, m.dictionary.Sum())...)
+	m.etag = compress.AppendDeltaTag(m.tag[:0], m.entry.Validator, m.delta, m.dictionary.Sum())
 	return true, true
 }
