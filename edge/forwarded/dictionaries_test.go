@@ -238,7 +238,11 @@ func TestNoDictionary(t *testing.T) {
 // Two users at once, with versions chosen at random, each get the version that they ask for.
 func TestDifferencesModel(t *testing.T) {
 	t.Parallel()
-	const versions, requests = 12, 5000
+	const versions = 12
+	requests := 5000 // of each user
+	if testing.Short() {
+		requests = 500
+	}
 	pages, bodies := map[string]http.HandlerFunc{}, make([]string, versions)
 	for v := range versions {
 		bodies[v] = bundle(v)
@@ -256,8 +260,8 @@ func TestDifferencesModel(t *testing.T) {
 			for i := range requests {
 				from, to := random.IntN(versions), random.IntN(versions)
 				path := fmt.Sprintf("/app-%08dab.js", to)
-				if i%500 == 499 {
-					e.Cache.Purge(cache.Purge{Keys: []string{"http://edge.test" + path}, Soft: i%1000 == 999}, e.Now())
+				if i%250 == 249 {
+					e.Cache.Purge(cache.Purge{Keys: []string{"http://edge.test" + path}, Soft: i%500 == 499}, e.Now())
 				}
 				a := e.get(t, path, "Accept-Encoding", acceptsAll, "Available-Dictionary", has(bodies[from]))
 				body := ""

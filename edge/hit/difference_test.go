@@ -13,7 +13,6 @@ import (
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
-	"github.com/iconedge/iconedge/edge/coding"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/request"
@@ -41,7 +40,7 @@ func newDifferences(t testing.TB, all ...string) (p *testPath, has []string) {
 			Date: []byte("Sat, 21 Nov 2026 12:00:00 GMT"), Validator: `"v"`, Policy: cachepolicy.Entry{Stored: p.now, Lifetime: time.Minute},
 			Fields: []cache.Field{{Name: []byte("Vary"), Value: []byte("Accept-Encoding")}}}
 		e.SetIdentity([]byte(body), `"v"`)
-		e.SetCoded(entry.Brotli, coding.Encode(entry.Brotli, []byte(body)))
+		e.AddCoding(entry.Brotli)
 		if !p.Cache.Put(e, p.Cache.Generation()) {
 			t.Fatal("a version is not stored")
 		}
