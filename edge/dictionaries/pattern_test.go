@@ -146,3 +146,21 @@ func TestMayRead(t *testing.T) {
 		}
 	}
 }
+
+// A response that may differ from client to client is no dictionary, even if it is stored.
+func TestIsShared(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name, value string
+		want        bool
+	}{
+		{"Cache-Control", "public, max-age=60", true}, {"Vary", "Accept-Encoding, Origin", true}, {"X", "y", true},
+		{"Cache-Control", "private", false}, {"Cache-Control", `private="x"`, false}, {"Cache-Control", "no-store", false},
+		{"Set-Cookie", "a=b", false}, {"Vary", "Cookie", false}, {"Vary", "authorization", false}, {"Vary", "*", false},
+		{"Vary", "Accept-Encoding, Available-Dictionary", false},
+	} {
+		if got := IsShared(http.Header{row.name: {row.value}}); got != row.want {
+			t.Errorf("%s: %s: %v", row.name, row.value, got)
+		}
+	}
+}
