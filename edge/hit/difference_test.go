@@ -87,7 +87,8 @@ func TestDifferences(t *testing.T) {
 	tag := compress.DeltaTag(`"v"`, "dcz", d.Sum())
 	out := p.answer(asks(t, has...))
 	head, rest, _ := strings.Cut(out, "\r\n\r\n")
-	for _, line := range []string{"HTTP/1.1 200 OK", "Content-Encoding: dcz", "ETag: " + tag, "Vary: Accept-Encoding", "Vary: Available-Dictionary",
+	for _, line := range []string{"HTTP/1.1 200 OK", "Content-Encoding: dcz", "ETag: " + tag, "Vary: Accept-Encoding",
+		"Vary: Available-Dictionary",
 		"X-Site: shop", fmt.Sprint("Content-Length: ", len(body))} {
 		if !strings.Contains(head+"\r\n", line+"\r\n") {
 			t.Errorf("no line %q in %s", line, head)
