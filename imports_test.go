@@ -78,7 +78,7 @@ var rooms = map[string]string{
 	"edge/extend": "config config/flags config/rules edge edge/coding edge/upstream/balance",
 	// The pipeline: entry and end, and a room for each kind of answer.
 	"edge/proxy": "config/rules internal/hostport internal/problem internal/trace edge/access edge/cache edge/clock " +
-		"edge/compress edge/exchange " +
+		"edge/compress edge/dictionaries edge/exchange " +
 		"edge/fetch edge/forwarded edge/h2 edge/hit edge/iconset edge/library edge/objects edge/observe edge/own " +
 		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/respond edge/routes edge/signon edge/tunnel edge/upstream " +
 		"edge/vhosts " +
@@ -87,20 +87,24 @@ var rooms = map[string]string{
 		"edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
 	"edge/iconset": "cachepolicy icon edge/cache edge/clock edge/coding edge/compress edge/exchange edge/fetch edge/hit " +
 		"edge/icondata edge/library edge/own edge/pieces edge/pipeline edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
-	"edge/forwarded": "cachepolicy config internal/hostport internal/units internal/problem edge/access edge/cache edge/clock " +
-		"edge/compress edge/exchange edge/fetch edge/library edge/objects edge/pipeline edge/ratelimit edge/repeated edge/routes " +
+	"edge/forwarded": "cachepolicy config config/rules internal/hostport internal/units internal/problem edge/access " +
+		"edge/cache edge/clock " +
+		"edge/compress edge/dictionaries edge/exchange edge/fetch edge/library edge/objects edge/pipeline edge/ratelimit " +
+		"edge/repeated edge/routes " +
 		"edge/slicing edge/tunnel edge/upstream edge/vhosts github.com/valyala/fasthttp",
 	// How the pipeline gets a response.
-	"edge/fetch": "cachepolicy config icon internal/problem internal/trace edge/cache edge/clock edge/compress edge/exchange " +
+	"edge/fetch": "cachepolicy config icon internal/problem internal/trace edge/cache edge/clock edge/compress " +
+		"edge/dictionaries edge/exchange " +
 		"edge/library edge/objects edge/observe edge/pipeline edge/recent edge/respond edge/routes edge/slicing edge/upstream " +
 		"edge/vhosts github.com/valyala/fasthttp",
 	// The record of a request in the pipeline, and the writer of its response.
 	"edge/pipeline": "cachepolicy config config/rules internal/hostport icon internal/problem internal/trace " +
 		"edge/access edge/bodies edge/cache " +
-		"edge/compress edge/exchange edge/objects edge/observe edge/represent edge/respond edge/routes edge/upstream " +
+		"edge/compress edge/dictionaries edge/exchange edge/objects edge/observe edge/represent edge/respond edge/routes edge/upstream " +
 		"edge/vhosts github.com/valyala/fasthttp",
 	// Hits, on the event loops and for all sites.
-	"edge/hit": "cachepolicy config config/rules internal/hostport icon internal/trace edge/access edge/cache edge/clock edge/compress " +
+	"edge/hit": "cachepolicy config config/rules internal/hostport icon internal/trace edge/access edge/cache edge/clock " +
+		"edge/compress edge/dictionaries " +
 		"edge/exchange edge/h2 edge/h3 edge/icondata edge/library edge/observe edge/pieces edge/ratelimit edge/recent " +
 		"edge/represent edge/request edge/respond edge/routes edge/upstream edge/vhosts github.com/valyala/fasthttp",
 	// The form of a stored response, for hits and for the pipeline.
@@ -110,6 +114,8 @@ var rooms = map[string]string{
 		"edge/h3 edge/ratelimit edge/recent github.com/valyala/fasthttp",
 	// Content codings of stored responses of other applications.
 	"edge/compress": "cachepolicy edge/cache edge/coding",
+	"edge/dictionaries": "cachepolicy edge/cache edge/compress edge/recent github.com/dunglas/httpsfv github.com/klauspost/compress " +
+		"github.com/molecule-man/go-brrr",
 	// The table of content codings.
 	"edge/coding":       "cachepolicy github.com/klauspost/compress github.com/molecule-man/go-brrr",
 	"edge/cache":        "cachepolicy edge/clock github.com/dgraph-io/ristretto/v2",
@@ -123,7 +129,8 @@ var rooms = map[string]string{
 	"edge/cache/codec":        "cachepolicy",
 	"edge/cache/hashes":       "",
 	"edge/cache/batches":      "",
-	"edge/fetch/fetchtest":    "edge/cache edge/compress edge/fetch edge/library edge/observe edge/pipeline edge/upstream",
+	"edge/fetch/fetchtest": "edge/cache edge/compress edge/dictionaries edge/fetch edge/library edge/observe " +
+		"edge/pipeline edge/upstream",
 	"edge/own/owntest": "cachepolicy icon internal/problem edge/access edge/cache edge/coding edge/fetch edge/hit edge/iconset " +
 		"edge/own edge/pieces edge/pipeline edge/routes edge/vhosts github.com/fasthttp/router github.com/valyala/fasthttp",
 	"edge/pipeline/pipelinetest": "internal/hostport edge/access edge/exchange edge/pipeline edge/vhosts github.com/valyala/fasthttp",
@@ -134,7 +141,8 @@ var rooms = map[string]string{
 	"edge/cache/entrytest":   "cachepolicy edge/cache/entry icon",
 	// What happened: metrics, the access log, traces. The components report to it, it asks only for
 	// their counts.
-	"edge/observe": "icon internal/guesses internal/problem internal/trace edge/cache edge/compress edge/request edge/exchange " +
+	"edge/observe": "icon internal/guesses internal/problem internal/trace edge/cache edge/compress edge/dictionaries " +
+		"edge/request edge/exchange " +
 		"edge/fleet edge/h2 edge/objects edge/routes edge/tunnel edge/upstream " +
 		"github.com/prometheus/client_golang github.com/prometheus/client_model",
 	"edge/observe/accesslog": "",
@@ -253,10 +261,10 @@ var rooms = map[string]string{
 	"test/documents": "test/harness github.com/yuin/goldmark",
 	"test/harness":   "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.
-	"loadtest": "internal/cli internal/terminal icon loadtest test/listening github.com/HdrHistogram/hdrhistogram-go " +
+	"loadtest": "internal/cli internal/terminal icon edge/dictionaries loadtest test/listening github.com/HdrHistogram/hdrhistogram-go " +
 		"github.com/valyala/fasthttp " +
 		"github.com/andybalholm/brotli github.com/chromedp/chromedp github.com/prometheus/common " +
-		"github.com/quic-go/quic-go golang.org/x/sys",
+		"github.com/molecule-man/go-brrr github.com/quic-go/quic-go golang.org/x/sys",
 }
 
 // testPackages may be imported by the tests of any room.

@@ -83,6 +83,7 @@ type Changes struct {
 	StaleIfError    *Duration      `json:"stale_if_error,omitempty"`
 	StripCookies    *Cookies       `json:"strip_cookies,omitempty"`
 	Compress        *Compress      `json:"compress,omitempty"`
+	Dictionaries    *Dictionaries  `json:"dictionaries,omitempty"`
 	MaxBody         *Size          `json:"max_body,omitempty"`
 	Timeout         *Duration      `json:"timeout,omitempty"`
 	Tags            Strings        `json:"tags,omitempty"`

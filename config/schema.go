@@ -155,11 +155,12 @@ func forms() map[reflect.Type]*schema {
 			AdditionalProperties: &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}}}}
 	lists := map[string]*schema{"include": words, "exclude": words}
 	return map[reflect.Type]*schema{
-		reflect.TypeFor[Strings]():  words,
-		reflect.TypeFor[Duration](): duration,
-		reflect.TypeFor[Size]():     size,
-		reflect.TypeFor[Limit]():    limit,
-		reflect.TypeFor[Compress](): {AnyOf: []*schema{{Type: "boolean"}, text("all|stored|off|on", "")}},
+		reflect.TypeFor[Strings]():      words,
+		reflect.TypeFor[Duration]():     duration,
+		reflect.TypeFor[Size]():         size,
+		reflect.TypeFor[Limit]():        limit,
+		reflect.TypeFor[Compress]():     {AnyOf: []*schema{{Type: "boolean"}, text("all|stored|off|on", "")}},
+		reflect.TypeFor[Dictionaries](): {AnyOf: []*schema{{Type: "boolean"}, text("auto|origin|off", "")}},
 		reflect.TypeFor[Fraction](): {AnyOf: []*schema{{Type: "number", Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(1.0)},
 			{Type: "string", Pattern: variable}}},
 		reflect.TypeFor[Split](): split,

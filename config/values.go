@@ -37,6 +37,17 @@ const (
 	CompressAll    Compress = "all"
 )
 
+// A Dictionaries says which responses of other applications clients may use as dictionaries for
+// later versions of them (RFC 9842). It is empty if it is not set.
+type Dictionaries string
+
+// The values of a Dictionaries.
+const (
+	DictionariesOff    Dictionaries = "off"
+	DictionariesOrigin Dictionaries = "origin" // those that the origin declares
+	DictionariesAuto   Dictionaries = "auto"   // and versions of static files
+)
+
 // A Limit is a number of requests in a window, such as 10/1s, or off, as ratelimit.ParseLimit reads
 // it.
 type Limit string
@@ -231,6 +242,26 @@ func (v *Compress) Set(s string) error {
 		*v = CompressStored
 	default:
 		return fmt.Errorf("%q is unknown; must be all, stored or off", clip(s))
+	}
+	return nil
+}
+
+func (v *Dictionaries) decode(d *decoder, path string, n *yaml.Node) {
+	decodeWith(d, path, n, v, func(s string) (c Dictionaries, err error) { return c, c.Set(s) })
+}
+
+// String returns the value.
+func (v *Dictionaries) String() string { return string(*v) }
+
+// Set parses a value. false is off.
+func (v *Dictionaries) Set(s string) error {
+	switch s {
+	case string(DictionariesAuto), string(DictionariesOrigin), string(DictionariesOff):
+		*v = Dictionaries(s)
+	case "false":
+		*v = DictionariesOff
+	default:
+		return fmt.Errorf("%q is unknown; must be auto, origin or off", clip(s))
 	}
 	return nil
 }

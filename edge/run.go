@@ -140,6 +140,7 @@ func (s *Server) watch() {
 	m.WatchTunnels(s.proxy.Options.Tunnels.Stats)
 	m.WatchObjects(s.proxy.Objects)
 	m.WatchCompression(s.proxy.Compression)
+	observe.WatchDictionaries(m, s.proxy.Dictionaries)
 	m.WatchReports(s.reports)
 	m.WatchService(func() observe.ServiceStats {
 		return observe.ServiceStats{Ready: s.ready(), Waiting: s.origin.Waiting(), Shed: s.origin.Refused(),

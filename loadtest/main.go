@@ -30,6 +30,7 @@ var commands = []cli.Command{
 	{Name: "handshakes", Does: "what a new connection costs an edge, over TCP and QUIC, in full and resumed", Run: runHandshakes},
 	{Name: "pages", Does: "how long Chromium takes for a page over HTTP/2 and HTTP/3, with delay and loss", Run: runPages},
 	{Name: "quic", Does: "the memory of connections over HTTP/3, and their processor time at rest", Run: runQUIC},
+	{Name: "differences", Does: "what the difference between two versions of a file from npm costs, against br", Run: runDifferences},
 	{Name: "fleet", Does: "three regions, shields, an origin, S3, Redis and Prometheus on this machine, with failures", Run: runFleet},
 	{Name: "report", Does: "write docs/reference/performance.md and its lab book again from the figures beside them", Run: runReport},
 	{Name: "origin", Does: "an origin of made-up icons, for grow", Run: runOrigin},

@@ -21,7 +21,8 @@ var flagValues = map[string][]string{
 	"cache-bytes": {"512MiB", "1000001"}, "cache-dir": {"/tmp/cache"}, "cache-disk-bytes": {"1048576"},
 	"cache-groups":        {"hard"},
 	"client-revalidation": {"true"}, "compress": {"stored", "off"},
-	"deny-file": {"deny"}, "drain": {"3s"}, "grace": {"1h0m0s"}, "health-path": {"/up"}, "host": {"a.test b.test"},
+	"dictionaries": {"auto", "off"},
+	"deny-file":    {"deny"}, "drain": {"3s"}, "grace": {"1h0m0s"}, "health-path": {"/up"}, "host": {"a.test b.test"},
 	"http2-reference": {"true"}, "http3": {"on", "off"},
 	"client-memory": {"1073741824"}, "iconify": {"off"}, "iconify-host": {"api.test"}, "icons": {"on", "off"},
 	"idle": {"9s"}, "idle-timeout": {"9s"}, "ignore-query": {"utm_*,fbclid"},
@@ -44,7 +45,7 @@ var flagValues = map[string][]string{
 
 // settingsOf are the flags whose places are in a site of the file, which therefore does not set
 // them.
-var settingsOf = []string{"bypass-cookie", "cache-groups", "client-encoding", "client-revalidation", "compress", "grace",
+var settingsOf = []string{"bypass-cookie", "cache-groups", "client-encoding", "client-revalidation", "compress", "dictionaries", "grace",
 	"health-path", "host", "iconify", "ignore-query", "max-body", "negative-ttl", "origin", "origin-host",
 	"origin-sni", "pass-field", "site", "store-cookies"}
 
@@ -82,7 +83,7 @@ func TestConfigPlaces(t *testing.T) {
 				continue
 			}
 			for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return strings.ContainsRune(" ,=", r) }) {
-				if part == "off" && f.Name != "compress" {
+				if part == "off" && f.Name != "compress" && f.Name != "dictionaries" {
 					part = "false"
 				}
 				if slices.Contains(settingsOf, f.Name) && !strings.Contains(string(text), part) {

@@ -31,7 +31,7 @@ var ofSites = map[string]string{
 	"bypass-cookie": "bypass_cookie", "store-cookies": "store_cookies",
 	"client-revalidation": "client_revalidation", "pass-field": "pass_field", "client-encoding": "client_encoding",
 	"cache-groups": "cache_groups",
-	"max-body":     "max_body", "compress": "compress", "limit": "limits",
+	"max-body":     "max_body", "compress": "compress", "dictionaries": "dictionaries", "limit": "limits",
 }
 
 // ofOrigins are the flags that concern hosts and origins of one site.

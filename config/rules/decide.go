@@ -27,6 +27,7 @@ type Decision struct {
 	StripAll            bool
 	StripCookies        []string
 	Compress            *config.Compress
+	Dictionaries        *config.Dictionaries
 	EarlyHints, Tags    []string
 	MaxBody             *config.Size
 	Timeout             *config.Duration
@@ -96,6 +97,7 @@ func (d *Decision) merge(c *config.Changes) {
 	set(&d.Grace, c.Grace)
 	set(&d.StaleIfError, c.StaleIfError)
 	set(&d.Compress, c.Compress)
+	set(&d.Dictionaries, c.Dictionaries)
 	set(&d.MaxBody, c.MaxBody)
 	set(&d.Timeout, c.Timeout)
 	set(&d.ServerTiming, c.ServerTiming)

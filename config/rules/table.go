@@ -135,6 +135,10 @@ var actions = []ActionRow{
 	setting[*config.Compress]("compress",
 		"which responses clients get in [content codings](#content-codings): `all` (or `true`); `stored`, from the "+
 			"second client on; `off` (or `false`)"),
+	setting[*config.Dictionaries]("dictionaries",
+		"which responses browsers may keep as dictionaries, so that they download the "+
+			"[difference to a later version](caching.md#differences-between-versions): `origin`, those that the origin "+
+			"declares; `auto`, also static files with a hash or a version in their address; `off` (or `false`)"),
 	setting[config.Strings]("early_hints", "values of Link in a 103"),
 	setting[config.Strings]("tags", "surrogate keys of the response"),
 	setting[*config.Size]("max_body", "the longest body of a request"),

@@ -56,13 +56,15 @@ type Compressor struct {
 type job struct {
 	id     uint64
 	coding entry.Coding
+	name   any // of a Kept; nil: the coding is stored with the response
 }
 
 type work struct {
 	job
 	entry  *cache.Entry
-	atMost int           // bytes of a coding that is worth storing
-	encode func() []byte // nil: as the coding says
+	atMost int                    // bytes of a coding that is worth storing
+	encode func() ([]byte, error) // nil: as the coding says
+	keep   func(coded []byte)     // nil: the coding is stored with the response
 }
 
 // New returns a compressor for the entries of a cache.
@@ -81,7 +83,7 @@ func (c *Compressor) Want(e *cache.Entry, coding entry.Coding) {
 
 // Makes reports whether Want would make the coding of a stored response, as far as is known.
 func (c *Compressor) Makes(e *cache.Entry, coding entry.Coding) bool {
-	return fits(int64(len(e.Identity().Body))) && !c.isUseless(job{e.ID, coding})
+	return fits(int64(len(e.Identity().Body))) && !c.isUseless(job{id: e.ID, coding: coding})
 }
 
 // WantSmaller is Want for a response on the edge's own routes: a coding is stored if it is smaller
@@ -102,11 +104,28 @@ func (c *Compressor) WantSmaller(e *cache.Entry, coding entry.Coding) {
 // WantAs is Want for an entry that is a part of responses: encode returns its body in a form of its
 // own, which is stored as the coding whatever its length.
 func (c *Compressor) WantAs(e *cache.Entry, coding entry.Coding, encode func() []byte) {
-	c.add(work{job{e.ID, coding}, e, math.MaxInt, encode})
+	c.add(work{job: job{id: e.ID, coding: coding}, entry: e, atMost: math.MaxInt,
+		encode: func() ([]byte, error) { return encode(), nil }})
+}
+
+// A Kept is a coded form of a stored response that its maker keeps apart from the response.
+type Kept struct {
+	Name   any // distinguishes the forms of a response; comparable
+	AtMost int // bytes of a form that is worth keeping
+	Encode func() ([]byte, error)
+	Keep   func(coded []byte) // gets nil, if the form is longer or Encode has failed
+}
+
+// WantKept makes a coded form of a stored response in the background, unless it is being made. It
+// does nothing if too many others wait.
+func (c *Compressor) WantKept(e *cache.Entry, k Kept) {
+	if id := e.Identity(); id != nil && fits(int64(len(id.Body))) {
+		c.add(work{job: job{id: e.ID, name: k.Name}, entry: e, atMost: k.AtMost, encode: k.Encode, keep: k.Keep})
+	}
 }
 
 func (c *Compressor) want(e *cache.Entry, coding entry.Coding, atMost int) {
-	c.add(work{job{e.ID, coding}, e, atMost, nil})
+	c.add(work{job: job{id: e.ID, coding: coding}, entry: e, atMost: atMost})
 }
 
 // add queues a coding, unless it is useless or there already.
@@ -174,27 +193,51 @@ func (c *Compressor) done(w work) {
 func (c *Compressor) code(w work) {
 	defer func() {
 		if p := recover(); p != nil { // of an encoder: the response stays as it is
-			c.setUseless(w.job)
-			c.log.Error("panic while compressing", "coding", w.coding.String(), "panic", fmt.Sprint(p))
+			c.log.Error("panic while compressing", "coding", w.label(), "panic", fmt.Sprint(p))
+			c.reject(w)
 		}
 	}()
 	body := w.entry.Identity().Body
-	var coded []byte
-	if w.encode != nil {
-		coded = w.encode()
-	} else {
-		coded = coding.Encode(w.coding, body)
+	coded, err := w.code(body)
+	if err != nil {
+		c.log.Error("failed content coding", "coding", w.label(), "error", err)
 	}
-	if len(coded) > w.atMost {
-		c.setUseless(w.job)
+	switch {
+	case err != nil || len(coded) > w.atMost:
+		c.reject(w)
 		c.rejected.Add(1)
-		return
-	}
-	if c.cache.AddCoding(w.entry, w.coding, coded) {
+	case w.keep != nil:
+		w.keep(coded)
+	case c.cache.AddCoding(w.entry, w.coding, coded):
 		c.made[w.coding].Add(1)
 		c.in.Add(uint64(len(body)))
 		c.out.Add(uint64(len(coded)))
 	}
+}
+
+// code returns a body in the coding.
+func (w *work) code(body []byte) ([]byte, error) {
+	if w.encode != nil {
+		return w.encode()
+	}
+	return coding.Encode(w.coding, body), nil
+}
+
+// label names the coding in the log.
+func (w *work) label() string {
+	if w.name != nil {
+		return fmt.Sprintf("%T", w.name)
+	}
+	return w.coding.String()
+}
+
+// reject records that a coding is not worth its bytes, or can't be made.
+func (c *Compressor) reject(w work) {
+	if w.keep != nil {
+		w.keep(nil)
+		return
+	}
+	c.setUseless(w.job)
 }
 
 // isUseless reports whether a coding saved too little. The table may forget that; then the coding

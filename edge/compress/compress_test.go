@@ -136,7 +136,7 @@ func TestBounded(t *testing.T) {
 	e := stored(t, c, "/a", text)
 	k.mu.Lock()
 	for i := range maxPending {
-		k.pending[job{uint64(1e9 + i), entry.Gzip}] = true
+		k.pending[job{id: uint64(1e9 + i), coding: entry.Gzip}] = true
 	}
 	k.mu.Unlock()
 	k.Want(e, entry.Brotli)
@@ -145,7 +145,7 @@ func TestBounded(t *testing.T) {
 	}
 	k.mu.Lock()
 	clear(k.pending)
-	k.pending[job{1, entry.Gzip}], k.bytes = true, maxPendingBytes
+	k.pending[job{id: 1, coding: entry.Gzip}], k.bytes = true, maxPendingBytes
 	k.mu.Unlock()
 	k.Want(e, entry.Brotli)
 	if s := k.Stats(); s.Pending != 1 || s.Dropped != 2 {
@@ -157,7 +157,7 @@ func TestBounded(t *testing.T) {
 func TestWantAllocatesNothing(t *testing.T) {
 	c, k := newTest(t)
 	e := stored(t, c, "/a", text)
-	j := job{e.ID, entry.Brotli}
+	j := job{id: e.ID, coding: entry.Brotli}
 	k.pending[j] = true
 	if n := testing.AllocsPerRun(100, func() { k.Want(e, entry.Brotli) }); n != 0 {
 		t.Errorf("a pending coding: %v allocations", n)

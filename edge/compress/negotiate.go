@@ -1,7 +1,6 @@
 package compress
 
 import (
-	"bytes"
 	"net/http"
 	"slices"
 	"strings"
@@ -81,37 +80,56 @@ var directives = []string{"Cache-Control", "Iconedge-Cache-Control", "Cdn-Cache-
 var describing = []string{"Content-Encoding", "Content-Range", "Content-Md5", "Digest", "Content-Digest",
 	"Repr-Digest", "Signature", "Signature-Input"}
 
-const acceptEncoding = "Accept-Encoding"
+const (
+	acceptEncoding = "Accept-Encoding"
+	// availableDictionary names the dictionary of a client (RFC 9842, section 2.2).
+	availableDictionary = "Available-Dictionary"
+)
 
 // AddVary returns the fields of an entry with Accept-Encoding among the names of Vary. names are
 // those that the origin sent, in the form of cachepolicy.VaryNames.
 func AddVary(fields []cache.Field, names []string) []cache.Field {
-	if slices.Contains(names, acceptEncoding) || slices.Contains(names, "*") {
+	return addVary(fields, names, acceptEncoding)
+}
+
+// AddDictionaryVary is AddVary for Available-Dictionary, which comes after Accept-Encoding.
+func AddDictionaryVary(fields []cache.Field, names []string) []cache.Field {
+	return addVary(fields, names, availableDictionary)
+}
+
+func addVary(fields []cache.Field, names []string, name string) []cache.Field {
+	if slices.Contains(names, name) || slices.Contains(names, "*") {
 		return fields
 	}
 	fields = slices.Clone(fields)
 	for i := len(fields) - 1; i >= 0; i-- {
 		if f := &fields[i]; string(f.Name) == "Vary" && len(f.Value) > 0 {
-			f.Value = slices.Concat(f.Value, []byte(added))
+			f.Value = slices.Concat(f.Value, []byte(", "+name))
 			return fields
 		}
 	}
-	return append(fields, cache.Field{Name: []byte("Vary"), Value: []byte(acceptEncoding)})
+	return append(fields, cache.Field{Name: []byte("Vary"), Value: []byte(name)})
 }
 
-const added = ", " + acceptEncoding
-
-// RemoveVary removes from the fields of a stored response what AddVary has added.
+// RemoveVary removes from the fields of a stored response what AddVary and AddDictionaryVary have
+// added.
 func RemoveVary(h http.Header, names []string) {
+	removeVary(h, names, availableDictionary)
+	removeVary(h, names, acceptEncoding)
+}
+
+func removeVary(h http.Header, names []string, name string) {
 	lines := h["Vary"]
-	if len(lines) == 0 || slices.Contains(names, acceptEncoding) || slices.Contains(names, "*") {
+	if len(lines) == 0 || slices.Contains(names, name) || slices.Contains(names, "*") {
 		return
 	}
-	last := []byte(lines[len(lines)-1])
-	if rest, ok := bytes.CutSuffix(last, []byte(added)); ok {
-		h["Vary"] = append(slices.Clone(lines[:len(lines)-1]), string(rest))
-	} else if h["Vary"] = slices.Clone(lines[:len(lines)-1]); len(h["Vary"]) == 0 {
-		delete(h, "Vary")
+	lines, last := lines[:len(lines)-1:len(lines)-1], lines[len(lines)-1]
+	if rest, ok := strings.CutSuffix(last, ", "+name); ok {
+		h["Vary"] = append(lines, rest)
+	} else if last == name {
+		if h["Vary"] = lines; len(lines) == 0 {
+			delete(h, "Vary")
+		}
 	}
 }
 
@@ -154,6 +172,9 @@ func Held(ifNoneMatch, accept, origin, chosen string) string {
 		if tag := SentTag(origin, c); names(tag) {
 			return tag
 		}
+	}
+	if tag := heldDelta(ifNoneMatch, origin); tag != "" {
+		return tag
 	}
 	return chosen
 }

@@ -1,6 +1,7 @@
 package compress
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"hash/crc32"
@@ -60,6 +61,69 @@ func check(stem string, c entry.Coding) uint32 {
 	return crc32.Update(salts()[c], crc32.IEEETable, unsafe.Slice(unsafe.StringData(stem), len(stem)))
 }
 
+// DeltaTag returns the entity tag of a representation in a coding against a dictionary with a hash
+// of 32 bytes: "abc" becomes "abc-dcz-1f2e3d4c-5a1c0b77". It differs from dictionary to dictionary,
+// because the bytes do. DeltaTag returns "" for "".
+func DeltaTag(etag, coding string, hash []byte) string {
+	return string(AppendDeltaTag(nil, etag, coding, hash))
+}
+
+// AppendDeltaTag appends DeltaTag.
+func AppendDeltaTag(dst []byte, etag, coding string, hash []byte) []byte {
+	if etag == "" {
+		return dst
+	}
+	start := len(dst)
+	dst = append(append(dst, strings.TrimSuffix(etag, `"`)...), '-')
+	dst = append(append(dst, coding...), '-')
+	dst = hex.AppendEncode(dst, hash[:deltaHash])
+	var sum [4]byte
+	stem := bytes.TrimPrefix(dst[start:], []byte(weak))
+	binary.BigEndian.PutUint32(sum[:], crc32.Update(deltaSalt, crc32.IEEETable, stem))
+	return append(hex.AppendEncode(append(dst, '-'), sum[:]), '"')
+}
+
+// deltaSalt is the state of a check before the tag.
+var deltaSalt = crc32.ChecksumIEEE([]byte("iconedge "))
+
+const deltaHash = 4 // bytes of the hash in a tag
+
+// deltaCodings are the codings of DeltaTag.
+var deltaCodings = [...]string{"dcz", "dcb"}
+
+// deltaOrigin is Origin for DeltaTag. rest is the tag without its check and the last quotation
+// mark.
+func deltaOrigin(tag, rest string) (etag string, ok bool) {
+	at := len(rest) - 2*deltaHash
+	if at < 0 {
+		return "", false
+	}
+	hash, err := hex.DecodeString(rest[at:])
+	for _, coding := range deltaCodings {
+		stem, ends := strings.CutSuffix(rest[:at], "-"+coding+"-")
+		if etag := stem + `"`; err == nil && ends && DeltaTag(etag, coding, hash) == tag {
+			return etag, true
+		}
+	}
+	return "", false
+}
+
+// heldDelta returns the first tag in an If-None-Match that DeltaTag has made of a tag; empty: none.
+func heldDelta(ifNoneMatch, etag string) string {
+	for rest := ifNoneMatch; ; {
+		_, tag, after, ok := cutQuoted(rest)
+		if !ok {
+			return ""
+		}
+		if end := len(tag) - checkLen - 1; end > 0 {
+			if of, ok := deltaOrigin(tag, tag[:end]); ok && of == etag {
+				return tag
+			}
+		}
+		rest = after
+	}
+}
+
 // salts have the state of a check before the tag, by coding. They are made when the first is
 // needed, because a program may add codings before.
 var salts = sync.OnceValue(func() *[entry.Codings]uint32 {
@@ -88,6 +152,7 @@ func Origin(tag string) (etag string, ok bool) {
 				return etag, true
 			}
 		}
+		return deltaOrigin(tag, rest[:at])
 	}
 	return "", false
 }

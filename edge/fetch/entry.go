@@ -243,7 +243,7 @@ func freshened(stale *cache.Entry, a *upstream.Response) http.Header {
 }
 
 // confirmed makes a new entry of a stale one that the origin confirmed, with the fields h.
-func confirmed(q *Request, stale *cache.Entry, a *upstream.Response, h http.Header) *cache.Entry {
+func confirmed(f *Finder, q *Request, stale *cache.Entry, a *upstream.Response, h http.Header) *cache.Entry {
 	e := stale.CopyConfirmed()
 	monochrome, validator := e.Monochrome, e.Validator
 	describe(e, h, a, q.Site, q.Policy)
@@ -258,6 +258,7 @@ func confirmed(q *Request, stale *cache.Entry, a *upstream.Response, h http.Head
 	if !q.own {
 		q.vary(e, h)
 		q.Negotiate(e, h, int64(len(e.Identity().Body)), true)
+		declare(f, q, e, h, len(e.Identity().Body))
 	}
 	e.DropCodings()
 	return e

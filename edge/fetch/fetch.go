@@ -309,6 +309,9 @@ func (f *forwardedResponse) own() *cache.Entry {
 // negotiate permits content codings of the response; see Request.Negotiate.
 func (f *forwardedResponse) negotiate(e *cache.Entry, length int64) {
 	f.q.Negotiate(e, f.header, length, f.sharing.Storable)
+	if f.sharing.Storable {
+		declare(f.h, f.q, e, f.header, int(length))
+	}
 }
 
 // store stores the response with its whole body, if it may. Otherwise the result has no Entry.
@@ -319,7 +322,11 @@ func (f *forwardedResponse) store(body []byte, asked cache.Generation) collapse.
 	e := f.shared()
 	e.SetIdentity(body, f.header.Get("Etag"))
 	f.negotiate(e, int64(len(body)))
-	return f.h.StoreEntry(f.q, e, f.sharing, asked)
+	l := f.h.StoreEntry(f.q, e, f.sharing, asked)
+	if l.Stored {
+		learn(f.h, f.q, e, asked)
+	}
+	return l
 }
 
 // whole returns the result for a response with its whole body; stored is the result of store.
@@ -374,9 +381,12 @@ func (h *Finder) storeConfirmed(q *Request, stale *cache.Entry, a *upstream.Resp
 		h.drop(stale)
 	}
 	kept := cachepolicy.StoredHeader(fields)
-	l := h.StoreEntry(q, confirmed(q, stale, a, kept), cachepolicy.SharingOf(q.Policy, stale.Status, fields, a.ResponseTime), asked)
+	l := h.StoreEntry(q, confirmed(h, q, stale, a, kept), cachepolicy.SharingOf(q.Policy, stale.Status, fields, a.ResponseTime), asked)
+	if l.Stored {
+		learn(h, q, l.Entry, asked)
+	}
 	if len(kept) < len(fields) {
-		l.Entry, l.Shared = confirmed(q, stale, a, fields), l.Entry
+		l.Entry, l.Shared = confirmed(h, q, stale, a, fields), l.Entry
 	}
 	return l
 }
@@ -389,7 +399,7 @@ func (h *Finder) ReplaceConfirmed(q *Request, e *cache.Entry, a *upstream.Respon
 	if !q.keepsRule(a.Header) || !cachepolicy.Storable(q.Policy, e.Status, fields, a.ResponseTime) {
 		return false
 	}
-	h.Cache.Replace(e, confirmed(q, e, a, cachepolicy.StoredHeader(fields)), asked)
+	h.Cache.Replace(e, confirmed(h, q, e, a, cachepolicy.StoredHeader(fields)), asked)
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/clock"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/upstream"
@@ -22,7 +23,9 @@ type Options struct {
 	Library     *library.Library
 	Origin      *Fetcher
 	Draining    func() bool
-	Log         *slog.Logger
+	// Dictionaries keeps the responses that clients may use as dictionaries; nil: none.
+	Dictionaries *dictionaries.Table
+	Log          *slog.Logger
 }
 
 // A Finder finds the responses to requests: in the cache, or by requests to the origin.

@@ -12,8 +12,11 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
+	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/pipeline"
@@ -107,6 +110,7 @@ func (h *Answerer) request(r *pipeline.Request) *fetch.Request {
 	if head == nil {
 		head = pipeline.FieldsOf(r)
 	}
+	h.takeDictionary(r, head)
 	normalise(r, head)
 	f := r.Traced
 	f.Outgoing().Put(head) // deletes the fields of a malformed trace
@@ -160,6 +164,33 @@ func trailerOf(r *pipeline.Request) http.Header {
 		r.Site.Rules.Clean(h)
 	}
 	return h
+}
+
+// takeDictionary finds the dictionary that the client has. If the edge has it too, the edge makes
+// the difference, and the origin and the key get the request of a client without a dictionary. So
+// they do with DictionariesAuto, whose declarations the origin does not know.
+func (h *Answerer) takeDictionary(r *pipeline.Request, head http.Header) {
+	lines := head[dictionaries.FieldAvailable]
+	if len(lines) == 0 || !r.Ctx.IsGet() && !r.Ctx.IsHead() || signed(head) {
+		return
+	}
+	var d *rules.Decision
+	if r.Ruled != nil {
+		d = &r.Ruled.Decision
+	}
+	mode := r.Site.KeepsDictionaries(d)
+	if mode == config.DictionariesOff {
+		return
+	}
+	if len(lines) == 1 {
+		r.Dictionary = h.Finder.Dictionaries.Find(dictionaries.Claim{
+			Scope:  dictionaries.Scope{Site: r.Site.Name, Scheme: r.Public.Scheme, Host: r.Public.Host},
+			Target: pipeline.RawTarget(r.Ctx), Available: []byte(lines[0]), Dest: head.Get("Sec-Fetch-Dest")})
+	}
+	if r.Dictionary != nil || mode == config.DictionariesAuto {
+		delete(head, dictionaries.FieldAvailable)
+		delete(head, dictionaries.FieldID)
+	}
 }
 
 // normalise gives the Accept-Encoding in the fields of a request its normal form, for the key and

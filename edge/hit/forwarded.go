@@ -9,6 +9,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/request"
 	"github.com/iconedge/iconedge/edge/routes"
@@ -25,6 +26,9 @@ func (p *Path) findForwarded(m *hit, q *request.Request) bool {
 	scheme, name := "http", m.host.name(m.secure)
 	if m.secure {
 		scheme = "https"
+	}
+	if q.Dictionary {
+		m.findDictionary(p.Dictionaries, q, name)
 	}
 	var key []byte
 	if m.ruled != nil {
@@ -109,19 +113,38 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request, r *cache.QueryRule) b
 		return false
 	}
 	m.age, m.ttl = f.AgeAt(m.now), f.TTL(m.now)
-	got, wanted := entry.Identity, entry.Identity
+	whole, ok := m.chooseForm(p, q, &a)
+	return ok && m.conclude(q, &a, whole)
+}
+
+// chooseForm selects the coding that the client gets. whole means that no part of the body is sent.
+// It reports false where the pipeline has to have a coding made.
+func (m *hit) chooseForm(p *Path, q *request.Request, a *represent.Asked) (whole, ok bool) {
+	e, got, wanted := m.entry, entry.Identity, entry.Identity
 	if a.Codable(e, m.site.Compresses(m.ruled) != config.CompressOff) && !m.isForeign(q) {
+		if m.dictionary != nil {
+			if found, sure := m.difference(p.Dictionaries, a); found || !sure {
+				return false, found
+			}
+		}
 		choice := p.codings.Of(q.AcceptEncoding)
 		got, wanted = choice.In(&m.view), choice.Of(compress.Made(e)...)
 	}
 	coding, whole, want := a.Negotiate(e, got, wanted)
 	if want != entry.Identity && p.Compressor.Makes(e, want) {
-		return false // the pipeline has the coding made
+		return false, false
 	}
 	m.coding, m.body, m.etag = coding, e.Variants[coding].Body, append(m.tag[:0], e.Identity().ETag...)
 	if coding != entry.Identity {
 		m.etag = compress.AppendTag(m.tag[:0], e.Validator, coding)
 	}
+	return whole, true
+}
+
+// conclude evaluates the conditions of a request and its range. It reports false where the pipeline
+// has to decide.
+func (m *hit) conclude(q *request.Request, a *represent.Asked, whole bool) bool {
+	e := m.entry
 	if a.IfNoneMatch != "" && e.Status == http.StatusOK {
 		if tag := compress.Held(a.IfNoneMatch, a.AcceptEncoding, e.Validator, texts(m.etag)); tag != texts(m.etag) {
 			m.etag = append(m.tag[:0], tag...)
@@ -136,7 +159,8 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request, r *cache.QueryRule) b
 			IfModifiedSince: a.IfModifiedSince}, texts(m.etag), m.now)
 		m.bodyless = m.status == http.StatusNotModified
 	}
-	if m.status == http.StatusOK && !whole && coding == entry.Identity && a.Range != "" && !m.cut(e, &a) {
+	identity := m.coding == entry.Identity && m.delta == ""
+	if m.status == http.StatusOK && !whole && identity && a.Range != "" && !m.cut(e, a) {
 		return false // 416
 	}
 	return m.fits(q, true)
@@ -190,13 +214,16 @@ func (p *Path) variant(m *hit, vary []string, q *request.Request) (string, bool)
 		}
 		if name == acceptEncoding && !m.site.EncodingAsSent {
 			value := q.AcceptEncoding // a request on the hit path has it once
-			if value != nil && (q.Authorization || q.Dictionary) {
+			if value != nil && (q.Authorization || q.Dictionary && !m.hidden) {
 				return "", false // a signature may cover the field, or a dictionary add codings
 			}
 			dst = cachepolicy.AppendVary(dst, name, p.encodings.of(name, value, normalEncoding), value == nil)
 			continue
 		}
 		value := m.fields.Line(name, 0)
+		if m.hidden && (name == dictionaries.FieldAvailable || name == dictionaries.FieldID) {
+			value = nil
+		}
 		if !upstream.SentAsReceived(name) || value != nil && m.fields.Line(name, 1) != nil {
 			return "", false
 		}

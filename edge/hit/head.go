@@ -23,13 +23,13 @@ func (m *hit) writer() respond.Writer {
 	if m.entry == nil {
 		return respond.Writer{Prebuilt: m.view.Head()}
 	}
-	return respond.Writer{Entry: m.entry, Date: m.entry.Date, Forwarded: true, Coded: m.coding != entry.Identity}
+	return respond.Writer{Entry: m.entry, Date: m.entry.Date, Forwarded: true, Coded: m.coding != entry.Identity || m.delta != ""}
 }
 
 // fill describes the head of the response.
 func (p *Path) fill(m *hit, q *request.Request) (t respond.Head) {
 	t.Bodyless, t.Coding, t.ETag, t.Color = m.bodyless, m.coding, m.etag, m.color()
-	t.ContentRange = m.contentRange
+	t.Delta, t.ContentRange = m.delta, m.contentRange
 	t.Ranges = m.entry == nil && m.coding == entry.Identity
 	t.Aged, t.Age = true, m.age
 	t.Status = cachepolicy.CacheStatus{Hit: true, HasTTL: true, TTL: m.ttl}
@@ -73,10 +73,13 @@ func (m *hit) edit(p *Path, dst []byte, start int, q *request.Request) []byte {
 	if m.entry != nil {
 		altSvc = p.altSvc(q, m.client)
 	}
-	if altSvc == "" && !limit && !labelled && !m.isEdited() {
+	if altSvc == "" && !limit && !labelled && !m.isEdited() && m.delta == "" {
 		return dst
 	}
 	r := exchange.Response{Lines: dst[start:]}
+	if m.delta != "" {
+		respond.VaryByDictionary(&r)
+	}
 	if limit {
 		respond.SetLimit(&r, &m.count)
 	}

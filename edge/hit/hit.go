@@ -16,6 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/request"
@@ -57,8 +58,12 @@ type found struct {
 	ttl    time.Duration // remaining freshness lifetime
 	count  access.Count  // the limit that counted the request
 	representation
-	ruled *rules.Decision // of the rules of the site; nil: it has none
-	edits int             // how many of the edits of ruled the response has
+	// dictionary is the one that the client and the edge have; nil: none. hidden: the key is that
+	// of a client without one.
+	dictionary *dictionaries.Dictionary
+	hidden     bool
+	ruled      *rules.Decision // of the rules of the site; nil: it has none
+	edits      int             // how many of the edits of ruled the response has
 	// fields and cookie are those of the request without the cookies that the rules strip.
 	fields request.Fields
 	cookie bool
@@ -173,6 +178,7 @@ type representation struct {
 	status       int
 	bodyless     bool // a 304
 	coding       entry.Coding
+	delta        string // a coding against the dictionary, in place of coding; empty: none
 	etag         []byte
 	body         []byte
 	apart        bool // the body does not follow the head

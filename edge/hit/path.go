@@ -8,6 +8,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
 	"github.com/iconedge/iconedge/edge/pieces"
@@ -35,10 +36,12 @@ type Options struct {
 	Library    *library.Library
 	Origin     *upstream.Client // knows the requests that have passed this edge before
 	Compressor *compress.Compressor
-	Pieces     *pieces.Table
-	Doors      Doors
-	Metrics    *observe.Metrics
-	Reports    observe.Reports
+	// Dictionaries has the differences to stored responses; nil: none.
+	Dictionaries *dictionaries.Table
+	Pieces       *pieces.Table
+	Doors        Doors
+	Metrics      *observe.Metrics
+	Reports      observe.Reports
 }
 
 // Doors remember the targets that were requested once.

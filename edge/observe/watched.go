@@ -7,6 +7,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/fleet"
 	"github.com/iconedge/iconedge/edge/h2"
 	"github.com/iconedge/iconedge/edge/objects"
@@ -323,6 +324,30 @@ func (m *Metrics) WatchCompression(read func() compress.Stats) {
 		all = append(all, counter("sent_codings_total",
 			"Responses of forwarded paths that were compressed while they were sent, by coding.",
 			func(c s) float64 { return float64(c.Sent.Sent[coding]) }, "coding", coding))
+	}
+	m.Registry.MustRegister(component[s]{read, all})
+}
+
+// WatchDictionaries adds the metrics of dictionaries of clients.
+func WatchDictionaries(m *Metrics, read func() dictionaries.Stats) {
+	type s = dictionaries.Stats
+	const bytes = "Bytes of the stored responses that were compressed against a dictionary, before (identity) and after (coded)."
+	all := []watched[s]{
+		gauge("dictionaries", "Stored responses that are kept because clients may have them as dictionaries.",
+			func(d s) float64 { return float64(d.Dictionaries) }),
+		gauge("deltas", "Differences between a dictionary and a stored response that are kept, with those that save too little.",
+			func(d s) float64 { return float64(d.Deltas) }),
+		gauge("dictionary_bytes", "Bytes that dictionaries and differences take.", func(d s) float64 { return float64(d.Bytes) }),
+		counter("deltas_useless_total", "Differences that are not sent, because they save too little.",
+			func(d s) float64 { return float64(d.Useless) }),
+		counter("delta_bytes_total", bytes, func(d s) float64 { return float64(d.In) }, "form", "identity"),
+		counter("delta_bytes_total", bytes, func(d s) float64 { return float64(d.Out) }, "form", "coded"),
+	}
+	for coding := range read().Made {
+		all = append(all, counter("deltas_made_total", "Differences between a dictionary and a stored response that were made, by coding.",
+			func(d s) float64 { return float64(d.Made[coding]) }, "coding", coding),
+			counter("deltas_sent_total", "Responses that were a difference to the dictionary of the client, by coding.",
+				func(d s) float64 { return float64(d.Sent[coding]) }, "coding", coding))
 	}
 	m.Registry.MustRegister(component[s]{read, all})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/objects"
 	"github.com/iconedge/iconedge/edge/represent"
 )
@@ -26,6 +27,27 @@ func (r *Request) isForeign() bool {
 	c := represent.Cause{FetchSite: string(h.Peek("Sec-Fetch-Site")), Origin: string(h.Peek(fasthttp.HeaderOrigin)),
 		Referer: string(h.Peek(fasthttp.HeaderReferer))}
 	return c.IsForeign(r.Public.Host, r.Status.Hit)
+}
+
+// difference gives the client the difference between the stored response and the dictionary that it
+// has, if that is made. A part of a response is one of its identity.
+func (h *Writer) difference(r *Request, e *cache.Entry, a *represent.Asked, p *representation) bool {
+	c, ok := dictionaries.Accepted(a.AcceptEncoding)
+	if !ok || a.Range != "" {
+		return false
+	}
+	fields := &r.Ctx.Request.Header
+	cause := dictionaries.Cause{Site: string(fields.Peek("Sec-Fetch-Site")), Mode: string(fields.Peek("Sec-Fetch-Mode")),
+		Origin: string(fields.Peek(fasthttp.HeaderOrigin))}
+	if !cause.MayGet(e) {
+		return false
+	}
+	body := h.Dictionaries.Delta(r.Dictionary, e, c)
+	if body == nil {
+		return false
+	}
+	p.body, p.delta, p.etag = body, c.String(), compress.DeltaTag(e.Validator, c.String(), r.Dictionary.Sum())
+	return true
 }
 
 // MayHaveCoded reports whether a client whose If-Range is a date may have the beginning of a

@@ -90,6 +90,9 @@ func (h *Writer) negotiated(r *Request, f Response) representation {
 func (h *Writer) encode(r *Request, f Response, a *represent.Asked, p *representation) {
 	e, makes := f.Entry, true
 	if f.Stream == nil && !f.Relayed {
+		if r.Dictionary != nil && h.difference(r, e, a, p) {
+			return
+		}
 		got, wanted := compress.Choose(e, a.AcceptEncoding)
 		var want entry.Coding
 		if p.coding, p.whole, want = a.Negotiate(e, got, wanted); want != entry.Identity && e.Hits.Load() > 0 {
@@ -149,7 +152,7 @@ func (h *Writer) Finish(r *Request, f Response) {
 			f.send(r, &p)
 		}
 	}
-	t.ETag, t.Coding = []byte(p.etag), p.coding
+	t.ETag, t.Coding, t.Delta = []byte(p.etag), p.coding, p.delta
 	if f.Trailer != nil {
 		f.followByTrailer(r, p)
 	}
@@ -199,11 +202,14 @@ func (h *Writer) writeHead(r *Request, f Response, t *respond.Head) {
 		t.Count = &r.Count
 	}
 	out.Reset()
-	w := respond.Writer{Entry: e, Date: e.Date, Forwarded: r.Forwarded, Coded: r.Forwarded && t.Coding != entry.Identity}
+	w := respond.Writer{Entry: e, Date: e.Date, Forwarded: r.Forwarded, Coded: r.Forwarded && (t.Coding != entry.Identity || t.Delta != "")}
 	if len(w.Date) == 0 {
 		w.Date = h.clock.Of(r.Now)
 	}
 	out.Lines = w.Append(out.Lines, t)
+	if t.Delta != "" {
+		respond.VaryByDictionary(out)
+	}
 	if r.Forwarded {
 		respond.SetLimit(&r.Response, &r.Count)
 	}
@@ -216,7 +222,7 @@ func (h *Writer) writeHead(r *Request, f Response, t *respond.Head) {
 func (h *Writer) sendForm(r *Request, e *cache.Entry, p representation, t *respond.Head) error {
 	t.Fixed = p.fixed
 	body := p.colored(r.Target.Form)
-	if p.coding == entry.Identity && e.Status == http.StatusOK {
+	if p.coding == entry.Identity && p.delta == "" && e.Status == http.StatusOK {
 		t.Ranges = !r.Forwarded
 		if p.whole {
 			Send(r, body)

@@ -12,6 +12,7 @@ type representation struct {
 	body   []byte
 	etag   string
 	coding entry.Coding
+	delta  string         // a coding against a dictionary, in place of coding; empty: none
 	color  icon.Color     // the colour to put in; empty: none
 	fixed  bool           // the client asked for a colour, but the icon has its own
 	whole  bool           // no part of the body is sent, whatever the Range

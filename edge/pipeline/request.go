@@ -15,6 +15,7 @@ import (
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/access"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/respond"
 	"github.com/iconedge/iconedge/edge/routes"
@@ -48,6 +49,8 @@ type Request struct {
 	Tell      *func(bytes int)    // reports the response when its tunnel has ended; nil: no tunnel
 
 	Count access.Count // the limit that counted the request
+
+	Dictionary *dictionaries.Dictionary // that the client has; nil: none
 
 	// Public describes the request to the origin of a forwarded path. Its scheme and Host are those
 	// of the client's request, as a trusted proxy or an edge behind this one names them.

@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/respond"
 )
@@ -15,6 +16,8 @@ type Writer struct {
 	clock      respond.Dates
 	compressor *compress.Compressor // of stored responses
 	log        *slog.Logger
+	// Dictionaries has the differences to stored responses; nil: none.
+	Dictionaries *dictionaries.Table
 	// Node is the name of this edge in Proxy-Status; empty: iconedge.
 	Node string
 	// Trusts reports whether a client may read the cause of an error; nil: none may.

@@ -13,6 +13,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/clock"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/forwarded"
 	"github.com/iconedge/iconedge/edge/h2"
@@ -68,13 +69,14 @@ type Proxy struct {
 	hits    *hit.Path
 	current atomic.Pointer[current]
 
-	Finder     *fetch.Finder // shared by all that answer
-	writer     *pipeline.Writer
-	own        *own.Answerer
-	misses     *own.Misses
-	iconSet    *iconset.Answerer
-	forwarded  *forwarded.Answerer
-	compressor *compress.Compressor // of stored responses
+	Finder       *fetch.Finder // shared by all that answer
+	writer       *pipeline.Writer
+	own          *own.Answerer
+	misses       *own.Misses
+	iconSet      *iconset.Answerer
+	forwarded    *forwarded.Answerer
+	compressor   *compress.Compressor // of stored responses
+	dictionaries *dictionaries.Table
 
 	loopLogged sync.Once    // a request loop
 	stopLogged atomic.Int64 // the second in which stopped rules were logged last
@@ -112,6 +114,9 @@ func (h *Proxy) Drain() { h.hits.Drain() }
 
 // Compression returns the counts of the content codings made of stored responses.
 func (h *Proxy) Compression() compress.Stats { return h.compressor.Stats() }
+
+// Dictionaries returns the counts of the dictionaries that clients may have.
+func (h *Proxy) Dictionaries() dictionaries.Stats { return h.dictionaries.Stats() }
 
 // Draining reports whether Drain was called.
 func (h *Proxy) Draining() bool { return h.hits.Draining() }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/forwarded"
@@ -28,13 +29,16 @@ import (
 func New(o Options) *Proxy {
 	h := &Proxy{Options: o, compressor: compress.New(o.Cache, o.Log)}
 	doors, known := fetch.NewDoorkeeper(), pieces.NewTable(o.CacheBytes/recentPart)
+	kept := dictionaries.New(o.Cache, h.compressor, o.CacheBytes/dictionaryPart)
+	h.dictionaries = kept
 	h.hits = hit.New(hit.Options{Redirects: o.Redirect != "", AltSvc: o.AltSvc, Clock: o.Clock, Clients: o.Clients,
 		Admission: o.Admission, Cache: o.Cache, Library: o.Library, Origin: o.Origin.Client(),
-		Node: o.Node, Compressor: h.compressor, Pieces: known, Doors: doors, Metrics: o.Metrics, Reports: o.Reports})
+		Node: o.Node, Compressor: h.compressor, Dictionaries: kept, Pieces: known, Doors: doors, Metrics: o.Metrics, Reports: o.Reports})
 	h.Finder = fetch.NewFinder(fetch.Options{CacheBytes: o.CacheBytes, WaitTimeout: o.WaitTimeout, Bounds: o.Bounds,
 		Clock: o.Clock, Cache: o.Cache, Library: o.Library, Origin: o.Origin,
-		Draining: h.hits.Draining, Log: o.Log}, doors)
+		Draining: h.hits.Draining, Dictionaries: kept, Log: o.Log}, doors)
 	h.writer = pipeline.NewWriter(h.compressor, o.Log)
+	h.writer.Dictionaries = kept
 	h.writer.Node, h.writer.Trusts = o.Node, o.Admission.Exempt
 	h.own = &own.Answerer{Clock: o.Clock, Cache: o.Cache, Library: o.Library, Origin: o.Origin, Finder: h.Finder,
 		Writer: h.writer, Hits: h.hits}
@@ -62,6 +66,10 @@ func (h *Proxy) Use(set *vhosts.Set) {
 
 // joinedPart is the part of the cache for joined responses. Their pieces are stored anyway.
 const joinedPart = 16
+
+// dictionaryPart is the part that dictionaries, and the differences to them, may take, on top of
+// the cache.
+const dictionaryPart = 8
 
 // recentPart is the part that recently used pieces may take, on top of the cache.
 const recentPart = 16

@@ -1,7 +1,9 @@
 package respond
 
 import (
+	"bytes"
 	"net/http"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -73,6 +75,19 @@ func SetLimit(r *exchange.Response, c *access.Count) {
 	r.Set("RateLimit-Policy", string(ratelimit.AppendPolicy(buf[:0], c.Name, c.Limit)))
 	r.Set("RateLimit", string(ratelimit.AppendState(buf[:0], c.Name, c.Decision)))
 }
+
+// VaryByDictionary makes Available-Dictionary one of the names in Vary, if it is none (RFC 9842,
+// section 6.2).
+func VaryByDictionary(r *exchange.Response) {
+	for name, value := range exchange.FieldsIn(r.Lines) {
+		if strings.EqualFold(string(name), "Vary") && bytes.Contains(value, availableDictionary) {
+			return
+		}
+	}
+	r.Add("Vary", string(availableDictionary))
+}
+
+var availableDictionary = []byte("Available-Dictionary")
 
 // Edit edits the fields of a response with a status as the operator says: first it removes, then
 // sets, then adds.

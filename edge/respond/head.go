@@ -27,6 +27,7 @@ import (
 type Head struct {
 	Bodyless     bool // a 304: fields that describe the body are left out
 	Coding       entry.Coding
+	Delta        string     // a coding against a dictionary, in place of Coding; empty: none
 	Length       int        // of the body; negative: the adapter writes it
 	ETag         []byte     // empty: none
 	Color        icon.Color // its suffix is added to etag; empty: none
@@ -66,7 +67,10 @@ func (w *Writer) Append(dst []byte, t *Head) []byte {
 	}
 	if !t.Bodyless {
 		dst = w.stored(dst, PartType, lines.Type)
-		if t.Coding != entry.Identity {
+		switch {
+		case t.Delta != "":
+			dst = w.text(dst, lineCoding, blockCoding, t.Delta)
+		case t.Coding != entry.Identity:
 			dst = w.text(dst, lineCoding, blockCoding, t.Coding.String())
 		}
 		if t.Length >= 0 {

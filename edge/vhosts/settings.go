@@ -32,7 +32,8 @@ type Settings struct {
 	Compress      config.Compress // content codings of forwarded responses; unset: all
 	// ClientEncoding says which Accept-Encoding origins and cache keys get; unset: Normal.
 	ClientEncoding Encoding
-	CacheGroups    Grouping // what Cache-Group-Invalidation does; unset: Soft
+	Dictionaries   config.Dictionaries // of forwarded responses; unset: those of the origin
+	CacheGroups    Grouping            // what Cache-Group-Invalidation does; unset: Soft
 }
 
 // Flags defines the flags of a site on fs.
@@ -60,6 +61,10 @@ func (s *Settings) Flags(fs *flag.FlagSet) {
 	fs.Var(&s.Compress, "compress", "with --proxy-all, `all|stored|off`: which text clients that accept br, zstd or "+
 		"gzip get in these content codings: all, stored responses from the second client on, or none; never under "+
 		"no-transform (default all)")
+	fs.Var(&s.Dictionaries, "dictionaries", "with --proxy-all, `auto|origin|off`: which stored responses clients may keep "+
+		"as dictionaries, so that they download the difference to a later version (RFC 9842): those that the origin "+
+		"declares with Use-As-Dictionary, with auto also static text whose address has a hash or a version, or none "+
+		"(default origin)")
 	fs.Var(&s.ClientEncoding, "client-encoding", "with --proxy-all, `normal|as-sent`: whether the origin and the "+
 		"cache key get Accept-Encoding as the client sent it, or in a normal form, the codings of gzip, br and zstd "+
 		"that the client accepts, so that responses which vary by it are fetched for eight forms at most (default normal)")
@@ -109,7 +114,7 @@ func (s *Settings) hasIcons(proxyAll bool) bool { return s.Icons == On || s.Icon
 func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields map[string]bool) *Site {
 	icons := s.hasIcons(proxyAll)
 	site := &Site{ProxyAll: proxyAll, Icons: icons, Pages: icons && s.Pages != Off, HealthPath: s.HealthPath,
-		Compress: config.CompressOff, EncodingAsSent: s.ClientEncoding == AsSent,
+		Compress: config.CompressOff, Dictionaries: config.DictionariesOff, EncodingAsSent: s.ClientEncoding == AsSent,
 		CacheGroups: cmp.Or(s.CacheGroups, Soft), Policy: policy, PassedFields: passedFields,
 		ignored: names(s.IgnoreQuery), bypassing: names(s.BypassCookies)}
 	site.Iconify, site.mounts = site.Icons && s.Iconify != Off, s.IconifyHosts
@@ -118,6 +123,7 @@ func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields m
 	}
 	if proxyAll {
 		site.Compress = cmp.Or(s.Compress, config.CompressAll)
+		site.Dictionaries = cmp.Or(s.Dictionaries, config.DictionariesOrigin)
 	}
 	site.Policy.Grace = s.Grace
 	if len(s.NegativeTTL) > 0 {

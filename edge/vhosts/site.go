@@ -33,6 +33,9 @@ type Site struct {
 	// Compress says which responses of forwarded paths clients get in content codings, where no
 	// rule does. It is never empty.
 	Compress config.Compress
+	// Dictionaries says which responses of forwarded paths clients may use as dictionaries, where
+	// no rule does. It is never empty.
+	Dictionaries config.Dictionaries
 	// EncodingAsSent: origins and cache keys get Accept-Encoding as clients send it.
 	EncodingAsSent bool
 	CacheGroups    Grouping           // never empty
@@ -59,6 +62,19 @@ func (s *Site) Compresses(d *rules.Decision) config.Compress {
 		return s.Compress
 	}
 	return *d.Compress
+}
+
+// KeepsDictionaries returns which responses clients may use as dictionaries, by the decision of the
+// rules; nil: there are none. Without content codings none are of use, and a response that the
+// operator forces to be stored may be private.
+func (s *Site) KeepsDictionaries(d *rules.Decision) config.Dictionaries {
+	switch {
+	case s.Dictionaries == config.DictionariesOff || s.Compresses(d) == config.CompressOff, d != nil && d.Cache == "force":
+		return config.DictionariesOff
+	case d == nil || d.Dictionaries == nil:
+		return s.Dictionaries
+	}
+	return *d.Dictionaries
 }
 
 // ClientHost reports whether the origin of a site without rules gets the client's Host.

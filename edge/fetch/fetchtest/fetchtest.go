@@ -13,6 +13,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/observe"
@@ -32,10 +33,12 @@ type Room struct {
 	Writer  *pipeline.Writer
 	// Compressor makes the content codings of stored responses.
 	Compressor *compress.Compressor
-	Metrics    *observe.Metrics
-	Bounds     fetch.Bounds
-	Log        *slog.Logger
-	Logged     *logtest.Log // by Log
+	// Dictionaries has the dictionaries that clients may have.
+	Dictionaries *dictionaries.Table
+	Metrics      *observe.Metrics
+	Bounds       fetch.Bounds
+	Log          *slog.Logger
+	Logged       *logtest.Log // by Log
 
 	began time.Time
 	ahead atomic.Int64 // of the clock, in nanoseconds
@@ -78,12 +81,14 @@ func New(t testing.TB, origin http.Handler, change ...func(*cache.Options, *fetc
 		Metrics: r.Metrics, State: state, Clock: r.Now})
 	r.Library = library.New(library.Options{Cache: r.Cache, CacheBytes: CacheBytes, State: state,
 		Fetch: r.Origin.FetchUntraced, Do: r.Client.Do, Announce: func(string) {}, Observer: r.Metrics, Log: r.Log})
+	r.Compressor = compress.New(r.Cache, r.Log)
+	r.Dictionaries = dictionaries.New(r.Cache, r.Compressor, CacheBytes)
 	r.Doors = fetch.NewDoorkeeper()
 	r.Finder = fetch.NewFinder(fetch.Options{CacheBytes: CacheBytes, WaitTimeout: LongEnough, Bounds: r.Bounds,
 		Clock: r.Now, Cache: r.Cache, Library: r.Library, Origin: r.Origin,
-		Draining: func() bool { return false }, Log: r.Log}, r.Doors)
-	r.Compressor = compress.New(r.Cache, r.Log)
+		Draining: func() bool { return false }, Dictionaries: r.Dictionaries, Log: r.Log}, r.Doors)
 	r.Writer = pipeline.NewWriter(r.Compressor, r.Log)
+	r.Writer.Dictionaries = r.Dictionaries
 	return r
 }
 
