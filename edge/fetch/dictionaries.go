@@ -50,6 +50,8 @@ func (q *Request) keepsDictionaries() config.Dictionaries {
 	switch {
 	case q.own || q.Site == nil || q.Policy.Authorized || q.Policy.CookieKeyed || !q.Site.ProxyAll:
 		return config.DictionariesOff
+	case q.Policy.ContentKeyed: // a client has it for a content, and not for an address
+		return config.DictionariesOff
 	case q.Ruled == nil:
 		return q.Site.KeepsDictionaries(nil)
 	}

@@ -43,7 +43,8 @@ func (a *answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for i := 0; i+1 < len(a.fields); i += 2 {
 		w.Header().Add(a.fields[i], a.fields[i+1])
 	}
-	fmt.Fprintf(w, "%s %s %q %q %.20q of %d: %d", r.Method, r.RequestURI, r.Header["Content-Type"], r.Header["Content-Encoding"], body, len(body), n)
+	fmt.Fprintf(w, "%s %s %q %q %.20q of %d: %d", r.Method, r.RequestURI, r.Header["Content-Type"],
+		r.Header["Content-Encoding"], body, len(body), n)
 }
 
 // A QUERY is answered from the cache if method, address, content and its description are the same;
@@ -86,7 +87,8 @@ func TestQueryModel(t *testing.T) {
 			}
 			continue
 		}
-		if want := fmt.Sprintf("%s %s ", method, target); !strings.HasPrefix(a.Body, want) || !strings.HasSuffix(a.Body, fmt.Sprint(": ", app.asked)) {
+		want, newest := fmt.Sprintf("%s %s ", method, target), fmt.Sprint(": ", app.asked)
+		if !strings.HasPrefix(a.Body, want) || !strings.HasSuffix(a.Body, newest) {
 			t.Fatalf("request %d, %q: %v %q, want a new response to %q", i, key, e.outcome, a.Body, want)
 		}
 		stored[key] = a.Body
@@ -130,7 +132,8 @@ func TestQuery(t *testing.T) {
 		e.send(t, "QUERY", "/q", "q")
 		a := e.send(t, "QUERY", "/q", row.content, row.fields...)
 		if a.StatusCode != row.status || e.outcome != row.outcome || app.asked != row.asked {
-			t.Errorf("%s: %d, %v, %d requests, want %d, %v, %d", name, a.StatusCode, e.outcome, app.asked, row.status, row.outcome, row.asked)
+			t.Errorf("%s: %d, %v, %d requests, want %d, %v, %d", name, a.StatusCode, e.outcome, app.asked,
+				row.status, row.outcome, row.asked)
 		}
 		if len(row.content) > maxKeyed && !strings.Contains(a.Body, fmt.Sprint("of ", len(long))) {
 			t.Errorf("%s: the origin got %s", name, a.Body)
@@ -146,7 +149,8 @@ func TestQueryWhileItArrives(t *testing.T) {
 	for _, row := range []struct {
 		length  int
 		outcome exchange.Outcome
-	}{{10, exchange.Miss}, {10, exchange.Hit}, {maxKeyed, exchange.Miss}, {maxKeyed, exchange.Hit}, {maxKeyed + 1, exchange.Passed}, {3 * maxKeyed, exchange.Passed}} {
+	}{{10, exchange.Miss}, {10, exchange.Hit}, {maxKeyed, exchange.Miss}, {maxKeyed, exchange.Hit},
+		{maxKeyed + 1, exchange.Passed}, {3 * maxKeyed, exchange.Passed}} {
 		content := strings.Repeat("y", row.length)
 		q := e.request(pipelinetest.New(t, e.site, e.Now(), pipelinetest.Message{Method: "QUERY", URL: "http://edge.test/q"}))
 		q.Upload = &upstream.Upload{From: strings.NewReader(content), Length: -1, Expects: true}
@@ -165,9 +169,9 @@ func TestQueryWithNoVarySearch(t *testing.T) {
 	app := &answering{fields: []string{"No-Vary-Search", "params"}}
 	e := newTestOf(t, fetchtest.New(t, app))
 	for range 2 {
-		for _, row := range []struct{ method, target, content string }{{"QUERY", "/q?a=1", "x"}, {"QUERY", "/q?a=1", "y"}, {"GET", "/q?a=1", ""}} {
-			a := e.send(t, row.method, row.target, row.content)
-			if want := fmt.Sprintf("%s %s [] [] %q of", row.method, row.target, row.content); !strings.HasPrefix(a.Body, want) {
+		for _, row := range []struct{ method, content string }{{"QUERY", "x"}, {"QUERY", "y"}, {"GET", ""}} {
+			a := e.send(t, row.method, "/q?a=1", row.content)
+			if want := fmt.Sprintf("%s /q?a=1 [] [] %q of", row.method, row.content); !strings.HasPrefix(a.Body, want) {
 				t.Errorf("%s got %s", want, a.Body)
 			}
 		}
