@@ -249,7 +249,7 @@ func confirmed(f *Finder, q *Request, stale *cache.Entry, a *upstream.Response, 
 	describe(e, h, a, q.Site, q.Policy)
 	q.tag(e, h)
 	if r := q.shared.rule; r != nil {
-		e.Tags = r.AppendTags(e.Tags)
+		e.Tags = r.AppendTags(e.Tags, q.shared.address)
 	}
 	e.Validator = validator // the body is still the one that the validator belongs to
 	if e.Monochrome == "" {

@@ -293,7 +293,7 @@ func (f *forwardedResponse) shared() *cache.Entry { return f.entryWith(f.header)
 func (f *forwardedResponse) entryWith(h http.Header) *cache.Entry {
 	e := NewForwarded(f.q, f.response, h)
 	if e.Key = f.key; f.rule != nil {
-		e.Tags = f.rule.AppendTags(e.Tags)
+		e.Tags = f.rule.AppendTags(e.Tags, cmp.Or(f.q.shared.address, f.q.Key))
 	}
 	return e
 }

@@ -111,7 +111,7 @@ type sharing struct {
 // mayShare reports whether a request may have a stored response under its key.
 func (q *Request) mayShare(e *cache.Entry) bool {
 	r := q.shared.rule
-	return r == nil || r.Answers(e, e.Generation, q.Policy)
+	return r == nil || r.Answers(e, e.Generation, q.Policy, q.shared.address)
 }
 
 // mayJoin reports whether the response of a collapsed fetch may be for the address of a request
@@ -121,7 +121,7 @@ func (q *Request) mayJoin(e *cache.Entry) bool {
 	if r == nil || e.Status >= http.StatusInternalServerError {
 		return true
 	}
-	return e.Key == q.Key && r.Answers(e, now, q.Policy)
+	return e.Key == q.Key && r.Answers(e, now, q.Policy, q.shared.address)
 }
 
 // keepsRule reports whether a response with the fields h, which updates the stored one, leaves it

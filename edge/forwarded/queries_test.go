@@ -113,8 +113,7 @@ func (p *page) answers(path, query, language string, user bool, now time.Time) b
 	if p.purged || p.path != path || p.language != language || now.Sub(p.at) >= time.Minute {
 		return false
 	}
-	// A response without a rule is stored by its address, and so is that for a user.
-	return p.isFor(query) && (!user || p.public || p.user || p.rule == "")
+	return p.isFor(query) && (!user || p.public || p.query == query)
 }
 
 // A randomQuery has few parameters, so that many queries are equivalent.

@@ -16,6 +16,7 @@ import (
 	"encoding/hex"
 	"hash/maphash"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -174,12 +175,23 @@ func (t *Table) learn(name, text string, variance cachepolicy.SearchVariance) *R
 	return r
 }
 
-// Answers reports whether a request may have a response that is stored under its shared key, and
-// whose own request began at a generation: all purges since then have considered the rule, and a
-// response for a request with credentials is public, because its query may name the user.
-func (r *Rule) Answers(e *entry.Entry, g invalidation.Generation, q cachepolicy.Request) bool {
-	return uint64(g) >= r.since.Load() && (cachepolicy.MayShareError(q) || e.IsPublic())
+// Answers reports whether a request for the cache key of an address may have a response that is
+// stored under its shared key, and whose own request began at a generation: all purges since then
+// have considered the rule, and a response for a request with credentials is public, because its
+// query may name the user, or was fetched for the same address.
+func (r *Rule) Answers(e *entry.Entry, g invalidation.Generation, q cachepolicy.Request, address string) bool {
+	if uint64(g) < r.since.Load() {
+		return false
+	}
+	return cachepolicy.MayShareError(q) || e.IsPublic() || slices.ContainsFunc(e.Tags, func(tag string) bool {
+		of, ok := strings.CutPrefix(tag, fetchedFor)
+		return ok && of == address
+	})
 }
+
+// fetchedFor begins the surrogate key that names the address for which a response was fetched. No
+// response can name it, because surrogate keys have no spaces.
+const fetchedFor = " ="
 
 // Is reports whether lines of No-Vary-Search are those of the rule.
 func (r *Rule) Is(lines []string) bool { return strings.Join(lines, ", ") == r.text }
@@ -203,14 +215,15 @@ func (r *Rule) AppendKey(dst []byte, key string) []byte {
 func (r *Rule) Key(key string) string { return string(r.AppendKey(nil, key)) }
 
 // AppendTags appends to the surrogate keys of an entry with the rule those by which purges of
-// addresses with the same shared key find it.
-func (r *Rule) AppendTags(tags []string) []string {
+// addresses with the same shared key find it, and the cache key of the address for which it was
+// fetched.
+func (r *Rule) AppendTags(tags []string, address string) []string {
 	for _, tag := range tags {
 		if _, target, ok := cutTag(tag); ok && pathOf(target) == r.path {
 			tags = append(tags, tag[:len(tag)-len(target)]+r.Key(target))
 		}
 	}
-	return tags
+	return append(tags, fetchedFor+address)
 }
 
 // placeOf returns the host and the path in a cache key; empty: it has no host.

@@ -122,17 +122,21 @@ func TestPlaces(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	_, s, now := newTable()
 	*now = 5
-	r := s.Learn("http://a.test/page", []string{"params"})
+	const key = "http://a.test/page"
+	r := s.Learn(key, []string{"params"})
 	user := cachepolicy.Request{Cookie: true}
 	e := entrytest.Own(r.Key("http://a.test/page"), "") // it is public
-	private := entrytest.New(r.Key("http://a.test/page"), "")
+	private := entrytest.New(r.Key(key), "")
+	private.Tags = r.AppendTags(nil, key)
 	for name, row := range map[string]struct{ got, want bool }{
-		"before the rule":    {r.Answers(e, 4, cachepolicy.Request{}), false},
-		"with it":            {r.Answers(e, 5, cachepolicy.Request{}), true},
-		"later":              {r.Answers(e, 6, cachepolicy.Request{}), true},
-		"a user":             {r.Answers(e, 6, user), true},
-		"not public":         {r.Answers(private, 6, cachepolicy.Request{}), true},
-		"not public, a user": {r.Answers(private, 6, user), false},
+		"before the rule":    {r.Answers(e, 4, cachepolicy.Request{}, key), false},
+		"with it":            {r.Answers(e, 5, cachepolicy.Request{}, key), true},
+		"later":              {r.Answers(e, 6, cachepolicy.Request{}, key), true},
+		"a user":             {r.Answers(e, 6, user, key), true},
+		"not public":         {r.Answers(private, 6, cachepolicy.Request{}, key), true},
+		"not public, a user": {r.Answers(private, 6, user, key+"?a"), false},
+		"its own address":    {r.Answers(private, 6, user, key), true},
+		"its own, too early": {r.Answers(private, 4, user, key), false},
 	} {
 		if row.got != row.want {
 			t.Errorf("%s: %v", name, row.got)
@@ -175,8 +179,8 @@ func TestWiden(t *testing.T) {
 			t.Errorf("%s: %q, want %q in it", name, all, row.want)
 		}
 	}
-	tags := r.AppendTags([]string{"product-7", " a.test /page?a=1", " /page?a=1", " /other"})
-	if want := []string{" a.test " + shared, " " + shared}; !slices.Equal(tags[4:], want) {
+	tags := r.AppendTags([]string{"product-7", " a.test /page?a=1", " /page?a=1", " /other"}, key)
+	if want := []string{" a.test " + shared, " " + shared, fetchedFor + key}; !slices.Equal(tags[4:], want) {
 		t.Errorf("an entry has the tags %q, want %q", tags[4:], want)
 	}
 }
