@@ -102,7 +102,7 @@ func (p *Path) chooseForwarded(m *hit, q *request.Request, r *cache.QueryRule) b
 	}
 	asked, a := m.asked(q)
 	verdict := cachepolicy.Decide(f, asked, m.now)
-	// An entry in place shows no surrogate keys, so only the pipeline knows the address of its fetch.
+	// An entry in place has no surrogate keys, so only the pipeline knows the address of its fetch.
 	if r != nil && (verdict == cachepolicy.Revalidate || !r.Answers(e, m.view.Began(), asked, "")) {
 		m.unusable = true
 		return false
