@@ -55,6 +55,8 @@ func echo(name string, asked *atomic.Int64) http.HandlerFunc {
 		switch p := r.URL.Path; {
 		case strings.Contains(p, "fresh"):
 			h.Set("Cache-Control", "max-age=600")
+		case strings.Contains(p, "bundle"):
+			h.Set("Content-Type", "text/javascript")
 		case strings.Contains(p, "private"):
 			h.Set("Cache-Control", "private, no-store")
 		case strings.Contains(p, "wrong"):
@@ -75,6 +77,9 @@ func echo(name string, asked *atomic.Int64) http.HandlerFunc {
 		fmt.Fprintf(w, "%s %s %s host=%s cookie=%q auth=%q variant=%q user=%q", name, r.Method, r.URL.RequestURI(), r.Host,
 			r.Header.Get("Cookie"), r.Header.Get("Authorization"), r.Header.Get("X-Variant"),
 			r.Header.Get("X-User")+r.Header.Get("X-Auth-Request-User"))
+		if strings.Contains(r.URL.Path, "bundle") {
+			io.WriteString(w, strings.Repeat(" ", 5000))
+		}
 	}
 }
 
@@ -269,6 +274,12 @@ func TestRecipes(t *testing.T) {
 			{"GET http://app.example.org/fresh", []string{"RSC", "1"}, 200, "uri-miss"},
 			{"GET http://app.example.org/fresh", []string{"RSC", "1"}, 200, "hit"},
 		},
+		"Deployments that cost visitors little": {
+			{"GET http://app.example.org/assets/bundle-3f2a91bc.js", nil, 200,
+				`uri-miss|ttl=31536000|immutable|Use-As-Dictionary: match="/assets/bundle-*.js"|Available-Dictionary`},
+			{"GET http://app.example.org/assets/bundle-3f2a91bc.js", nil, 200, `hit|Use-As-Dictionary: match="/assets/bundle-*.js"`},
+			{"GET http://app.example.org/bundle-3f2a91bc.js", nil, 200, "!Use-As-Dictionary|!immutable"},
+		},
 		"A single-page application": {
 			{"GET http://app.example.org/", nil, 200, "the page|must-revalidate|text/html; charset=utf-8|Etag: \""},
 			{"GET http://app.example.org/", nil, 200, "the page|iconedge; hit"},
@@ -423,7 +434,7 @@ func TestRecipes(t *testing.T) {
 		return file
 	}
 	all := recipes(t)
-	if len(all) != 28 {
+	if len(all) != 29 {
 		t.Errorf("the page has %d recipes", len(all))
 	}
 	for title, file := range all {

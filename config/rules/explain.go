@@ -30,6 +30,9 @@ type Explanation struct {
 	// SignOns are the ways to sign on that the edge asks for first. The rest is explained as if the
 	// request passed.
 	SignOns []string `json:"sign_on,omitempty"`
+	// Groups says for whom the cache groups of a response hold, and what invalidates them; empty: the
+	// edge ignores them.
+	Groups string `json:"groups,omitempty"`
 	// Policy is the balancing policy of an origin with several URLs, of which URL has the first.
 	Policy string `json:"policy,omitempty"`
 	// Codings are those that the client accepts, if the request says so, in the order in which it
@@ -95,6 +98,7 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 			e.Key += " and the content"
 		}
 	}
+	e.Groups = groupsText(cmp.Or(s.CacheGroups, s.Defaults.CacheGroups, "soft"), &d, u.Scheme+"://"+authority)
 	if ttl, ok := d.TTL.Of(200); ok {
 		e.TTL, e.TTLFor = durationText(ttl), d.ttlFor(&q)
 	} else if ttl, ok := d.DefaultTTL.Of(200); ok {
@@ -104,6 +108,18 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 		}
 	}
 	return e, nil
+}
+
+// groupsText explains the cache groups of the responses of a URI origin.
+func groupsText(mode string, d *Decision, origin string) string {
+	if mode == "off" || d.Cache == "bypass" {
+		return ""
+	}
+	if d.SharedByHosts() {
+		origin = "all hosts of the site"
+	}
+	done := map[string]string{"soft": "makes them stale", "hard": "removes them"}[mode]
+	return fmt.Sprintf("those of Cache-Groups, for %s; Cache-Group-Invalidation %s", origin, done)
 }
 
 // accepted returns the content codings that an Accept-Encoding permits, in the order in which the
@@ -193,6 +209,7 @@ func (e Explanation) Text() string {
 	line("key", e.Key)
 	line("ttl", cmp.Or(e.TTL, "as the response says"))
 	line("for", e.TTLFor)
+	line("groups", e.Groups)
 	line("codings", strings.Join(e.Codings, ", "))
 	return b.String()
 }

@@ -48,7 +48,9 @@ func learn(f *Finder, q *Request, e *cache.Entry, since cache.Generation) {
 // request with credentials is none, also where other clients may get it.
 func (q *Request) keepsDictionaries() config.Dictionaries {
 	switch {
-	case q.own || q.Site == nil || q.Policy.Authorized || q.Policy.CookieKeyed || !q.Site.ProxyAll:
+	case q.own || q.Site == nil || !q.Site.ProxyAll:
+		return config.DictionariesOff
+	case q.Policy.Authorized, q.Policy.Cookie && q.Policy.CookieKeyed: // it may be one person's
 		return config.DictionariesOff
 	case q.Policy.ContentKeyed: // a client has it for a content, and not for an address
 		return config.DictionariesOff
