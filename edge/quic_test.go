@@ -426,8 +426,18 @@ func TestStreamsOfQUIC(t *testing.T) {
 		}
 	}
 	var code *http3.Error
+	var last error
+	defer func() {
+		if t.Failed() {
+			t.Logf("the last error: %v; %+v", last, s.listeners.Stats())
+			for i, c := range hoards {
+				t.Logf("connection %d has ended with %v", i, context.Cause(c.Context()))
+			}
+		}
+	}()
 	settled(t, "a request beyond the share is rejected", func() bool {
-		return errors.As(healthy(t.Context(), mine), &code) && code.ErrorCode == http3.ErrCodeRequestRejected
+		last = healthy(t.Context(), mine)
+		return errors.As(last, &code) && code.ErrorCode == http3.ErrCodeRequestRejected
 	})
 	// As many as a large page has: a browser loses those that it begins as its connection ends.
 	for range 500 {

@@ -620,6 +620,36 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// An explanation says when the content is in the key, and where the cache groups of a response hold.
+func TestExplainKeysAndGroups(t *testing.T) {
+	table, findings := compileText(t, `
+      - {match: {path: /graphql}, key: {body: true}}
+      - {match: {path: "/shared/**"}, key: {host: false}}
+      - {match: {path: "/never/**"}, cache: bypass}
+`)
+	if table == nil {
+		t.Fatal(findings)
+	}
+	const stale = "those of Cache-Groups, for http://a.test; Cache-Group-Invalidation makes them stale"
+	for _, row := range []struct {
+		method, path string
+		content      bool
+		groups       string
+	}{
+		{"GET", "/graphql", false, stale}, {"POST", "/graphql", true, stale}, {"QUERY", "/x", true, stale},
+		{"GET", "/shared/x", false, strings.Replace(stale, "http://a.test", "all hosts of the site", 1)},
+		{"QUERY", "/never/x", false, ""},
+	} {
+		e, err := Explain(table, &url.URL{Scheme: "http", Host: "a.test", Path: row.path}, Request{Method: row.method, Header: http.Header{}})
+		if content := strings.HasSuffix(e.Key, " and the content"); err != nil || content != row.content || e.Groups != row.groups {
+			t.Errorf("%s %s: key %q, groups %q, %v", row.method, row.path, e.Key, e.Groups, err)
+		}
+		if row.groups != "" && !strings.Contains(e.Text(), "\ngroups  "+row.groups) {
+			t.Errorf("%s %s: %s", row.method, row.path, e.Text())
+		}
+	}
+}
+
 // Explain says which responses get a lifetime, by the request and the rules.
 func TestExplainLifetime(t *testing.T) {
 	table, findings := compileText(t, `
