@@ -620,7 +620,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// An explanation says when the content is in the key, and where the cache groups of a response hold.
+// An explanation says when the content is in the key, and where the cache groups hold.
 func TestExplainKeysAndGroups(t *testing.T) {
 	table, findings := compileText(t, `
       - {match: {path: /graphql}, key: {body: true}}
@@ -640,7 +640,8 @@ func TestExplainKeysAndGroups(t *testing.T) {
 		{"GET", "/shared/x", false, strings.Replace(stale, "http://a.test", "all hosts of the site", 1)},
 		{"QUERY", "/never/x", false, ""},
 	} {
-		e, err := Explain(table, &url.URL{Scheme: "http", Host: "a.test", Path: row.path}, Request{Method: row.method, Header: http.Header{}})
+		u := &url.URL{Scheme: "http", Host: "a.test", Path: row.path}
+		e, err := Explain(table, u, Request{Method: row.method, Header: http.Header{}})
 		if content := strings.HasSuffix(e.Key, " and the content"); err != nil || content != row.content || e.Groups != row.groups {
 			t.Errorf("%s %s: key %q, groups %q, %v", row.method, row.path, e.Key, e.Groups, err)
 		}
