@@ -30,8 +30,8 @@ type Explanation struct {
 	// SignOns are the ways to sign on that the edge asks for first. The rest is explained as if the
 	// request passed.
 	SignOns []string `json:"sign_on,omitempty"`
-	// Groups says where the cache groups of a response hold, and what Cache-Group-Invalidation does;
-	// empty: the edge ignores both.
+	// Groups says where the cache groups of a response hold, and the effect of
+	// Cache-Group-Invalidation; empty: the edge ignores both.
 	Groups string `json:"groups,omitempty"`
 	// Policy is the balancing policy of an origin with several URLs, of which URL has the first.
 	Policy string `json:"policy,omitempty"`
