@@ -76,7 +76,7 @@ func TestACMEFleet(t *testing.T) {
 	if n := harness.Sum(lost.Metrics(t), "iconedge_edge_acme_certificates_missing "); n != 1 {
 		t.Errorf("%d certificates are missing, want 1", n)
 	}
-	harness.Eventually(t, "the log has the wish and the failure", func() bool { // it comes through a pipe
+	harness.Eventually(t, "the log has the wish and the failure", func() bool { // by a pipe
 		log := lost.Log.String()
 		return strings.Contains(log, `msg="ACME authority unreachable"`) &&
 			strings.Contains(log, `msg="ACME certificate wanted" host=cdn.edge.test`)
