@@ -401,8 +401,8 @@ func healthy(ctx context.Context, client http.RoundTripper) error {
 // share. Beyond it the edge rejects requests, so that the client may send them again, and serves
 // those of other clients. Until streams have ended it tells that client to forget HTTP/3.
 func TestStreamsOfQUIC(t *testing.T) {
-	// Not parallel: among other tests, on a busy machine, some of the streams have not counted, for a
-	// reason that is not known yet.
+	// Not parallel: among other tests, on a busy machine, some of the streams have not counted. The
+	// reason is not known yet.
 	const most = 1280 // streams of one client by default
 	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.IdleTimeout, c.RequestTimeout = time.Hour, time.Hour })
 	dial := func(from string) *quic.Conn {
