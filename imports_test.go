@@ -114,7 +114,8 @@ var rooms = map[string]string{
 		"edge/h3 edge/ratelimit edge/recent github.com/valyala/fasthttp",
 	// Content codings of stored responses of other applications.
 	"edge/compress": "cachepolicy edge/cache edge/coding",
-	"edge/dictionaries": "cachepolicy edge/cache edge/compress edge/recent github.com/dunglas/httpsfv github.com/klauspost/compress " +
+	"edge/dictionaries": "cachepolicy edge/cache edge/compress edge/recent edge/represent " +
+		"github.com/dunglas/httpsfv github.com/klauspost/compress " +
 		"github.com/molecule-man/go-brrr",
 	// The table of content codings.
 	"edge/coding":       "cachepolicy github.com/klauspost/compress github.com/molecule-man/go-brrr",

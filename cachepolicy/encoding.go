@@ -43,10 +43,12 @@ func Accepts(acceptEncoding, coding string) bool {
 	return w.of(w.named[0]) > 0
 }
 
-// The content codings that use a dictionary (RFC 9842, section 4).
+// The content codings that use a dictionary (RFC 9842, section 4), and the field that names that of
+// a client (section 2.2).
 const (
-	dictionaryBrotli = "dcb"
-	dictionaryZstd   = "dcz"
+	DictionaryBrotli    = "dcb"
+	DictionaryZstd      = "dcz"
+	AvailableDictionary = "Available-Dictionary"
 )
 
 // NormalEncoding returns the normal form of Accept-Encoding: the codings that the client accepts,
@@ -83,8 +85,8 @@ func NormalEncoding(lines []string, dictionary bool) string {
 	switch {
 	case len(forms) == 0:
 		return Identity
-	case len(forms) == 3 && dictionary && lists(list, dictionaryBrotli) && lists(list, dictionaryZstd):
-		forms = append(forms, dictionaryBrotli, dictionaryZstd)
+	case len(forms) == 3 && dictionary && lists(list, DictionaryBrotli) && lists(list, DictionaryZstd):
+		forms = append(forms, DictionaryBrotli, DictionaryZstd)
 	}
 	return strings.Join(forms, ", ")
 }

@@ -1,6 +1,7 @@
 package cachepolicy
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unsafe"
@@ -77,11 +78,6 @@ func searchNames(m httpsfv.Member) (names []string, ok bool) {
 	return slices.Compact(names), true
 }
 
-// Equal reports whether two variances are the same.
-func (v SearchVariance) Equal(other SearchVariance) bool {
-	return v.AnyOrder == other.AnyOrder && v.All == other.All && slices.Equal(v.Names, other.Names)
-}
-
 // counts reports whether a parameter with a decoded name makes a difference.
 func (v *SearchVariance) counts(name string) bool {
 	for _, one := range v.Names {
@@ -95,6 +91,17 @@ func (v *SearchVariance) counts(name string) bool {
 // A parameter is one of a query, as the places of its decoded name and value in a buffer.
 type parameter struct{ name, value, end int }
 
+// parameters returns the names and values of a query, as they were sent.
+func parameters(query string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for one := range strings.SplitSeq(query, "&") {
+			if name, value, _ := strings.Cut(one, "="); one != "" && !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
 // AppendCanonical appends the canonical form of a query, without its question mark. Two queries
 // have the same form if and only if they are equivalent by v: both have the same parameters that
 // count, decoded as those of a form (URL Standard, section 5.1), in the same order; with AnyOrder
@@ -106,13 +113,7 @@ func (v *SearchVariance) AppendCanonical(dst []byte, query string) []byte {
 	var room [512]byte
 	var list [16]parameter
 	text, all := room[:0], list[:0]
-	for query != "" {
-		var one string
-		one, query, _ = strings.Cut(query, "&")
-		if one == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(one, "=")
+	for name, value := range parameters(query) {
 		p := parameter{name: len(text)}
 		text = appendDecoded(text, name)
 		if !v.counts(unsafe.String(unsafe.SliceData(text[p.name:]), len(text)-p.name)) {
@@ -145,13 +146,7 @@ func (v *SearchVariance) appendPlain(dst []byte, query string) (out []byte, ok b
 		return dst, false
 	}
 	out = dst
-	for query != "" {
-		var one string
-		one, query, _ = strings.Cut(query, "&")
-		if one == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(one, "=")
+	for name, value := range parameters(query) {
 		switch {
 		case !isPlain(name):
 			return dst, false

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -89,12 +90,12 @@ func Explain(t *Table, u *url.URL, q Request) (Explanation, error) {
 	head := q.Header.Clone()
 	d.StripRequest(head)
 	if lines := head["Accept-Encoding"]; len(lines) > 0 && cmp.Or(s.ClientEncoding, s.Defaults.ClientEncoding) != "as-sent" {
-		head["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(head["Available-Dictionary"]) > 0)}
+		head["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(head[cachepolicy.AvailableDictionary]) > 0)}
 	}
 	q.SetHeader(head)
 	if d.Cache != "bypass" {
 		e.Key = strings.ReplaceAll(s.Key(&d, &q, u.Scheme, authority), "\x00", " ")
-		if q.Method == cachepolicy.MethodQuery || d.KeysBody(q.Method) {
+		if d.KeysContent(q.Method) {
 			e.Key += " and the content"
 		}
 	}
@@ -300,9 +301,11 @@ func (q *Request) sentCookies(pattern string) (pairs []string) {
 	return pairs
 }
 
-// KeysBody reports whether a rule puts the content of a request with this method into the key.
-func (d *Decision) KeysBody(method string) bool {
-	return method == "POST" && d.Key.Body != nil && *d.Key.Body
+// KeysContent reports whether the content of a request with this method is in the key: that of a
+// QUERY (RFC 10008), and that of a POST if the rules say so. d is nil where there are no rules.
+func (d *Decision) KeysContent(method string) bool {
+	byRule := d != nil && d.Key.Body != nil && *d.Key.Body
+	return method == cachepolicy.MethodQuery || method == http.MethodPost && byRule
 }
 
 // KeysHeader reports whether a field is in the key.

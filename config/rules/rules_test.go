@@ -427,7 +427,7 @@ func TestKeys(t *testing.T) {
 }
 
 // Only a POST that a rule names has its body in the key, and a later rule may take that back.
-func TestKeysBody(t *testing.T) {
+func TestKeysContent(t *testing.T) {
 	s := compile(t, "  - {match: {path: \"/read/**\"}, key: {body: true}}\n  - {match: {path: /read/not}, key: {body: false}}\n")
 	for _, row := range []struct {
 		method, target string
@@ -436,7 +436,7 @@ func TestKeysBody(t *testing.T) {
 		{"POST", "/read/not", false}} {
 		q := get(row.target)
 		q.Method = row.method
-		if d := s.Decide(q); d.KeysBody(row.method) != row.want {
+		if d := s.Decide(q); d.KeysContent(row.method) != row.want {
 			t.Errorf("%s %s: %v, want %v", row.method, row.target, !row.want, row.want)
 		}
 	}

@@ -80,11 +80,7 @@ var directives = []string{"Cache-Control", "Iconedge-Cache-Control", "Cdn-Cache-
 var describing = []string{"Content-Encoding", "Content-Range", "Content-Md5", "Digest", "Content-Digest",
 	"Repr-Digest", "Signature", "Signature-Input"}
 
-const (
-	acceptEncoding = "Accept-Encoding"
-	// availableDictionary names the dictionary of a client (RFC 9842, section 2.2).
-	availableDictionary = "Available-Dictionary"
-)
+const acceptEncoding = "Accept-Encoding"
 
 // AddVary returns the fields of an entry with Accept-Encoding among the names of Vary. names are
 // those that the origin sent, in the form of cachepolicy.VaryNames.
@@ -94,7 +90,7 @@ func AddVary(fields []cache.Field, names []string) []cache.Field {
 
 // AddDictionaryVary is AddVary for Available-Dictionary, which comes after Accept-Encoding.
 func AddDictionaryVary(fields []cache.Field, names []string) []cache.Field {
-	return addVary(fields, names, availableDictionary)
+	return addVary(fields, names, cachepolicy.AvailableDictionary)
 }
 
 func addVary(fields []cache.Field, names []string, name string) []cache.Field {
@@ -114,7 +110,7 @@ func addVary(fields []cache.Field, names []string, name string) []cache.Field {
 // RemoveVary removes from the fields of a stored response what AddVary and AddDictionaryVary have
 // added.
 func RemoveVary(h http.Header, names []string) {
-	removeVary(h, names, availableDictionary)
+	removeVary(h, names, cachepolicy.AvailableDictionary)
 	removeVary(h, names, acceptEncoding)
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/coding"
 )
@@ -89,7 +90,7 @@ var deltaSalt = crc32.ChecksumIEEE([]byte("iconedge "))
 const deltaHash = 4 // bytes of the hash in a tag
 
 // deltaCodings are the codings of DeltaTag.
-var deltaCodings = [...]string{"dcz", "dcb"}
+var deltaCodings = [...]string{cachepolicy.DictionaryZstd, cachepolicy.DictionaryBrotli}
 
 // deltaOrigin is Origin for DeltaTag. rest is the tag without its check and the last quotation
 // mark.

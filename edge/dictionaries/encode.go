@@ -25,7 +25,7 @@ const (
 )
 
 // names are the codings in Accept-Encoding and Content-Encoding.
-var names = [codings]string{Zstd: "dcz", Brotli: "dcb"}
+var names = [codings]string{Zstd: cachepolicy.DictionaryZstd, Brotli: cachepolicy.DictionaryBrotli}
 
 // String returns the name of the coding.
 func (c Coding) String() string { return names[c] }

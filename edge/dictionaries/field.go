@@ -10,12 +10,13 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/edge/cache"
+	"github.com/iconedge/iconedge/edge/represent"
 )
 
 // The fields of RFC 9842, section 2.
 const (
 	FieldUse       = "Use-As-Dictionary"
-	FieldAvailable = "Available-Dictionary"
+	FieldAvailable = cachepolicy.AvailableDictionary
 	FieldID        = "Dictionary-Id"
 )
 
@@ -115,10 +116,14 @@ func IsShared(h http.Header) bool {
 // none.
 type Cause struct{ Site, Mode, Origin string }
 
-// MayGet reports whether the page that caused a request may have a difference to a stored response.
-// One that varies by Available-Dictionary comes from an origin that makes the differences itself.
-func (c *Cause) MayGet(e *cache.Entry) bool {
-	return !slices.Contains(e.Vary, FieldAvailable) && c.MayRead(allowedOrigin(e))
+// Choose returns the coding in which a client gets the difference to a stored response. ok is false
+// if it gets none: it prefers another coding, asks for a part of the response (which is one of the
+// identity), or the page that caused the request may not have the difference. A response that
+// varies by Available-Dictionary comes from an origin that makes the differences itself.
+func (c *Cause) Choose(e *cache.Entry, a *represent.Asked) (coding Coding, ok bool) {
+	coding, ok = Accepted(a.AcceptEncoding)
+	ok = ok && a.Range == "" && !slices.Contains(e.Vary, FieldAvailable)
+	return coding, ok && c.MayRead(allowedOrigin(e))
 }
 
 // allowedOrigin returns the Access-Control-Allow-Origin of a stored response; empty: none.

@@ -57,7 +57,7 @@ type id struct {
 // Sum returns the SHA-256 of the dictionary.
 func (d *Dictionary) Sum() []byte { return d.hash[:] }
 
-// A target is what is compressed against a dictionary: a body, by its hash, and how.
+// A target is a body, by its hash, and the coding in which a dictionary compresses it.
 type target struct {
 	hash   Hash
 	coding Coding
@@ -260,16 +260,11 @@ func (t *Table) Delta(d *Dictionary, e *cache.Entry, c Coding) []byte {
 		t.mu.Unlock()
 		return nil
 	}
-	if item := d.deltas[to]; item != nil {
-		t.used.MoveToFront(item)
-		body := item.Value.(*delta).body
-		if body != nil {
-			t.counts.Sent[c]++
-		}
-		t.mu.Unlock()
+	body, known := t.send(d, to)
+	t.mu.Unlock()
+	if known {
 		return body
 	}
-	t.mu.Unlock()
 	smallest := len(identity.Body)
 	for _, v := range e.Variants {
 		if v != nil {
@@ -294,13 +289,19 @@ func (t *Table) Made(d *Dictionary, id uint64, c Coding) (body []byte, known boo
 	if !ok {
 		return nil, false
 	}
-	item := d.deltas[target{hash, c}]
+	return t.send(d, target{hash, c})
+}
+
+// send returns the difference between a dictionary and a target, and counts it; the result is that
+// of Made. t.mu is held.
+func (t *Table) send(d *Dictionary, to target) (body []byte, known bool) {
+	item := d.deltas[to]
 	if item == nil {
 		return nil, false
 	}
 	t.used.MoveToFront(item)
 	if body = item.Value.(*delta).body; body != nil {
-		t.counts.Sent[c]++
+		t.counts.Sent[to.coding]++
 	}
 	return body, true
 }

@@ -37,7 +37,8 @@ func declare(f *Finder, q *Request, e *cache.Entry, h http.Header, length int) {
 // learn keeps a response that was stored, if it is a dictionary. Its request was sent at the
 // generation since.
 func learn(f *Finder, q *Request, e *cache.Entry, since cache.Generation) {
-	if f.Dictionaries == nil || q.keepsDictionaries() == config.DictionariesOff {
+	if f.Dictionaries == nil || q.keepsDictionaries() == config.DictionariesOff ||
+		!e.HasField(dictionaries.FieldUse) && len(q.responseEdits()) == 0 {
 		return
 	}
 	f.Dictionaries.Learn(e, dictionaries.Learned{Scope: q.scope(), Target: q.ownTarget(),
@@ -54,10 +55,8 @@ func (q *Request) keepsDictionaries() config.Dictionaries {
 		return config.DictionariesOff
 	case q.Policy.ContentKeyed: // a client has it for a content, and not for an address
 		return config.DictionariesOff
-	case q.Ruled == nil:
-		return q.Site.KeepsDictionaries(nil)
 	}
-	return q.Site.KeepsDictionaries(&q.Ruled.Decision)
+	return q.Site.KeepsDictionaries(q.Ruled.Decided())
 }
 
 // scope returns where a dictionary holds that is the response to the request.
@@ -73,13 +72,18 @@ func (q *Request) ownTarget() string {
 	return q.Target
 }
 
+// responseEdits returns the edits of responses for clients.
+func (q *Request) responseEdits() []*config.ResponseEdits {
+	if q.Ruled != nil {
+		return q.Ruled.ResponseEdits
+	}
+	return q.Site.ResponseEdits()
+}
+
 // edited returns the fields of a response with status 200 as clients get them, with the edits of
 // the operator.
 func (q *Request) edited(h http.Header) http.Header {
-	edits := q.Site.ResponseEdits()
-	if q.Ruled != nil {
-		edits = q.Ruled.ResponseEdits
-	}
+	edits := q.responseEdits()
 	if len(edits) == 0 {
 		return h
 	}

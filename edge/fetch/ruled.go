@@ -12,13 +12,10 @@ import (
 
 // compresses returns which responses clients may get in content codings.
 func (q *Request) compresses() config.Compress {
-	switch {
-	case q.Site == nil:
+	if q.Site == nil {
 		return config.CompressOff
-	case q.Ruled == nil:
-		return q.Site.Compresses(nil)
 	}
-	return q.Site.Compresses(&q.Ruled.Decision)
+	return q.Site.Compresses(q.Ruled.Decided())
 }
 
 // tag adds the surrogate keys of cache groups and of the rules to the entry of a response with the

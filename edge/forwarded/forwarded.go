@@ -13,7 +13,6 @@ import (
 
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/config"
-	"github.com/iconedge/iconedge/config/rules"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
 	"github.com/iconedge/iconedge/edge/dictionaries"
@@ -84,7 +83,7 @@ func (h *Answerer) pass(r *pipeline.Request, q *fetch.Request) (exchange.Outcome
 	switch m := q.Policy.Method; {
 	case r.Upgrade != "" && !(q.HasBody() && (m == http.MethodGet || m == http.MethodHead)):
 		return h.passUpgrade(r, q)
-	case m == cachepolicy.MethodQuery || q.Ruled != nil && q.Ruled.KeysBody(m):
+	case q.Ruled.Decided().KeysContent(m):
 		return h.passQuery(r, q)
 	case m != http.MethodGet && m != http.MethodHead: // the cache answers no other method
 		return h.bypass(r, q, cachepolicy.ForwardMethod)
@@ -174,11 +173,7 @@ func (h *Answerer) takeDictionary(r *pipeline.Request, head http.Header) {
 	if len(lines) == 0 || !r.Ctx.IsGet() && !r.Ctx.IsHead() || signed(head) {
 		return
 	}
-	var d *rules.Decision
-	if r.Ruled != nil {
-		d = &r.Ruled.Decision
-	}
-	mode := r.Site.KeepsDictionaries(d)
+	mode := r.Site.KeepsDictionaries(r.Ruled.Decided())
 	if mode == config.DictionariesOff {
 		return
 	}
@@ -197,7 +192,7 @@ func (h *Answerer) takeDictionary(r *pipeline.Request, head http.Header) {
 // the origin. A signature may cover the field.
 func normalise(r *pipeline.Request, head http.Header) {
 	if lines := head["Accept-Encoding"]; len(lines) > 0 && !r.Site.EncodingAsSent && !signsEncoding(head) {
-		head["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(head["Available-Dictionary"]) > 0)}
+		head["Accept-Encoding"] = []string{cachepolicy.NormalEncoding(lines, len(head[dictionaries.FieldAvailable]) > 0)}
 	}
 }
 

@@ -15,8 +15,7 @@ import (
 const maxKeyed = 64 << 10
 
 // passQuery answers a QUERY (RFC 10008), or a POST whose rule has key: {body: true}, as a GET whose
-// key has the content too. With a longer content than
-// maxKeyed, or with trailer fields, it is forwarded.
+// key has the content too. With more than maxKeyed bytes, or with trailer fields, it is forwarded.
 func (h *Answerer) passQuery(r *pipeline.Request, q *fetch.Request) (exchange.Outcome, error) {
 	if q.Bypasses || len(q.Trailer.Announced) > 0 {
 		return h.passUncached(r, q)

@@ -10,14 +10,10 @@ import (
 
 // findDictionary finds the dictionary that the client of a request names. Where the edge makes the
 // difference, or hides dictionaries from the origin, the key is that of a client without one.
-func (m *hit) findDictionary(table *dictionaries.Table, q *request.Request, host string) {
+func (m *hit) findDictionary(table *dictionaries.Table, q *request.Request, scheme, host string) {
 	mode := m.site.KeepsDictionaries(m.ruled)
 	if mode == config.DictionariesOff || q.Authorization || m.fields.Line(dictionaries.FieldAvailable, 1) != nil {
 		return
-	}
-	scheme := "http"
-	if m.secure {
-		scheme = "https"
 	}
 	m.dictionary = table.Find(dictionaries.Claim{Scope: dictionaries.Scope{Site: m.site.Name, Scheme: scheme, Host: host},
 		Target: texts(q.Target), Available: m.fields.Line(dictionaries.FieldAvailable, 0), Dest: texts(m.fields.Line("Sec-Fetch-Dest", 0))})
@@ -27,13 +23,10 @@ func (m *hit) findDictionary(table *dictionaries.Table, q *request.Request, host
 // difference makes the response the difference between the stored one and the dictionary of the
 // client. sure is false where the pipeline has to decide, because the difference is not made.
 func (m *hit) difference(table *dictionaries.Table, a *represent.Asked) (found, sure bool) {
-	c, ok := dictionaries.Accepted(a.AcceptEncoding)
-	if !ok || a.Range != "" {
-		return false, true
-	}
 	cause := dictionaries.Cause{Site: texts(m.fields.Line("Sec-Fetch-Site", 0)), Mode: texts(m.fields.Line("Sec-Fetch-Mode", 0)),
 		Origin: texts(m.fields.Line("Origin", 0))}
-	if !cause.MayGet(m.entry) {
+	c, ok := cause.Choose(m.entry, a)
+	if !ok {
 		return false, true
 	}
 	body, known := table.Made(m.dictionary, m.entry.ID, c)

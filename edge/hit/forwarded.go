@@ -28,7 +28,7 @@ func (p *Path) findForwarded(m *hit, q *request.Request) bool {
 		scheme = "https"
 	}
 	if q.Dictionary {
-		m.findDictionary(p.Dictionaries, q, name)
+		m.findDictionary(p.Dictionaries, q, scheme, name)
 	}
 	var key []byte
 	if m.ruled != nil {

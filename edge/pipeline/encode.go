@@ -32,14 +32,11 @@ func (r *Request) isForeign() bool {
 // difference gives the client the difference between the stored response and the dictionary that it
 // has, if that is made. A part of a response is one of its identity.
 func (h *Writer) difference(r *Request, e *cache.Entry, a *represent.Asked, p *representation) bool {
-	c, ok := dictionaries.Accepted(a.AcceptEncoding)
-	if !ok || a.Range != "" {
-		return false
-	}
 	fields := &r.Ctx.Request.Header
 	cause := dictionaries.Cause{Site: string(fields.Peek("Sec-Fetch-Site")), Mode: string(fields.Peek("Sec-Fetch-Mode")),
 		Origin: string(fields.Peek(fasthttp.HeaderOrigin))}
-	if !cause.MayGet(e) {
+	c, ok := cause.Choose(e, a)
+	if !ok {
 		return false
 	}
 	body := h.Dictionaries.Delta(r.Dictionary, e, c)

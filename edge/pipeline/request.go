@@ -136,6 +136,14 @@ type Ruled struct {
 	From    *vhosts.Upstream
 }
 
+// Decided returns the decision of the rules; nil: there are none.
+func (d *Ruled) Decided() *rules.Decision {
+	if d == nil {
+		return nil
+	}
+	return &d.Decision
+}
+
 // FieldsOf returns the fields of a request, in canonical spelling.
 func FieldsOf(r *Request) http.Header {
 	head := make(http.Header, 16)
@@ -167,10 +175,7 @@ func (r *Request) EditResponse() {
 
 // compresses returns which responses the client may get in content codings.
 func (r *Request) compresses() config.Compress {
-	if r.Ruled == nil {
-		return r.Site.Compresses(nil)
-	}
-	return r.Site.Compresses(&r.Ruled.Decision)
+	return r.Site.Compresses(r.Ruled.Decided())
 }
 
 // RawTarget returns the path and query of a request as the client sent them, also if its target is

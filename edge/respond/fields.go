@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/access"
 	"github.com/iconedge/iconedge/edge/cache"
@@ -87,7 +88,7 @@ func VaryByDictionary(r *exchange.Response) {
 	r.Add("Vary", string(availableDictionary))
 }
 
-var availableDictionary = []byte("Available-Dictionary")
+var availableDictionary = []byte(cachepolicy.AvailableDictionary)
 
 // Edit edits the fields of a response with a status as the operator says: first it removes, then
 // sets, then adds.

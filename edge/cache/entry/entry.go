@@ -3,6 +3,7 @@
 package entry
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -131,6 +132,11 @@ func (s *State) Expire(when time.Time, by invalidation.Generation) {
 	if s.ExpiredAt.CompareAndSwap(0, Moment(when)) {
 		s.ExpiredBy.Store(uint64(by))
 	}
+}
+
+// HasField reports whether the response has a field, in the form of http.CanonicalHeaderKey.
+func (e *Entry) HasField(name string) bool {
+	return slices.ContainsFunc(e.Fields, func(f Field) bool { return string(f.Name) == name })
 }
 
 // IsPublic reports whether the Cache-Control of the response says that it is for all users.
