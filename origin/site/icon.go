@@ -249,7 +249,8 @@ type nearIcon struct {
 
 const (
 	nearIcons = 8
-	maxNear   = 700 // bytes of an icon that is shown inside a page
+	maxNear   = 700  // bytes of an icon that is shown inside a page
+	allNear   = 2800 // bytes of all of them: a page may weigh 7 kB compressed
 )
 
 // element returns the icon of a list as an element of a page, in the colour of the text.
@@ -262,7 +263,7 @@ func (d inlined) element() template.HTML {
 // the page stays light.
 func (s *Site) near(ctx context.Context, q *Request, of catalog.Icon) (list []nearIcon) {
 	hits, _ := q.Index.Search(search.Query{Similar: of.Ref, Limit: 5 * nearIcons})
-	packs := map[string]bool{of.Ref.Pack: true}
+	packs, left := map[string]bool{of.Ref.Pack: true}, allNear
 	for _, h := range hits {
 		if len(list) == nearIcons {
 			break
@@ -278,8 +279,9 @@ func (s *Site) near(ctx context.Context, q *Request, of catalog.Icon) (list []ne
 		if err != nil {
 			continue
 		}
-		if d, ok := inline(image, maxNear, ""); ok && !d.painted {
+		if d, ok := inline(image, min(maxNear, left), ""); ok && !d.painted {
 			packs[h.Ref.Pack] = true
+			left -= len(d.inside)
 			list = append(list, nearIcon{pictureOf(q.Release, h.Ref, text), d.element()})
 		}
 	}

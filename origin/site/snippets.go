@@ -21,8 +21,8 @@ type snippet struct {
 func (s snippet) Long() bool { return s.ID == "svg" || s.ID == "datauri" }
 
 // maxSnippet is the length of an SVG, in bytes, up to which pages contain it. With longer ones they
-// would weigh more than 7 kB compressed.
-const maxSnippet = 3000
+// would weigh more than 7 kB compressed, or 10 kB with the style sheet.
+const maxSnippet = 2000
 
 // snippets returns the code for an icon. image is its SVG with the customisation.
 func snippets(v iconView, image []byte) []snippet {

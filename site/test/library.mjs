@@ -9,6 +9,8 @@ export const hostile = [
 ];
 
 const license = { MIT: 'MIT', 'CC-BY-4.0': 'CC BY 4.0', 'CC-BY-NC-4.0': 'CC BY-NC 4.0', 'GPL-3.0-only': 'GPL 3', 'CC-BY-SA-4.0': 'CC BY-SA 4.0' };
+/** An icon of so many numbers, which compress badly. */
+const dense = (numbers) => `<path fill="#f60" d="M0 0h24v24H0z"/><path fill="#06f" d="M${Array.from({ length: numbers }, (_, i) => `${i * i * 7919 % 24}.${i * i * 104729 % 1000}`).join(' ')}z"/>`;
 const path = (i) => `<path fill="currentColor" d="M2 ${(i % 20) + 1}h20v${(i % 7) + 1}H2zM${i % 23} 2h${(i % 5) + 1}v${Math.floor(i / 23) / 100 + 1}z"/>`;
 
 export const big = 31_722;
@@ -39,7 +41,7 @@ export function writeLibrary(dir) {
   add('credit', 'Credited', 'CC-BY-4.0', icons('home', 'lamp'));
   add('gpl', 'Copyleft', 'GPL-3.0-only', icons('home'));
   add('colors', 'Colours', 'MIT', {
-    home: { body: '<path fill="#f60" d="M0 0h24v24H0z"/><path fill="#06f" d="M6 6h12v12H6z"/>' }, long: { body: '<path fill="#f60" d="M0 0h24v24H0z"/>' + Array.from({ length: 900 }, (_, i) => `<path fill="#${(i * 7919 % 4096).toString(16).padStart(3, '0')}" d="M${i % 24} ${i * 31 % 24}h1v1z"/>`).join('') }, black: { body: '<path fill="#000" d="M0 0h24v24H0z"/><path fill="#111" d="M2 2h3v3z"/>' },
+    home: { body: '<path fill="#f60" d="M0 0h24v24H0z"/><path fill="#06f" d="M6 6h12v12H6z"/>' }, long: { body: '<path fill="#f60" d="M0 0h24v24H0z"/>' + Array.from({ length: 900 }, (_, i) => `<path fill="#${(i * 7919 % 4096).toString(16).padStart(3, '0')}" d="M${i % 24} ${i * 31 % 24}h1v1z"/>`).join('') }, dense: { body: dense(280) }, denser: { body: dense(420) }, black: { body: '<path fill="#000" d="M0 0h24v24H0z"/><path fill="#111" d="M2 2h3v3z"/>' },
   }, { palette: true });
   for (const prefix of ['search', 'icon', 'api', 'pack', 'packs', 'bag', 'sitemap', 'site', 'docs']) add(prefix, 'Pack ' + prefix, 'MIT', icons('home', 'mdi', 'star'));
   add('one', 'One', 'MIT', icons('only'));

@@ -105,9 +105,10 @@ describe('responses', () => {
     const sum = (...n) => n.reduce((a, b) => a + b, 0);
     const icon = (await size('/icon/mdi/home')).n;
     const long = (await size('/icon/colors/long')).n;
+    const dense = await Promise.all(['dense', 'denser'].map(async (name) => (await size('/icon/colors/' + name)).n)); // without similar icons, which weigh up to 1.2 kB
     for (const [what, n, most] of [
       ['script', sum(files.app, files.theme), 8000], ['style', files.style, 6000], ['worker', (await size('/sw.js')).n, 3000], ['home', home.n, 14000], ['home, everything', sum(home.n, ...Object.values(files)), 25000],
-      ['icon', icon, 7000], ['a long icon', long, 7000], ['icon and style', icon + files.style, 10000], ['results', (await size('/search?q=home')).n, 9000], ['search', (await size('/search')).n, 9000], ['pack', (await size('/pack/big')).n, 14000],
+      ['icon', icon, 7000], ['a long icon', long, 7000], ['a dense icon', Math.max(...dense), 5200], ['icon and style', icon + files.style, 10000], ['results', (await size('/search?q=home')).n, 9000], ['search', (await size('/search')).n, 9000], ['pack', (await size('/pack/big')).n, 14000],
     ]) assert.ok(n <= most, `${what}: ${n} bytes, at most ${most}`);
   });
   test('each icon of a pack is on exactly one page', async () => {
