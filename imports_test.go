@@ -257,8 +257,10 @@ var rooms = map[string]string{
 	"clients/go/lsp":       "clients/go icon",
 	"internal/logtest":     "", // collects log messages for tests
 	// The tests of real processes import nothing of the program's inside.
-	"test": "test/golden test/harness edge/fleet/fleettest",
+	"test": "test/devtools test/golden test/harness edge/fleet/fleettest",
 	// The commands of the documents.
+	// What a browser sent and received.
+	"test/devtools":  "github.com/chromedp",
 	"test/documents": "test/harness github.com/yuin/goldmark",
 	"test/harness":   "test/listening",
 	// A module for developers. It measures an edge over HTTP and imports nothing of it.

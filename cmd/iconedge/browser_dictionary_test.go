@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
@@ -12,13 +11,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"github.com/iconedge/iconedge/internal/certs/certstest"
+	"github.com/iconedge/iconedge/test/devtools"
 	"github.com/iconedge/iconedge/test/harness"
 )
 
@@ -42,53 +40,6 @@ func scriptOf(version int) string {
 		}
 	}
 	return b.String()
-}
-
-// sentHeads returns a function that returns the fields of the responses for a path that a browser
-// has received, by the protocol of its developer tools, and the bytes of their bodies on the wire.
-func sentHeads(t *testing.T, ctx context.Context) func(path string) (coding, ofRequest string, bytes int) {
-	t.Helper()
-	var mu sync.Mutex
-	urls, codings, available := map[network.RequestID]string{}, map[network.RequestID]string{}, map[network.RequestID]string{}
-	sizes := map[network.RequestID]int{}
-	lower := func(h network.Headers, name string) string {
-		for one, value := range h {
-			if strings.EqualFold(one, name) {
-				return fmt.Sprint(value)
-			}
-		}
-		return ""
-	}
-	if err := chromedp.Listen(ctx, func(event any) {
-		mu.Lock()
-		defer mu.Unlock()
-		switch e := event.(type) {
-		case *network.EventRequestWillBeSent:
-			urls[e.RequestID] = e.Request.URL
-		case *network.EventRequestWillBeSentExtraInfo:
-			available[e.RequestID] = lower(e.Headers, "available-dictionary")
-		case *network.EventResponseReceivedExtraInfo:
-			codings[e.RequestID] = lower(e.Headers, "content-encoding")
-		case *network.EventLoadingFinished:
-			sizes[e.RequestID] = int(e.EncodedDataLength)
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	act(t, ctx, chromedp.Navigate("about:blank"))
-	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
-	return func(path string) (string, string, int) {
-		mu.Lock()
-		defer mu.Unlock()
-		for id, url := range urls {
-			if strings.HasSuffix(url, path) && codings[id] != "" {
-				return codings[id], available[id], sizes[id]
-			}
-		}
-		return "", "", 0
-	}
 }
 
 // TestBrowserDictionary: a browser that has version 1 of a bundle gets version 2 of it as a
@@ -115,8 +66,8 @@ func TestBrowserDictionary(t *testing.T) {
 	edge := harness.Start(t, home, "edge", "--proxy-all", "--dictionaries", "auto", "--origin", app.URL, "--listen", "127.0.0.1:0",
 		"--admin-listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key).Ready()
 	address := "https://" + edge.Address("tls")
-	ctx := tab(t, browser, chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(t, cert, key)))
-	heads := sentHeads(t, ctx)
+	ctx := tab(t, browser, chromedp.Flag("ignore-certificate-errors-spki-list", certstest.KeyHash(t, cert, key)))
+	received := devtools.Record(t, ctx)
 	visit := func(v int) {
 		t.Helper()
 		act(t, ctx, chromedp.Navigate(fmt.Sprint(address, "/v", v)))
@@ -129,7 +80,7 @@ func TestBrowserDictionary(t *testing.T) {
 	}
 	visit(1)
 	sum := sha256.Sum256([]byte(scriptOf(1)))
-	have := ":" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+	have := base64.StdEncoding.EncodeToString(sum[:])
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 	// Another visitor has version 1 too, and comes before the difference is made.
 	harness.Eventually(t, "the difference is made", func() bool {
@@ -138,7 +89,7 @@ func TestBrowserDictionary(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd, dcb, dcz")
-		q.Header.Set("Available-Dictionary", have)
+		q.Header.Set("Available-Dictionary", ":"+have+":")
 		a, err := client.Do(q)
 		if err != nil {
 			t.Fatal(err)
@@ -148,12 +99,12 @@ func TestBrowserDictionary(t *testing.T) {
 		return a.Header.Get("Content-Encoding") == "dcz"
 	})
 	visit(2)
-	coding, available, bytes := heads(paths[1])
-	if coding != "dcz" || available != have {
-		t.Errorf("version 2 came as %q to a request with the dictionary %q, want dcz and %q", coding, available, have)
+	got := received(paths[1])
+	if got.Coding != "dcz" || got.Dictionary != have {
+		t.Errorf("version 2 came as %+v, want dcz by the dictionary %s", got, have)
 	}
-	if bytes > len(scriptOf(2))/20 {
-		t.Errorf("version 2 took %d bytes of %d", bytes, len(scriptOf(2)))
+	if got.Bytes > len(scriptOf(2))/20 {
+		t.Errorf("version 2 took %d bytes of %d", got.Bytes, len(scriptOf(2)))
 	}
-	t.Logf("version 2: %d bytes as %s, of %d", bytes, coding, len(scriptOf(2)))
+	t.Logf("version 2: %d bytes as %s, of %d", got.Bytes, got.Coding, len(scriptOf(2)))
 }

@@ -72,7 +72,7 @@ func newQUICBrowser(t *testing.T, limits ...string) *quicBrowser {
 	b.address = b.edge.Address("tls")
 	// To force QUIC on any port of a host makes the browser accept the host's certificate over
 	// QUIC. On the edge's own port it would never fall back.
-	b.tab = tab(t, program, chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(t, cert, key)),
+	b.tab = tab(t, program, chromedp.Flag("ignore-certificate-errors-spki-list", certstest.KeyHash(t, cert, key)),
 		chromedp.Flag("disable-quic", false),
 		chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", "127.0.0.1:1"))
 	harness.Eventually(t, "images come over HTTP/3", func() bool { return b.open().show(8) == "8 by h3" })
@@ -216,7 +216,7 @@ func TestBrowserInACrowdOverQUIC(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx := tab(t, browser, chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(t, cert, key)),
+	ctx := tab(t, browser, chromedp.Flag("ignore-certificate-errors-spki-list", certstest.KeyHash(t, cert, key)),
 		chromedp.Flag("disable-quic", false),
 		chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", edge.Address("tls")))
 	for _, text := range showIcons(t, ctx, edge, iconNames(t, icons), "h3", crowd+1) {

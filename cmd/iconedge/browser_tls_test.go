@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/tls"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -56,7 +53,8 @@ func TestBrowserOverTLS(t *testing.T) {
 					edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
 						"--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key,
 						"--idle-timeout", "10m").Ready() // the connection stays until it is counted
-					flags := []chromedp.ExecAllocatorOption{chromedp.Flag("ignore-certificate-errors-spki-list", keyHash(t, cert, key))}
+					flags := []chromedp.ExecAllocatorOption{
+						chromedp.Flag("ignore-certificate-errors-spki-list", certstest.KeyHash(t, cert, key))}
 					if protocol == "h3" {
 						flags = append(flags, chromedp.Flag("disable-quic", false),
 							chromedp.Flag("enable-quic", true), chromedp.Flag("origin-to-force-quic-on", edge.Address("tls")))
@@ -128,17 +126,6 @@ func consoleOf(t *testing.T, ctx context.Context) func() []string {
 		defer mu.Unlock()
 		return slices.Clone(messages)
 	}
-}
-
-// keyHash returns the hash of a certificate's key, in the form that makes a browser trust it.
-func keyHash(t *testing.T, cert, key string) string {
-	t.Helper()
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hash := sha256.Sum256(pair.Leaf.RawSubjectPublicKeyInfo)
-	return base64.StdEncoding.EncodeToString(hash[:])
 }
 
 // iconNames returns the first n names of mdi.

@@ -81,20 +81,22 @@ func deriveMatch(target string) string {
 	return ""
 }
 
-// isHash reports whether a word is a hash and no word: it has digits among letters, or capitals
-// behind small letters.
+// isHash reports whether a word is a hash and no word: it has digits among letters, or small
+// letters and a capital that is not its first letter.
 func isHash(word string) bool {
-	digits, letters, rises := 0, 0, false
+	digits, letters, capital, small := 0, 0, false, false
 	for i := range len(word) {
 		switch c := word[i]; {
 		case isDigit(c):
 			digits++
 		case 'A' <= c && c <= 'Z':
 			letters++
-			rises = rises || i > 0 && 'a' <= word[i-1] && word[i-1] <= 'z'
+			capital = capital || i > 0
 		case 'a' <= c && c <= 'z':
 			letters++
+			small = true
 		}
 	}
-	return digits > 0 && (letters > 0 || digits >= 8) || rises
+	mixed := capital && small
+	return digits > 0 && (letters > 0 || digits >= 8) || mixed
 }

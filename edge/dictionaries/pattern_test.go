@@ -70,6 +70,8 @@ func TestDerive(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{
 		"/assets/app-3f2a.js": "/assets/app-*.js", "/assets/index-DiwrgTda.js": "/assets/index-*.js",
+		"/assets/index-CUWpnwrn.js": "/assets/index-*.js", "/assets/index-AppHTML.js": "/assets/index-*.js",
+		"/assets/App-README.js": "", "/assets/App-Settings.js": "",
 		"/assets/index-C-3bWzp_.js": "/assets/index-*.js", "/app.3f2a91bc.js": "/app.*.js",
 		"/main.3f2a91bc.chunk.js": "/main.*.chunk.js",
 		"/jquery-3.7.1.min.js":    "/jquery-*.min.js", "/static/css/main.0a1b2c3d.css": "/static/css/main.*.css",

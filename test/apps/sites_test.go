@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,8 @@ type recipe struct {
 	server string
 	client string
 	did    string // by the clients, for the page
-	plain  bool   // the clients do not go over TLS
+	// schemes are those of the addresses that the clients use; nil: http and https.
+	schemes []string
 	// versions returns those of the server and of the client, if they have their own.
 	versions func(t *testing.T) (server, client string)
 	// start starts the application behind the public address v.base, and returns pairs: an address
@@ -32,7 +34,7 @@ type recipe struct {
 }
 
 // recipes lists the recipes in the order of the page.
-var recipes = []recipe{singlePage, mirror, pullMirror, cloud, wordPress, containers}
+var recipes = []recipe{singlePage, mirror, pullMirror, cloud, wordPress, containers, releases}
 
 // TestSites runs the clients of each recipe, over HTTP/1.1 and over TLS.
 func TestSites(t *testing.T) {
@@ -41,11 +43,12 @@ func TestSites(t *testing.T) {
 	}
 	for _, r := range recipes {
 		t.Run(r.title, func(t *testing.T) {
-			result := row{Name: r.server, Recipe: r.title, Client: r.client, Did: r.did, TLS: !r.plain}
-			for _, scheme := range []string{"http", "https"} {
-				if scheme == "https" && r.plain {
-					continue
-				}
+			result := row{Name: r.server, Recipe: r.title, Client: r.client, Did: r.did, TLS: !slices.Equal(r.schemes, []string{"http"})}
+			schemes := r.schemes
+			if schemes == nil {
+				schemes = []string{"http", "https"}
+			}
+			for _, scheme := range schemes {
 				var v *visit
 				passed := t.Run(scheme, func(t *testing.T) { v = r.run(t, scheme) })
 				if !passed || v == nil { // nil: it was skipped
@@ -79,7 +82,7 @@ func (r recipe) run(t *testing.T, scheme string) *visit {
 		dir := t.TempDir()
 		authority := certstest.NewAuthority(t, dir, "authority")
 		cert, key := authority.Pair(t, dir, "edge", v.name)
-		v.authority = authority.File
+		v.authority, v.keyHash = authority.File, certstest.KeyHash(t, cert, key)
 		args = append(args, "--listen", "127.0.0.1:0", "--tls-listen", v.edge, "--tls-cert", cert, "--tls-key", key)
 	} else {
 		args = append(args, "--listen", v.edge)
@@ -123,7 +126,15 @@ func hostOf(t *testing.T, file string) string {
 // person opens a browser of a person's own, which finds the site at the edge.
 func (v *visit) person() tab {
 	v.Helper()
-	return browse(v.T, chromedp.Flag("host-resolver-rules", "MAP "+v.name+" 127.0.0.1"))
+	flags := []chromedp.ExecAllocatorOption{chromedp.Flag("host-resolver-rules", "MAP "+v.name+" 127.0.0.1")}
+	if v.keyHash != "" {
+		// Chromium keeps no dictionaries of a site whose certificate has errors that it ignores,
+		// and by this feature none where a public authority has not signed the certificate.
+		flags = append(flags, chromedp.Flag("ignore-certificate-errors", false),
+			chromedp.Flag("ignore-certificate-errors-spki-list", v.keyHash),
+			chromedp.Flag("disable-features", "Translate,CompressionDictionaryTransportRequireKnownRootCert"))
+	}
+	return browse(v.T, flags...)
 }
 
 // curl runs curl, which finds the site at the edge, and returns its output.

@@ -39,6 +39,7 @@ type visit struct {
 	*testing.T
 	base           string         // URL of the application or the edge, without a slash at the end
 	authority      string         // file of the certificate authority; empty: no TLS
+	keyHash        string         // of the certificate's key, for browsers; empty: no TLS
 	name           string         // host of a recipe, which clients find at edge
 	edge           string         // HOST:PORT of the edge of a recipe; empty: that of base
 	environment    []string       // of the programs that the client runs

@@ -4,7 +4,10 @@ package certstest
 import (
 	"crypto"
 	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"net"
 	"os"
@@ -68,4 +71,16 @@ func write(t testing.TB, dir, file string, der []byte, private crypto.Signer) (c
 		}
 	}
 	return cert, key
+}
+
+// KeyHash returns the SHA-256 of a certificate's public key in base64, by which Chromium's flag
+// --ignore-certificate-errors-spki-list makes it trust the certificate.
+func KeyHash(t testing.TB, cert, key string) string {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(pair.Leaf.RawSubjectPublicKeyInfo)
+	return base64.StdEncoding.EncodeToString(hash[:])
 }
