@@ -94,6 +94,7 @@ func sentHeads(t *testing.T, ctx context.Context) func(path string) (coding, ofR
 // TestBrowserDictionary: a browser that has version 1 of a bundle gets version 2 of it as a
 // difference, over TLS, and runs it.
 func TestBrowserDictionary(t *testing.T) {
+	t.Parallel()
 	browser := chromium(t)
 	home := t.TempDir()
 	cert, key := certstest.Pair(t, home, "edge", "edge", "127.0.0.1")
