@@ -19,10 +19,12 @@ run: build tools/library/node_modules ## publish the real library into a local f
 	./iconedge publish $(if $(DATA),--store dir:$(DATA)/store) tools/library/node_modules/@iconify/json
 	./iconedge run $(FLAGS)
 
-# The parts of make test. Two run at a time, as on two cores more of them would make each other late.
-TEST_PARTS := test-edge-1 test-commands test-race test-processes test-edge-2 test-edge-3 lint test-plain test-modules react test-site test-clients
+# The parts of make test, each with what it needs. Two run at a time, as on two cores more of them
+# would make each other late. The first ones need no packages of npm, which are installed beside them.
+# The longest come before the short ones, so that both cores are busy to the end.
+TEST_PARTS := lint-go test-race test-commands test-processes test-edge-2 test-plain test-edge-3 test-modules test-edge-1 react test-site test-clients lint-api
 
-test: build tools/node_modules clients/node_modules clients/react/node_modules test/apps/node_modules site/node_modules chromium engines ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
+test: ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(TEST_PARTS)
 
 test-busy: ## run every test beside four busy loops, as on a busy machine: no test depends on how fast it runs
@@ -35,17 +37,17 @@ test-busy: ## run every test beside four busy loops, as on a busy machine: no te
 EDGE_1 := ^(Test|Fuzz)[A-G]
 EDGE_2 := ^(Test|Fuzz)[H-R]
 EDGE   := go test -race -short -vet=off -timeout 15m ./edge
-test-edge-1:
+test-edge-1: engines
 	$(EDGE) -run '$(EDGE_1)'
-test-edge-2:
+test-edge-2: engines
 	$(EDGE) -run '$(EDGE_2)'
-test-edge-3:
+test-edge-3: engines
 	$(EDGE) -skip '$(EDGE_1)|$(EDGE_2)'
 
-test-race: # the other packages whose code or tests start goroutines
+test-race: engines # the other packages whose code or tests start goroutines
 	go test -race -short -vet=off -timeout 15m $$(test/packages.sh race | grep -vx ./edge)
 
-test-plain: # the other packages, and the tests that test-race skips because sequential.Test is their first statement
+test-plain: engines # the other packages, and the tests that test-race skips because sequential.Test is their first statement
 	go test -short -vet=off -timeout 15m $$(test/packages.sh plain)
 	@calls='sequential\.Test(t)'; names=$$(git grep -h -B1 "$$calls" -- '*_test.go' | sed -n 's/^func \(\w*\)(.*/\1/p' | paste -sd '|'); \
 	packages=$$(git grep -l "$$calls" -- '*_test.go' | xargs dirname | sort -u | sed 's,^,./,'); \
@@ -59,9 +61,9 @@ test-processes: build tools/node_modules test/apps/node_modules chromium engines
 	ICONEDGE_LOOP=on go test -short -vet=off -timeout 15m -run '^Test(HostileClients|Refused|Pipelined|PipelineFlood)$$' ./edge # whose other tests have connections in memory, not on event loops
 	ICONEDGE_LOOP=off go test -short -vet=off -timeout 15m -run '^TestRestarts$$' ./cmd/iconedge
 
-test-modules: clients/node_modules
+test-modules: clients/node_modules engines
 	cd clients && node build.mjs # tools packs what it builds
-	go test -C loadtest -race -timeout 15m ./...
+	go test -C loadtest -race -vet=off -timeout 15m ./...
 	go test -C tools -count=1 ./... # they read files outside of their module, of which the test cache knows nothing
 	go test -C tools/promql ./...
 	go test -C tools/deploy -timeout 20m ./...
@@ -87,7 +89,10 @@ build: ## build the program
 LICENSES := Apache-2.0,BSD-2-Clause,BSD-3-Clause,ISC,MIT
 LICENCE_CHECK := --allowed_licenses=$(LICENSES) --logtostderr=false --stderrthreshold=2 --log_file=/dev/null
 
-lint: tools/node_modules ## check gofmt, vet, staticcheck, English (tools/prose), known vulnerabilities (with govulncheck), licences of linked packages, the OpenAPI document
+lint: lint-go lint-api ## check gofmt, vet, staticcheck, English (tools/prose), known vulnerabilities (with govulncheck), licences of linked packages, the OpenAPI document
+
+.PHONY: lint-go lint-api
+lint-go:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt: $$out"; exit 1; }
 	go vet ./...
 	go vet -C loadtest ./...
@@ -97,6 +102,8 @@ lint: tools/node_modules ## check gofmt, vet, staticcheck, English (tools/prose)
 	go tool -C loadtest -modfile=../tools/go.mod go-licenses check . --ignore github.com/iconedge/iconedge $(LICENCE_CHECK)
 	@if command -v govulncheck >/dev/null; then for module in . loadtest; do govulncheck -C $$module ./... || [ $$? != 3 ] || exit 1; done; else echo "govulncheck is not installed: dependencies are NOT checked for known vulnerabilities"; fi
 	go run -C tools ./prose ..
+
+lint-api: tools/node_modules
 	tools/node_modules/.bin/redocly lint --config tools/redocly.yaml docs/reference/openapi.yaml
 
 race: ## run only the Go tests, all of them under the race detector, those of whole processes too
@@ -264,20 +271,15 @@ tools/mcp/node_modules: tools/mcp/package-lock.json
 .cache/loadtest: # go build decides whether to build it again
 	go build -C loadtest -trimpath -o $(CURDIR)/.cache/loadtest .
 
-.PHONY: chromium
-chromium: # for the browser tests; a Debian package is installed if there is no browser and we are root
-	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "installing chromium (Debian package) for the browser tests"; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
-	  elif [ -n "$$CI" ]; then echo "chromium is missing and can't be installed here"; exit 1; else echo "chromium can't be installed here: the browser tests will be SKIPPED"; fi; }
+# Debian packages, which test/debian.sh installs if the programs are missing and we are root.
+.PHONY: chromium engines applications
+chromium: # for the browser tests
+	@test/debian.sh 'the browser tests' 'chromium|chromium-browser|google-chrome:chromium'
 
-.PHONY: engines
-engines: # for the tests of a fleet, and of an edge behind and before HAProxy; Debian packages are installed if programs are missing and we are root
-	@for e in redis-server prometheus haproxy; do PATH=$$PATH:/usr/sbin command -v $$e >/dev/null || { echo "installing $$e (Debian package) for the tests"; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$e >/dev/null; \
-	  elif [ -n "$$CI" ]; then echo "$$e is missing and can't be installed here"; exit 1; else echo "$$e can't be installed here: the tests that need it will be SKIPPED"; fi; } || exit 1; done
+engines: # for the tests of a fleet, and of an edge behind and before HAProxy
+	@test/debian.sh 'the tests of fleets and of HAProxy' redis-server:redis-server prometheus:prometheus haproxy:haproxy
 
-.PHONY: applications
-applications: # for make apps; Debian packages are installed if programs are missing and we are root
-	@for p in git:git nginx:nginx-light rclone:rclone skopeo:skopeo docker-registry:docker-registry litmus:litmus apache2:apache2-bin aria2c:aria2 wget:wget mariadbd:mariadb-server php:php8.2-cli,libapache2-mod-php8.2,php8.2-mysql,php8.2-xml,php8.2-mbstring,php-sabre-dav,wordpress,wordpress-theme-twentytwentythree; do PATH=$$PATH:/usr/sbin command -v $${p%%:*} >/dev/null || { echo "installing $${p#*:} (Debian package) for the tests of applications"; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$(echo $${p#*:} | tr , " ") >/dev/null; \
-	  elif [ -n "$$CI$(INSTALL)" ]; then echo "$${p%%:*} is missing and can't be installed here"; exit 1; else echo "$${p%%:*} can't be installed here: its tests will be SKIPPED"; fi; } || exit 1; done
+applications: # for make apps
+	@test/debian.sh 'the tests of applications' git:git nginx:nginx-light rclone:rclone skopeo:skopeo docker-registry:docker-registry \
+	  litmus:litmus apache2:apache2-bin aria2c:aria2 wget:wget mariadbd:mariadb-server \
+	  php:php8.2-cli,libapache2-mod-php8.2,php8.2-mysql,php8.2-xml,php8.2-mbstring,php-sabre-dav,wordpress,wordpress-theme-twentytwentythree

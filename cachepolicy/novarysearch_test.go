@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 func TestParseNoVarySearch(t *testing.T) {
@@ -81,6 +83,7 @@ func equivalent(v SearchVariance, a, b string) bool {
 
 // Queries have the same canonical form if and only if they are equivalent.
 func TestCanonicalSearch(t *testing.T) {
+	sequential.Test(t)
 	t.Parallel()
 	r := rand.New(rand.NewPCG(43, 3))
 	pieces := []string{"a", "b", "%61", "+", "%20", "%", "%2", "é", "%c3%a9", "\xff", "%ff", "=", "&", "%26", "%3d", "A"}

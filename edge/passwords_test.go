@@ -32,7 +32,7 @@ type passwordEdge struct {
 	htpasswd string
 }
 
-const dearCost = 13 - 2*raceFactor // a comparison takes ten times as long under the race detector
+const dearCost = 14 - 3*raceFactor // a comparison takes ten times as long under the race detector
 
 func newPasswordEdge(t *testing.T, args ...string) *passwordEdge {
 	t.Helper()

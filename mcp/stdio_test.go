@@ -95,6 +95,7 @@ func TestRawLines(t *testing.T) {
 // TestParting: open calls are answered after stdin closes; a call that takes too long does not
 // block the end (C4).
 func TestParting(t *testing.T) {
+	t.Parallel() // waits until the slow call has had its time
 	a := newFakeAPI(t)
 	a.answer("/api/v1/icon/mdi/slow", func(http.ResponseWriter, *http.Request) { <-t.Context().Done() })
 	ask := func(id, name string) string {

@@ -61,6 +61,7 @@ func (a *acmeTest) edge(t *testing.T, flags ...string) *harness.Server {
 // then each has one before its first client. A renewed certificate is in use while handshakes go
 // on, and edges that start later read it from the folder.
 func TestACMEFleet(t *testing.T) {
+	t.Parallel()                        // waits for a renewal
 	a := newACMETest(t, 30*time.Second) // the renewal begins after two thirds of that time
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
 	t.Cleanup(origin.Close)
@@ -115,6 +116,7 @@ func TestACMEFleet(t *testing.T) {
 // Encrypt's authority for tests. After a restart it serves the stored certificate without a new
 // order. Names below a wildcard get certificates of their own, beside certificates from files.
 func TestACME(t *testing.T) {
+	t.Parallel()
 	a := newACMETest(t, 90*24*time.Hour)
 	home, secured := a.home, a.secured
 	edge := func(flags ...string) *harness.Server {

@@ -45,6 +45,7 @@ func scriptOf(version int) string {
 // TestBrowserDictionary: a browser that has version 1 of a bundle gets version 2 of it as a
 // difference, over TLS, and runs it.
 func TestBrowserDictionary(t *testing.T) {
+	t.Parallel()
 	browser := chromium(t)
 	home := t.TempDir()
 	cert, key := certstest.Pair(t, home, "edge", "edge", "127.0.0.1")

@@ -149,6 +149,7 @@ func client(i int) string { return fmt.Sprintf("127.0.1.%d", i+1) }
 // over HTTP/3 is complete, and comes over HTTP/2: with no connection open yet, when its own is
 // closed to make room, and when its requests are rejected.
 func TestBrowserWithoutRoomOverQUIC(t *testing.T) {
+	t.Parallel()
 	const most = 8
 	t.Run("cold, its address has too many", func(t *testing.T) {
 		b := newQUICBrowser(t)
@@ -203,9 +204,13 @@ func TestBrowserWithoutRoomOverQUIC(t *testing.T) {
 }
 
 // TestBrowserInACrowdOverQUIC: a page of 500 icons comes over HTTP/3 while 400 other connections of
-// the browser's address are open.
+// the browser's address are open. With -short it has 200 icons.
 func TestBrowserInACrowdOverQUIC(t *testing.T) {
-	const crowd, icons = 400, 500
+	t.Parallel()
+	crowd, icons := 400, 500
+	if testing.Short() {
+		icons = 200
+	}
 	browser, home := chromium(t), withPacks(t)
 	cert, key := certstest.Pair(t, home, "edge", "edge", "127.0.0.1")
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen",

@@ -43,6 +43,7 @@ const page = `<!doctype html><meta charset="utf-8"><title>icons</title>
 
 // TestBrowser checks the pixels of a page on another origin: each icon is there, in its colour.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	browser := chromium(t)
 	home := withPacks(t)
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
@@ -78,6 +79,7 @@ func TestBrowser(t *testing.T) {
 
 // TestHomePage opens the page at /, which has an icon on it.
 func TestHomePage(t *testing.T) {
+	t.Parallel()
 	browser := chromium(t)
 	home := withPacks(t)
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
@@ -107,7 +109,7 @@ func tab(t *testing.T, browser string, more ...chromedp.ExecAllocatorOption) con
 	t.Helper()
 	options := append(append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.WindowSize(600, 800),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.WSURLReadTimeout(time.Minute)), more...)
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.DisableGPU, chromedp.WSURLReadTimeout(time.Minute)), more...)
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}

@@ -48,11 +48,12 @@ var bomb = regexp.MustCompile(`^bomb-|laughs|loop|self|quadratic`)
 
 // TestHostileSVGs opens each hostile SVG that survives the cleaner in a browser: no script
 // runs, and no request leaves. The same browser also opens the raw SVGs, and sees many of them do
-// both, which shows that it would notice. With -short it opens every sixth SVG.
+// both, which shows that it would notice. With -short it opens every twelfth SVG.
 func TestHostileSVGs(t *testing.T) {
+	t.Parallel()
 	part, fewScripts, fewRequests := 1, 70, 120
 	if testing.Short() {
-		part, fewScripts, fewRequests = 6, 10, 17
+		part, fewScripts, fewRequests = 12, 5, 8
 	}
 	browser := chromium(t)
 	var raw, clean []sample
@@ -123,6 +124,7 @@ var allowedDifferences = map[string]string{
 // TestOddSVGs compares the browser's pictures of odd but harmless SVGs before and after the
 // cleaner.
 func TestOddSVGs(t *testing.T) {
+	t.Parallel()
 	browser := chromium(t)
 	var list []sample
 	for _, d := range samples(t, "odd") {
@@ -138,6 +140,7 @@ func TestOddSVGs(t *testing.T) {
 // after the cleaner: a large sample of the whole library, unpacked in the folder that
 // ICONEDGE_LIBRARY names, or else a small sample of the packs that the tests use.
 func TestConformanceSVGs(t *testing.T) {
+	t.Parallel()
 	browser := chromium(t)
 	most, pattern := 150, filepath.Join(harness.NPM(t, "@iconify-json"), "*", "icons.json")
 	if folder := os.Getenv("ICONEDGE_LIBRARY"); folder != "" {

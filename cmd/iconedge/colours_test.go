@@ -19,6 +19,7 @@ import (
 // colour of the text), own (one colour) or many. Served without a colour an icon looks as its file
 // does. In a colour, one of a single colour has it wherever the file paints, as strongly as there.
 func TestColours(t *testing.T) {
+	t.Parallel()
 	browser := chromium(t)
 	home := t.TempDir()
 	folder := filepath.Join(home, "icons", "colours")

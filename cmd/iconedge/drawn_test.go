@@ -106,6 +106,7 @@ func (w *wall) compare(t *testing.T, browser string, forms ...string) (before im
 // those of their clean forms: alone, and all of them inlined in one page, where none may change
 // another.
 func TestDrawnSVGs(t *testing.T) {
+	t.Parallel()
 	browser := chromium(t)
 	// Chromium reads every picture as UTF-8, and documents in their encoding. A gallery shows all
 	// in squares, as a page may show an icon in a size of another ratio.

@@ -17,6 +17,7 @@ import (
 // admin token and the password of Redis are replaced as docs/how-to/rotation.md says. Meanwhile
 // clients request icons that no tier has, and every one is answered; no process ends.
 func TestFleetRotations(t *testing.T) {
+	t.Parallel()
 	home, dir := t.TempDir(), t.TempDir()
 	redis := fleettest.Start(t)
 	acl := func(rules ...any) {

@@ -21,6 +21,7 @@ import (
 // their colour, so that the browser itself checks where it is. A seek to a part that has been
 // watched before is answered without the origin, also for another browser.
 func TestVideo(t *testing.T) {
+	t.Parallel()
 	browser := chromium(t)
 	video := webm(videoFrames(t, browser))
 	if len(video) < 6<<20 {

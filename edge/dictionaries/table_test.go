@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 const tableBytes = 1 << 20
@@ -39,11 +41,11 @@ func newTable(t testing.TB) *Table {
 // text returns text that does not compress to nothing.
 func text(seed uint64, length int) []byte {
 	random := rand.New(rand.NewPCG(seed, 1))
-	var b bytes.Buffer
-	for b.Len() < length {
-		fmt.Fprintf(&b, "%x ", random.Uint32())
+	var b []byte
+	for len(b) < length {
+		b = append(strconv.AppendUint(b, uint64(random.Uint32()), 16), ' ')
 	}
-	return b.Bytes()[:length]
+	return b[:length]
 }
 
 // stored stores a response of https://edge.test.
@@ -148,6 +150,7 @@ func TestBounds(t *testing.T) {
 
 // After each step, the bytes that a table counts are those of what it has.
 func TestBytes(t *testing.T) {
+	sequential.Test(t)
 	t.Parallel()
 	x, random := newTable(t), rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -216,6 +219,7 @@ func TestUseless(t *testing.T) {
 // The bodies are those of RFC 9842, sections 4 and 5, and the programs zstd and brotli read them,
 // also where the dictionary is longer than usual windows.
 func TestEncode(t *testing.T) {
+	sequential.Test(t)
 	t.Parallel()
 	for _, length := range []int{100, 5000, 300_000, 3 << 20} {
 		old := text(1, length)

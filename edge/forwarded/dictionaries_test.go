@@ -239,9 +239,9 @@ func TestNoDictionary(t *testing.T) {
 func TestDifferencesModel(t *testing.T) {
 	t.Parallel()
 	const versions = 12
-	requests := 5000 // of each user
+	requests, pause := 5000, 250 // of each user; between purges
 	if testing.Short() {
-		requests = 500
+		requests, pause = 150, 50
 	}
 	pages, bodies := map[string]http.HandlerFunc{}, make([]string, versions)
 	for v := range versions {
@@ -260,8 +260,8 @@ func TestDifferencesModel(t *testing.T) {
 			for i := range requests {
 				from, to := random.IntN(versions), random.IntN(versions)
 				path := fmt.Sprintf("/app-%08dab.js", to)
-				if i%250 == 249 {
-					e.Cache.Purge(cache.Purge{Keys: []string{"http://edge.test" + path}, Soft: i%500 == 499}, e.Now())
+				if i%pause == pause-1 {
+					e.Cache.Purge(cache.Purge{Keys: []string{"http://edge.test" + path}, Soft: i/pause%2 == 1}, e.Now())
 				}
 				a := e.get(t, path, "Accept-Encoding", acceptsAll, "Available-Dictionary", has(bodies[from]))
 				body := ""

@@ -55,24 +55,26 @@ func TestUpload(t *testing.T) {
 		{"in large chunks", chunks, "100000\r\n" + longBody + "\r\n0\r\n\r\n", longBody, -1, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			client, conn, head := uploading(t, row.sent)
-			if strings.Contains(head, "Content-Length") || strings.Contains(head, "chunked") || !strings.HasSuffix(head, "\r\n\r\n") {
-				t.Errorf("the server got %q", head)
-			}
-			go io.WriteString(client, row.more)
-			u := conn.Upload()
-			b, err := io.ReadAll(u)
-			if string(b) != row.body || err != nil || u.Length() != row.length || !u.Whole() {
-				t.Errorf("%d bytes, %v, length %d, whole %v", len(b), err, u.Length(), u.Whole())
-			}
-			if conn.Answer() != row.last {
-				t.Errorf("the last response: %v, want %v", !row.last, row.last)
-			}
-			go func() { conn.Read(make([]byte, 16<<10)); conn.Conn.Close() }()
-			answer, _ := io.ReadAll(client)
-			if got := strings.Contains(string(answer), "001"); got == row.last {
-				t.Errorf("after the body: %q", answer)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				client, conn, head := uploading(t, row.sent)
+				if strings.Contains(head, "Content-Length") || strings.Contains(head, "chunked") || !strings.HasSuffix(head, "\r\n\r\n") {
+					t.Errorf("the server got %q", head)
+				}
+				go io.WriteString(client, row.more)
+				u := conn.Upload()
+				b, err := io.ReadAll(u)
+				if string(b) != row.body || err != nil || u.Length() != row.length || !u.Whole() {
+					t.Errorf("%d bytes, %v, length %d, whole %v", len(b), err, u.Length(), u.Whole())
+				}
+				if conn.Answer() != row.last {
+					t.Errorf("the last response: %v, want %v", !row.last, row.last)
+				}
+				go func() { conn.Read(make([]byte, 16<<10)); conn.Conn.Close() }()
+				answer, _ := io.ReadAll(client)
+				if got := strings.Contains(string(answer), "001"); got == row.last {
+					t.Errorf("after the body: %q", answer)
+				}
+			})
 		})
 	}
 }

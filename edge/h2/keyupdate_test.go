@@ -109,6 +109,7 @@ func updating(t *testing.T) (*Conn, *feed, *sealer) {
 // However many KeyUpdates a client sends, a turn has an end, after which other connections of the
 // loop have theirs; and a client that sends almost nothing else loses its connection.
 func TestKeyUpdates(t *testing.T) {
+	once(t)
 	conn, socket, s := updating(t)
 	const each = 16 // crypto/tls itself accepts no more between two records with data
 	for range 2000 {
@@ -135,6 +136,7 @@ func TestKeyUpdates(t *testing.T) {
 
 // A client that changes its keys now and then, between requests, keeps its connection.
 func TestKeyUpdatesBetweenRequests(t *testing.T) {
+	once(t)
 	conn, socket, s := updating(t)
 	s.data(string(bytes.Repeat([]byte("x"), 0x4000)))
 	const requests = 500

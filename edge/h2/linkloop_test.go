@@ -63,6 +63,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 // crypto/tls goes on where it was when a read would have had to wait, wherever the client's bytes
 // are split; and what it writes arrives whole, wherever the client stops taking it.
 func TestLinkOnLoop(t *testing.T) {
+	once(t)
 	cert, err := tls.LoadX509KeyPair(certstest.Pair(t, t.TempDir(), "edge", "edge", "cdn.example"))
 	if err != nil {
 		t.Fatal(err)

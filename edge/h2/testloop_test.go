@@ -29,6 +29,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// once skips a test the second time, because it serves its connections itself, in both runs in the
+// same way.
+func once(t *testing.T) {
+	t.Helper()
+	if onLoop {
+		t.Skip("it ran already")
+	}
+}
+
 // serveConn serves a connection of a client until it ends.
 func serveConn(s *Server, c net.Conn, config *tls.Config, client netip.Prefix, begin func(*Conn)) {
 	var l *testLoop

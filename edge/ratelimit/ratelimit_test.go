@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/iconedge/iconedge/test/sequential"
 )
 
 var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -95,6 +97,7 @@ func TestNoWindowHoldsMore(t *testing.T) {
 
 // A client can use the largest limit, and get all places back.
 func TestLargestLimit(t *testing.T) {
+	sequential.Test(t)
 	l := New(Limit{MaxN, MaxWindow}, Options{})
 	now := t0
 	for round := range 2 {

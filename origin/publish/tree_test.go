@@ -185,13 +185,13 @@ func TestStoppedAnywhere(t *testing.T) {
 	files(t, modules, map[string]string{"lucide-static/tags.json": `{"square": ["box", "window"]}`})
 	tags := filepath.Join(modules, "lucide-static")
 	opt := Options{Sources: all, Tags: []string{NoTags, tags}, Now: t0, Work: t.TempDir()}
-	points := int64(60)
+	points, withLexicon := int64(60), int64(6)
 	if testing.Short() {
-		points = 20
+		points, withLexicon = 15, 2
 	}
 	stoppedAnywhere(t, opt, points)
 	opt.Tags = []string{tags}
-	stoppedAnywhere(t, opt, 6)
+	stoppedAnywhere(t, opt, withLexicon)
 }
 
 // stoppedAnywhere stops a publication at that many points.

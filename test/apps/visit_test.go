@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/iconedge/iconedge/internal/certs/certstest"
 	"github.com/iconedge/iconedge/test/harness"
@@ -63,7 +64,7 @@ const longPart = 64 << 10
 func (v *visit) saw(name string, content []byte) {
 	content = bytes.ReplaceAll(content, []byte(v.base), []byte("{application}"))
 	content = bytes.ReplaceAll(content, []byte(v.host()), []byte("{host}"))
-	if v.same != nil {
+	if v.same != nil && utf8.Valid(content) { // a large object takes the expression seconds
 		content = v.same.ReplaceAll(content, []byte("…"))
 	}
 	p := part{strings.ReplaceAll(name, v.host(), "{host}"), len(content), content}

@@ -164,9 +164,10 @@ func startNext(t *testing.T) string {
 	return "http://" + address
 }
 
-// video is made by Chromium: its client is Chromium too.
+// video is made by Chromium: its client is Chromium too. In `make test`, TestVideo of cmd/iconedge
+// seeks in a film behind an edge.
 var video = application{
-	name: "A video of express.static", client: "Chromium", tls: true,
+	name: "A video of express.static", client: "Chromium", tls: true, large: true,
 	nginx:    `proxy_set_header Host $http_host; proxy_http_version 1.1;`,
 	did:      "a WebM of some MB played and sought in, by ranges; the pixels of eight frames compared",
 	versions: func(t *testing.T) (string, string) { return npmVersion(t, npm(t, "express")), chromiumVersion(t) },

@@ -394,7 +394,7 @@ func (a attack) short(t *testing.T, e *harness.Server) {
 	attacking, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); a.run(attacking, targetsOf(e), min(a.connections, 40)) }()
-	ctx, enough := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, enough := context.WithTimeout(t.Context(), 150*time.Millisecond)
 	defer enough()
 	b := runClient(ctx, e.Address("public"), harness.Longest)
 	stop()

@@ -600,6 +600,7 @@ func TestSettings(t *testing.T) {
 
 // TestCancel: a request that the editor cancels is answered at once.
 func TestCancel(t *testing.T) {
+	t.Parallel() // waits until the open request has had its time
 	a := newFakeAPI(t)
 	release := make(chan struct{})
 	a.fail(func(_ http.ResponseWriter, r *http.Request) {
