@@ -23,9 +23,8 @@ const (
 	// ioTimeout is an upper bound: every call has a shorter deadline of its own.
 	ioTimeout = 5 * time.Second
 
-	// poolSize is the number of connections opened in advance for checks. A check occupies one for
-	// a round trip, so at 80 ms they serve 1,600 checks a second.
-	poolSize = 128
+	// mostConns is the number of connections for events at a time: reading, and purges of this edge.
+	mostConns = 16
 
 	buffer = 4 << 10 // bytes, for reading and for writing; a check and its reply are short
 )
@@ -54,7 +53,7 @@ func ParseURL(s string) (*redis.Options, error) {
 	// falls back to the edge's own window.
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.ContextTimeoutEnabled, o.DialTimeout, o.ReadTimeout, o.WriteTimeout = true, dialTimeout, ioTimeout, ioTimeout
-	o.PoolSize, o.PipelinePoolSize, o.ReadBufferSize, o.WriteBufferSize = poolSize, -1, buffer, buffer
+	o.PoolSize, o.PipelinePoolSize, o.ReadBufferSize, o.WriteBufferSize = mostConns, -1, buffer, buffer
 	o.ConnMaxIdleTime = -1 // connections stay open
 	// The client sends nothing that the oldest supported server does not know: the error reply to
 	// an unknown command repeats its arguments, and the password is an argument of HELLO.
@@ -76,8 +75,17 @@ func (f *Fleet) redacted(err error) error {
 	return err
 }
 
-// connect returns a client, which opens connections on first use.
+// connect returns a client for events, which opens connections on first use. It keeps two: one
+// reads, and the other writes.
 func (f *Fleet) connect() *redis.Client {
 	o := *f.server
+	o.MaxIdleConns = 2
 	return redis.NewClient(&o)
+}
+
+// connectChecks returns a client for checks.
+func (f *Fleet) connectChecks() *checks {
+	o := *f.server
+	o.PoolSize = checkConns
+	return &checks{Client: redis.NewClient(&o)}
 }

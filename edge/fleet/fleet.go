@@ -54,9 +54,10 @@ type Fleet struct {
 	ctx        context.Context // cancelled by Close
 	cancel     context.CancelFunc
 	all        sync.WaitGroup
-	calls      atomic.Pointer[redis.Client] // for checks and for writing events
-	down       atomic.Bool                  // Redis does not work; it is probed once a second
-	logFailing atomic.Bool                  // the log can't be read
+	calls      atomic.Pointer[checks]
+	events     *redis.Client // reads and writes the log
+	down       atomic.Bool   // Redis does not work; it is probed once a second
+	logFailing atomic.Bool   // the log can't be read
 	counts     counts
 }
 
@@ -77,7 +78,9 @@ func Open(o Options) (*Fleet, error) {
 	}
 	f := &Fleet{Options: o, node: rand.Text(), server: server}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	client := f.connect()
+	f.events = f.connect()
+	context.AfterFunc(f.ctx, func() { f.events.Close() }) // interrupts a blocking read
+	client := f.connectChecks()
 	f.calls.Store(client)
 	if err := f.probe(client); err != nil {
 		f.markDown(client, err)
