@@ -17,8 +17,8 @@ const (
 // within the patience. PING would not be enough, because a server that is out of memory, a replica
 // and a server that is too far away answer it too.
 func (f *Fleet) probe(client *checks) error {
-	w := Window{fleet: f, prefix: "iconedge:probe:" + f.Region,
-		args: []any{1, time.Second.Microseconds(), time.Second.Milliseconds()}, script: windowScript}
+	// Each call has left this window, of a microsecond, before the next: so each writes.
+	w := Window{fleet: f, prefix: "iconedge:probe:" + f.Region, args: []any{1, 1, time.Second.Milliseconds()}, script: windowScript}
 	if _, err := w.check(client, "", max(firstTimeout, f.Timeout)); err != nil {
 		return err
 	}

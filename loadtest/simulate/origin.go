@@ -35,8 +35,8 @@ func newOrigin() *origin {
 func releaseID(n int) string { return fmt.Sprintf("%032x", n) }
 
 // iconPath returns the path of icon n, and iconKey its surrogate key.
-func iconPath(n int) string { return fmt.Sprintf("/sim/icon-%d.svg", n) }
-func iconKey(n int) string  { return fmt.Sprintf("icon/sim/icon-%d", n) }
+func iconPath(n int) string { return fmt.Sprintf("/sim/icon-%02d.svg", n) }
+func iconKey(n int) string  { return fmt.Sprintf("icon/sim/icon-%02d", n) }
 
 // flip publishes a release in which the first icons have changed, and returns its id.
 func (o *origin) flip() string {
