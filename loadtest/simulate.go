@@ -15,7 +15,7 @@ import (
 func simulated(edges int, short bool) simulate.Config {
 	c := simulate.Whole(edges)
 	if short {
-		c.Rounds, c.Phase, c.Missed = 5, 2*time.Second, 200
+		c.Rounds, c.Phase, c.Missed = 10, 5*time.Second, 600
 	}
 	return c
 }

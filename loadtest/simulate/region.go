@@ -25,18 +25,18 @@ type place struct {
 	loss  float64       // share of lost segments
 }
 
-// places are ten regions. The farthest leaves a check of a limit 50 of its 250 ms.
+// places are ten regions. The farthest leaves a check of a limit 90 of its 250 ms.
 var places = []place{
 	{"eu-central", time.Millisecond, 0.0002},
 	{"eu-west", 5 * time.Millisecond, 0.0005},
 	{"eu-north", 10 * time.Millisecond, 0.0005},
 	{"eu-south", 20 * time.Millisecond, 0.0005},
-	{"us-east", 40 * time.Millisecond, 0.001},
-	{"me", 50 * time.Millisecond, 0.001},
-	{"us-west", 60 * time.Millisecond, 0.001},
-	{"ap-south", 75 * time.Millisecond, 0.002},
-	{"sa-east", 90 * time.Millisecond, 0.002},
-	{"ap-east", 100 * time.Millisecond, 0.002},
+	{"us-east", 30 * time.Millisecond, 0.001},
+	{"me", 40 * time.Millisecond, 0.001},
+	{"us-west", 50 * time.Millisecond, 0.001},
+	{"ap-south", 60 * time.Millisecond, 0.002},
+	{"sa-east", 70 * time.Millisecond, 0.002},
+	{"ap-east", 80 * time.Millisecond, 0.002},
 }
 
 // A link is the network between a region and the centre. A process of its own carries its

@@ -31,6 +31,7 @@ type Config struct {
 	CutOff  time.Duration // for how long they are
 	Outage  time.Duration // of Redis
 	Herd    time.Duration // for which the origin's requests are counted; each client requests each icon in it
+	Timeout time.Duration // for a check of a limit; 0: the default
 	Seed    uint64
 	Log     io.Writer
 }
@@ -87,7 +88,7 @@ type herd struct {
 func (r *run) herds(ctx context.Context, edges int) (h herd, err error) {
 	small := *r
 	small.Result = &Result{}
-	if small.world, err = newWorld(ctx, edges, min(edges, r.Regions)); err != nil {
+	if small.world, err = newWorld(ctx, edges, min(edges, r.Regions), r.Timeout); err != nil {
 		return h, err
 	}
 	defer small.close()
@@ -104,7 +105,7 @@ func (r *run) herds(ctx context.Context, edges int) (h herd, err error) {
 // whole runs the large fleet.
 func (r *run) whole(ctx context.Context) (err error) {
 	began := time.Now()
-	if r.world, err = newWorld(ctx, r.Edges, r.Regions); err != nil {
+	if r.world, err = newWorld(ctx, r.Edges, r.Regions, r.Timeout); err != nil {
 		return err
 	}
 	defer r.close()

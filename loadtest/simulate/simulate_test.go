@@ -34,6 +34,7 @@ func TestNothingIsLost(t *testing.T) {
 	c := Whole(50)
 	c.Few, c.Rounds, c.Phase, c.Missed, c.Log = 0, 4, time.Second, 150, t.Output()
 	c.CutOff, c.Outage, c.Herd = time.Second, time.Second, time.Second
+	c.Timeout = 20 * time.Second // the machine may be busy
 	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ const (
 // edges.
 type world struct {
 	folder  string
+	timeout time.Duration // for a check of a limit; 0: the default
 	redis   *server
 	origin  *origin
 	serving *http.Server
@@ -40,8 +41,8 @@ type world struct {
 
 // newWorld starts a fleet of so many edges, in turn in each region, and waits until each knows the
 // release.
-func newWorld(ctx context.Context, edges, regions int) (*world, error) {
-	w := &world{origin: newOrigin()}
+func newWorld(ctx context.Context, edges, regions int, timeout time.Duration) (*world, error) {
+	w := &world{origin: newOrigin(), timeout: timeout}
 	if err := w.start(ctx, edges, regions); err != nil {
 		w.close()
 		return nil, err
@@ -117,6 +118,7 @@ func (w *world) startEdges(ctx context.Context, count int, secret string) error 
 			c.Origins = nil
 			c.Origins.Set("http://" + strings.Join(n.addresses[2:], ",http://"))
 			c.Origins.Set("http://" + n.addresses[1])
+			c.RedisTimeout = w.timeout
 			c.Limits.Set(fmt.Sprintf("search=%d/1m", searchLimit))
 		})
 	})
