@@ -11,7 +11,7 @@ import (
 	"github.com/iconedge/iconedge/loadtest/simulate"
 )
 
-// simulated returns the configuration of a simulation, or of one with short phases.
+// simulated returns the configuration of a simulation, with short phases if short is set.
 func simulated(edges int, short bool) simulate.Config {
 	c := simulate.Whole(edges)
 	if short {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,8 +22,10 @@ const (
 	// ioTimeout is an upper bound: every call has a shorter deadline of its own.
 	ioTimeout = 5 * time.Second
 
-	// mostConns is the number of connections for events at a time: reading, and purges of this edge.
+	// mostConns is the number of connections for events: reading, and purges of this edge.
 	mostConns = 16
+
+	eventConns = 2 // of these that stay open: one reads, and the other writes
 
 	buffer = 4 << 10 // bytes, for reading and for writing; a check and its reply are short
 )
@@ -60,32 +61,4 @@ func ParseURL(s string) (*redis.Options, error) {
 	o.Protocol, o.DisableIdentity = 2, true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil
-}
-
-// redacted returns an error without the password, which a server repeats in its reply to an unknown
-// command.
-func (f *Fleet) redacted(err error) error {
-	password := f.server.Password
-	if f.Password != nil {
-		password = f.Password.secret()
-	}
-	if password != "" && strings.Contains(err.Error(), password) {
-		return errors.New(strings.ReplaceAll(err.Error(), password, "*"))
-	}
-	return err
-}
-
-// connect returns a client for events, which opens connections on first use. It keeps two: one
-// reads, and the other writes.
-func (f *Fleet) connect() *redis.Client {
-	o := *f.server
-	o.MaxIdleConns = 2
-	return redis.NewClient(&o)
-}
-
-// connectChecks returns a client for checks.
-func (f *Fleet) connectChecks() *checks {
-	o := *f.server
-	o.PoolSize = checkConns
-	return &checks{Client: redis.NewClient(&o)}
 }

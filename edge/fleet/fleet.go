@@ -20,7 +20,9 @@ package fleet
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,6 +97,33 @@ func (f *Fleet) Close() {
 	f.cancel()
 	f.all.Wait()
 	f.calls.Load().Close()
+}
+
+// redacted returns an error without the password, which a server repeats in its reply to an unknown
+// command.
+func (f *Fleet) redacted(err error) error {
+	password := f.server.Password
+	if f.Password != nil {
+		password = f.Password.secret()
+	}
+	if password != "" && strings.Contains(err.Error(), password) {
+		return errors.New(strings.ReplaceAll(err.Error(), password, "*"))
+	}
+	return err
+}
+
+// connect returns a client for events, which opens connections on first use.
+func (f *Fleet) connect() *redis.Client {
+	o := *f.server
+	o.MaxIdleConns = eventConns
+	return redis.NewClient(&o)
+}
+
+// connectChecks returns a client for checks.
+func (f *Fleet) connectChecks() *checks {
+	o := *f.server
+	o.PoolSize = checkConns
+	return &checks{Client: redis.NewClient(&o)}
 }
 
 // Stats holds counts for metrics.

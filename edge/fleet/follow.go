@@ -12,11 +12,9 @@ import (
 )
 
 const (
-	contactTimeout = time.Second            // for connecting and a first reply
-	blockTime      = time.Second            // XREAD blocks for so long
-	readTimeout    = 2 * blockTime          // with the round trip
-	retryDelay     = 200 * time.Millisecond // after the first failure, about
-	mostDelay      = 600 * time.Millisecond // after many; with its spread less than a second
+	contactTimeout = time.Second   // for connecting and a first reply
+	blockTime      = time.Second   // XREAD blocks for so long
+	readTimeout    = 2 * blockTime // with the round trip
 	// gatherTime is the pause after a read that found events. The next read gets all events that
 	// come meanwhile, so that a thousand edges that get many purges don't occupy Redis with as many
 	// reads for each of them.
@@ -100,18 +98,6 @@ func (r *reader) backOff() {
 	r.cacheEmpty, r.replaying = false, true
 	r.pause(retryAfter(r.failures, rand.Float64()))
 	r.failures++
-}
-
-// retryAfter returns how long to wait after a failure that so many others preceded. The delays grow
-// and differ, so that the edges of a fleet come back to a Redis one after the other. random is
-// between 0 and 1.
-func retryAfter(failures int, random float64) time.Duration {
-	return spread(min(mostDelay, retryDelay<<min(failures, 8)), random)
-}
-
-// spread returns a time between a half of d and one and a half.
-func spread(d time.Duration, random float64) time.Duration {
-	return d/2 + time.Duration(random*float64(d))
 }
 
 func (r *reader) pause(d time.Duration) {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -17,24 +19,27 @@ const (
 // within the patience. PING would not be enough, because a server that is out of memory, a replica
 // and a server that is too far away answer it too.
 func (f *Fleet) probe(client *checks) error {
-	// Each call has left this window, of a microsecond, before the next: so each writes.
-	w := Window{fleet: f, prefix: "iconedge:probe:" + f.Region, args: []any{1, 1, time.Second.Milliseconds()}, script: windowScript}
+	// The window, of a microsecond, expires after a millisecond, so each call begins with writing a
+	// new one. A full window would need no write, and after removing calls from one Redis lets a
+	// script write although it is out of memory.
+	w := Window{fleet: f, prefix: "iconedge:probe:" + f.Region, args: []any{1, 1, 1}, script: windowScript}
 	if _, err := w.check(client, "", max(firstTimeout, f.Timeout)); err != nil {
 		return err
 	}
-	f.openPool(client)
+	f.openPool(client.Client, checkConns)
+	f.openPool(f.events, eventConns)
 	_, err := w.check(client, "", f.Timeout)
 	return err
 }
 
-// openPool opens all connections of the pool, because connecting takes three round trips and a
-// check has time for one. A connection that can't be opened now is left to a later check.
-func (f *Fleet) openPool(client *checks) {
+// openPool opens n connections, because connecting takes three round trips and a check has time for
+// one. A connection that can't be opened now is left to a later call.
+func (f *Fleet) openPool(client *redis.Client, n int) {
 	ctx, cancel := context.WithTimeout(f.ctx, max(firstTimeout, f.Timeout))
 	defer cancel()
 	var opened, all sync.WaitGroup
-	opened.Add(checkConns)
-	for range checkConns {
+	opened.Add(n)
+	for range n {
 		all.Go(func() {
 			// Conn gives each goroutine a connection of its own, not one that another has returned.
 			c := client.Conn()
@@ -56,8 +61,8 @@ func (f *Fleet) markDown(client *checks, err error) {
 	f.Log.Warn("Redis unreachable; limits counted by this edge alone", "err", f.redacted(err))
 }
 
-// probeLoop probes Redis about once a second while it is down, until the Fleet is closed. Each probe uses
-// new connections, because it takes long until the old ones have all failed.
+// probeLoop probes Redis about once a second while it is down, until the Fleet is closed. Each
+// probe uses new connections, because it takes long until the old ones have all failed.
 func (f *Fleet) probeLoop() {
 	for {
 		select {

@@ -71,10 +71,14 @@ func (n *node) get(target, client string, fields ...string) (status int, body st
 	return exchange(n.public, head.String()+"\r\n")
 }
 
-// purge sends a purge of the operator to the edge.
+// purge sends a purge of the operator to the edge, and once more if the edge says so.
 func (n *node) purge(body string) error {
-	status, answer, err := exchange(n.admin, fmt.Sprintf("POST /purge HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"+
-		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+	request := fmt.Sprintf("POST /purge HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	status, answer, err := exchange(n.admin, request)
+	if status == http.StatusServiceUnavailable {
+		status, answer, err = exchange(n.admin, request)
+	}
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("purging: %d %s", status, answer)
 	}

@@ -78,7 +78,7 @@ func (r *run) settled(ctx context.Context) error {
 	if err := pause(ctx, repeated); err != nil {
 		return err
 	}
-	return r.check(r.edges)
+	return r.check(r.edges, r.Sample)
 }
 
 // purgesUnderLoad purges icons at a rate, at random edges.

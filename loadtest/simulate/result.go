@@ -19,14 +19,14 @@ import (
 // A Result is what a simulation measured.
 type Result struct {
 	c                         Config
-	PurgeWithin, PurgeBetween []time.Duration // until an edge of the same region, and of another, had purged
+	PurgeWithin, PurgeBetween []time.Duration // until an edge of the region, of another, had purged
 	PurgeLoaded               []time.Duration // the same of all edges, at many purges a second
 	Flips                     []time.Duration // until an edge had a new release
 	Rest, Purging, Checking   usage           // a second
 	Through                   []int           // accepted calls of one client, by region
 	GaveUp                    int             // edges whose checks Redis did not answer in time
 	Restart, Empty            storm
-	CaughtUp                  []time.Duration // until an edge of a mended region had done the missed purges
+	CaughtUp                  []time.Duration // until a mended edge had done the missed purges
 	few, many                 herd
 }
 
@@ -138,7 +138,7 @@ func (r *Result) Write(folder string, m report.Machine) error {
 	if !found || !ended {
 		return fmt.Errorf("%s has no lines %q and %q", name, begins, ends)
 	}
-	figures := fmt.Sprintf("\n%d edges in %d regions; %s, %d cores, Linux %s, %s.\n\n%s\n", r.c.Edges, r.c.Regions, m.CPU, m.Cores, m.Kernel,
-		m.System, r.Table().Markdown())
+	figures := fmt.Sprintf("\n%d edges in %d regions; %s, %d cores, Linux %s, %s.\n\n%s\n",
+		r.c.Edges, r.c.Regions, m.CPU, m.Cores, m.Kernel, m.System, r.Table().Markdown())
 	return os.WriteFile(name, []byte(before+begins+figures+ends+after), 0o644)
 }

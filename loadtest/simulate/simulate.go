@@ -1,9 +1,10 @@
 //go:build linux
 
 // Package simulate runs a large fleet in one process: whole edges, as a program starts them, which
-// share a redis-server, shields and an origin. Relays between the regions and the centre delay and
-// lose what passes. The package measures how long purges and releases take, what the origin and
-// Redis get to do, and checks that nothing is lost when Redis restarts and regions are cut off.
+// share a redis-server, shields and an origin. Relays between the regions and the centre delay
+// segments and lose some. The package measures how long purges and releases take, and what the
+// origin and Redis get to do. It checks that nothing is lost when Redis restarts and regions are
+// cut off.
 //
 // The clocks of the edges are off by up to five minutes in either direction.
 package simulate
@@ -22,7 +23,7 @@ import (
 type Config struct {
 	Edges   int
 	Regions int
-	Few     int           // edges of the small fleet with which the origin's requests are compared; 0: none
+	Few     int           // edges of the small fleet, for comparison; 0: none
 	Rounds  int           // purges that are timed, and a third as many releases
 	Phase   time.Duration // of each load
 	Purges  float64       // a second, under load
@@ -30,8 +31,11 @@ type Config struct {
 	Missed  int           // purges while regions are cut off
 	CutOff  time.Duration // for how long they are
 	Outage  time.Duration // of Redis
-	Herd    time.Duration // for which the origin's requests are counted; each client requests each icon in it
+	// Herd is the time for which the origin's requests are counted, and in which each client
+	// requests each icon.
+	Herd    time.Duration
 	Timeout time.Duration // for a check of a limit; 0: the default
+	Sample  int           // icons that a check requests of each edge: other ones of the next edge
 	Seed    uint64
 	Log     io.Writer
 }
@@ -40,7 +44,7 @@ type Config struct {
 // three seconds has 1,200.
 func Whole(edges int) Config {
 	return Config{Edges: edges, Regions: len(places), Few: 10, Rounds: 30, Phase: 20 * time.Second, Purges: 10, Checks: 2000,
-		Missed: 1200, CutOff: 20 * time.Second, Outage: 3 * time.Second, Herd: 12 * time.Second, Seed: 1}
+		Missed: 1200, CutOff: 20 * time.Second, Outage: 3 * time.Second, Herd: 12 * time.Second, Sample: 3, Seed: 1}
 }
 
 // Validate returns the first error of the configuration.
@@ -92,7 +96,7 @@ func (r *run) herds(ctx context.Context, edges int) (h herd, err error) {
 		return h, err
 	}
 	defer small.close()
-	if err := small.check(small.edges); err != nil {
+	if err := small.check(small.edges, r.Sample); err != nil {
 		return h, err
 	}
 	if err := small.releases(ctx, 1); err != nil {
@@ -114,7 +118,7 @@ func (r *run) whole(ctx context.Context) (err error) {
 		name string
 		do   func(context.Context) error
 	}{
-		{"warm", func(context.Context) error { return r.check(r.edges) }},
+		{"warm", func(context.Context) error { return r.check(r.edges, r.Sample) }},
 		{"at rest", r.rest},
 		{"purges", r.purges},
 		{"purges under load", r.purgesUnderLoad},
