@@ -12,7 +12,7 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # are left may still meet. That second is most of the time of a small package's tests.
 export GORACE := atexit_sleep_ms=100 $(GORACE)
 
-.PHONY: run test build lint race fuzz bench bench-grow bench-http3 bench-quic bench-search lexicon bench-go fleet image dist golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test bench-plugins help
+.PHONY: run test build lint race fuzz bench bench-grow bench-http3 bench-quic bench-search lexicon bench-go fleet scale image dist golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test bench-plugins help
 .DEFAULT_GOAL := help
 
 run: build tools/library/node_modules ## publish the real library into a local folder, and serve it
@@ -130,6 +130,9 @@ bench-quic: build .cache/loadtest ## measure the memory of connections over HTTP
 fleet: build .cache/loadtest engines tools/library/node_modules .cache/versitygw ## run three regions, shield, origin, S3, Redis and Prometheus as local processes while parts of them fail; writes docs/reference/fleet.md (SHORT=1: a few seconds a phase, no page)
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
 	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs/reference)
+
+scale: .cache/loadtest engines ## simulate 1,000 edges in ten regions with one Redis: purges, releases, the origin's requests, Redis' work, failures; writes docs/reference/scale.md (SHORT=1: short phases, no page)
+	.cache/loadtest fleet --simulate 1000 $(if $(SHORT),--short,--docs docs/reference)
 
 bench-search: tools/library/node_modules tools/library/lexicon/node_modules .cache/baseline.mod ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
 	ICONEDGE_PART=$(PART) ICONEDGE_LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \

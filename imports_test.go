@@ -263,9 +263,10 @@ var rooms = map[string]string{
 	"test/devtools":  "github.com/chromedp",
 	"test/documents": "test/harness github.com/yuin/goldmark",
 	"test/harness":   "test/listening",
-	// A module for developers. It measures an edge over HTTP and imports nothing of it.
-	"loadtest": "internal/cli internal/terminal icon edge/dictionaries loadtest test/listening github.com/HdrHistogram/hdrhistogram-go " +
-		"github.com/valyala/fasthttp " +
+	// A module for developers. It measures an edge over HTTP and imports nothing of it, except to
+	// simulate a fleet of whole edges in one process.
+	"loadtest": "internal/cli internal/terminal icon edge edge/dictionaries loadtest test/listening " +
+		"github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
 		"github.com/andybalholm/brotli github.com/chromedp/chromedp github.com/prometheus/common " +
 		"github.com/molecule-man/go-brrr github.com/quic-go/quic-go golang.org/x/sys",
 }

@@ -22,6 +22,11 @@ request for a cached icon failed, or if a promise was broken.
   make build .cache/loadtest && .cache/loadtest fleet --iconedge ./iconedge --s3 versitygw --docs docs
   .cache/loadtest fleet --short --work /tmp/fleet
 
+With --simulate it runs so many edges in this process instead, in ten regions, with the code that the program has, and
+a redis-server. It measures purges, releases, and what the origin and Redis get, and fails if anything was lost.
+
+  .cache/loadtest fleet --simulate 1000 --docs docs/reference
+
 It needs redis-server and prometheus. ^C stops every process that it started.`
 
 func runFleet(ctx context.Context, std cli.Streams, args []string) error {
@@ -29,8 +34,12 @@ func runFleet(ctx context.Context, std cli.Streams, args []string) error {
 	fs := program.Flags("fleet", "", fleetHelp)
 	docs := fleetFlags(fs, &cfg)
 	short := fs.Bool("short", false, "give each phase only a few seconds")
+	edges := fs.Int("simulate", 0, "simulate a fleet of this `number` of edges in one process")
 	if err := fs.Parse(std, args); err != nil {
 		return err
+	}
+	if *edges != 0 {
+		return runSimulation(ctx, std, simulated(*edges, *short), *docs)
 	}
 	if *short {
 		cfg.Phase = 4 * time.Second

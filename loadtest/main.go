@@ -36,6 +36,7 @@ var commands = []cli.Command{
 	{Name: "origin", Does: "an origin of made-up icons, for grow", Run: runOrigin},
 	{Name: "ceiling", Does: "bare fasthttp, which answers with the stored responses of another server, for bench", Run: runCeiling},
 	{Name: "smallest", Does: "the smallest server over HTTP/3, which answers with a constant body, for bench", Run: runSmallest},
+	{Name: "relay", Does: "the network of a region, for fleet --simulate", Run: runRelay},
 	{Name: "hold", Does: "a server that only holds TLS connections, for bench", Run: runHold},
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,9 +22,10 @@ const (
 	// ioTimeout is an upper bound: every call has a shorter deadline of its own.
 	ioTimeout = 5 * time.Second
 
-	// poolSize is the number of connections opened in advance for checks. A check occupies one for
-	// a round trip, so at 80 ms they serve 1,600 checks a second.
-	poolSize = 128
+	// mostConns is the number of connections for events: reading, and purges of this edge.
+	mostConns = 16
+
+	eventConns = 2 // of these that stay open: one reads, and the other writes
 
 	buffer = 4 << 10 // bytes, for reading and for writing; a check and its reply are short
 )
@@ -54,30 +54,11 @@ func ParseURL(s string) (*redis.Options, error) {
 	// falls back to the edge's own window.
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.ContextTimeoutEnabled, o.DialTimeout, o.ReadTimeout, o.WriteTimeout = true, dialTimeout, ioTimeout, ioTimeout
-	o.PoolSize, o.PipelinePoolSize, o.ReadBufferSize, o.WriteBufferSize = poolSize, -1, buffer, buffer
+	o.PoolSize, o.PipelinePoolSize, o.ReadBufferSize, o.WriteBufferSize = mostConns, -1, buffer, buffer
 	o.ConnMaxIdleTime = -1 // connections stay open
 	// The client sends nothing that the oldest supported server does not know: the error reply to
 	// an unknown command repeats its arguments, and the password is an argument of HELLO.
 	o.Protocol, o.DisableIdentity = 2, true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil
-}
-
-// redacted returns an error without the password, which a server repeats in its reply to an unknown
-// command.
-func (f *Fleet) redacted(err error) error {
-	password := f.server.Password
-	if f.Password != nil {
-		password = f.Password.secret()
-	}
-	if password != "" && strings.Contains(err.Error(), password) {
-		return errors.New(strings.ReplaceAll(err.Error(), password, "*"))
-	}
-	return err
-}
-
-// connect returns a client, which opens connections on first use.
-func (f *Fleet) connect() *redis.Client {
-	o := *f.server
-	return redis.NewClient(&o)
 }

@@ -20,7 +20,9 @@ package fleet
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,9 +56,10 @@ type Fleet struct {
 	ctx        context.Context // cancelled by Close
 	cancel     context.CancelFunc
 	all        sync.WaitGroup
-	calls      atomic.Pointer[redis.Client] // for checks and for writing events
-	down       atomic.Bool                  // Redis does not work; it is probed once a second
-	logFailing atomic.Bool                  // the log can't be read
+	calls      atomic.Pointer[checks]
+	events     *redis.Client // reads and writes the log
+	down       atomic.Bool   // Redis does not work; it is probed once a second
+	logFailing atomic.Bool   // the log can't be read
 	counts     counts
 }
 
@@ -77,7 +80,9 @@ func Open(o Options) (*Fleet, error) {
 	}
 	f := &Fleet{Options: o, node: rand.Text(), server: server}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	client := f.connect()
+	f.events = f.connect()
+	context.AfterFunc(f.ctx, func() { f.events.Close() }) // interrupts a blocking read
+	client := f.connectChecks()
 	f.calls.Store(client)
 	if err := f.probe(client); err != nil {
 		f.markDown(client, err)
@@ -92,6 +97,33 @@ func (f *Fleet) Close() {
 	f.cancel()
 	f.all.Wait()
 	f.calls.Load().Close()
+}
+
+// redacted returns an error without the password, which a server repeats in its reply to an unknown
+// command.
+func (f *Fleet) redacted(err error) error {
+	password := f.server.Password
+	if f.Password != nil {
+		password = f.Password.secret()
+	}
+	if password != "" && strings.Contains(err.Error(), password) {
+		return errors.New(strings.ReplaceAll(err.Error(), password, "*"))
+	}
+	return err
+}
+
+// connect returns a client for events, which opens connections on first use.
+func (f *Fleet) connect() *redis.Client {
+	o := *f.server
+	o.MaxIdleConns = eventConns
+	return redis.NewClient(&o)
+}
+
+// connectChecks returns a client for checks.
+func (f *Fleet) connectChecks() *checks {
+	o := *f.server
+	o.PoolSize = checkConns
+	return &checks{Client: redis.NewClient(&o)}
 }
 
 // Stats holds counts for metrics.

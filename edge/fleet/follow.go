@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -11,11 +12,14 @@ import (
 )
 
 const (
-	contactTimeout = time.Second            // for connecting and a first reply
-	blockTime      = time.Second            // XREAD blocks for so long
-	readTimeout    = 2 * blockTime          // with the round trip
-	retryDelay     = 200 * time.Millisecond // between two attempts
-	saveInterval   = time.Second
+	contactTimeout = time.Second   // for connecting and a first reply
+	blockTime      = time.Second   // XREAD blocks for so long
+	readTimeout    = 2 * blockTime // with the round trip
+	// gatherTime is the pause after a read that found events. The next read gets all events that
+	// come meanwhile, so that a thousand edges that get many purges don't occupy Redis with as many
+	// reads for each of them.
+	gatherTime   = 100 * time.Millisecond
+	saveInterval = time.Second
 )
 
 // A Listener receives events one after the other, in the order of the log.
@@ -32,7 +36,6 @@ type Listener interface {
 // A reader reads the log for one Listener.
 type reader struct {
 	*Fleet
-	client     *redis.Client // its own, because checks can't use a connection with a blocking read
 	listener   Listener
 	position   string // the last event delivered; empty: none yet
 	cacheEmpty bool   // nothing is cached yet, so no event can have been missed
@@ -40,6 +43,8 @@ type reader struct {
 	reported   string
 	reportDue  time.Time // when to report again
 	failed     bool      // the last read failed, and that was logged
+	failures   int       // since the last read that succeeded
+	gather     bool      // the last read found events
 }
 
 // Follow delivers to hearer the events published from now on. If a position is given, it first
@@ -47,10 +52,8 @@ type reader struct {
 // cacheEmpty if nothing is cached yet, so that nothing can have been missed. Events that can be
 // read at once have been delivered when Follow returns.
 func (f *Fleet) Follow(position string, cacheEmpty bool, hearer Listener) {
-	client := f.connect()
-	r := &reader{Fleet: f, client: client, listener: hearer, position: position, cacheEmpty: cacheEmpty,
+	r := &reader{Fleet: f, listener: hearer, position: position, cacheEmpty: cacheEmpty,
 		replaying: true, reported: position}
-	context.AfterFunc(f.ctx, func() { client.Close() }) // interrupts a blocking read
 	err := errDown
 	if !f.down.Load() {
 		err = r.step()
@@ -64,6 +67,8 @@ func (r *reader) run(err error) {
 	for r.ctx.Err() == nil {
 		if r.logOutcome(err); err != nil {
 			r.backOff()
+		} else if r.failures = 0; r.gather {
+			r.pause(gatherTime)
 		}
 		if now := time.Now(); now.After(r.reportDue) {
 			r.report()
@@ -91,9 +96,14 @@ func (r *reader) logOutcome(err error) {
 // backOff waits after a failure. Events may be missed from then on.
 func (r *reader) backOff() {
 	r.cacheEmpty, r.replaying = false, true
+	r.pause(retryAfter(r.failures, rand.Float64()))
+	r.failures++
+}
+
+func (r *reader) pause(d time.Duration) {
 	select {
 	case <-r.ctx.Done():
-	case <-time.After(retryDelay):
+	case <-time.After(d):
 	}
 }
 
@@ -110,6 +120,7 @@ func (r *reader) report() {
 // copy or is another log. (The deleted entries that XINFO reports do not include those that were
 // cut off.)
 func (r *reader) step() error {
+	r.gather = false
 	args, patience := redis.XReadArgs{Streams: []string{logKey, r.position}, Count: readBatch, Block: blockTime}, readTimeout
 	if r.replaying {
 		args.Block, patience = -1, contactTimeout // read without blocking
@@ -119,7 +130,7 @@ func (r *reader) step() error {
 	if r.position == "" {
 		return r.startAtEnd(ctx, !r.cacheEmpty)
 	}
-	p := r.client.Pipeline()
+	p := r.events.Pipeline()
 	read, entry := p.XRead(ctx, &args), p.XRange(ctx, logKey, r.position, r.position)
 	p.Exec(ctx)
 	if err := errors.Join(unlessNil(read.Err()), entry.Err()); err != nil {
@@ -133,6 +144,7 @@ func (r *reader) step() error {
 		n += len(s.Messages)
 		r.deliver(s.Messages)
 	}
+	r.gather = n > 0 && !r.replaying
 	r.replaying = r.replaying && n == readBatch
 	return nil
 }
@@ -161,7 +173,7 @@ func (r *reader) checkLost(ctx context.Context) error {
 func (r *reader) startAtEnd(ctx context.Context, lost bool) error {
 	last, err := r.last(ctx)
 	if err == nil && last == emptyLog {
-		last, err = r.write(ctx, r.client, Begin, "")
+		last, err = r.write(ctx, Begin, "")
 	}
 	if err != nil {
 		return err
@@ -177,7 +189,7 @@ func (r *reader) startAtEnd(ctx context.Context, lost bool) error {
 
 // last returns the position of the last event.
 func (r *reader) last(ctx context.Context) (string, error) {
-	info, err := r.client.XInfoStream(ctx, logKey).Result()
+	info, err := r.events.XInfoStream(ctx, logKey).Result()
 	switch {
 	case err != nil && strings.Contains(err.Error(), "no such key"):
 		return emptyLog, nil

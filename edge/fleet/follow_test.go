@@ -334,3 +334,53 @@ func FuzzValidPosition(f *testing.F) {
 		}
 	})
 }
+
+// An edge that gets many events one after the other reads several of them at a time, so that a
+// thousand edges don't occupy Redis with a read of each for each event.
+func TestEventsAreGathered(t *testing.T) {
+	t.Parallel()
+	s := fleettest.Start(t)
+	one := open(t, s.URL, "here", nil)
+	rec, end := followLog(t, s.URL, "")
+	defer end()
+	const events = 200
+	began, want := time.Now(), []string{}
+	before := reads(t, s)
+	for n := range events {
+		publish(t, one, n)
+		want = append(want, fmt.Sprint("purge ", n))
+	}
+	rec.expects(t, want...)
+	most := 3 + int(time.Since(began)/gatherTime)
+	if n := reads(t, s) - before; n > most {
+		t.Errorf("%d reads for %d events in %v, want at most %d", n, events, time.Since(began), most)
+	}
+}
+
+// reads returns the number of reads of the log so far.
+func reads(t *testing.T, s *fleettest.Server) (n int) {
+	t.Helper()
+	_, after, _ := strings.Cut(s.Info(t.Context(), "commandstats").Val(), "cmdstat_xread:calls=")
+	fmt.Sscan(after, &n)
+	return n
+}
+
+// The delays between attempts grow and differ, and none is longer than the second within which an
+// edge is back.
+func TestRetryAfter(t *testing.T) {
+	for _, row := range []struct {
+		failures int
+		random   float64
+		want     time.Duration
+	}{
+		{0, 0, 100 * time.Millisecond},
+		{0, 0.5, 200 * time.Millisecond},
+		{1, 0.5, 400 * time.Millisecond},
+		{2, 0.5, 600 * time.Millisecond},
+		{1000, 1, 900 * time.Millisecond},
+	} {
+		if got := retryAfter(row.failures, row.random); got != row.want {
+			t.Errorf("after %d failures, with %v: %v, want %v", row.failures, row.random, got, row.want)
+		}
+	}
+}

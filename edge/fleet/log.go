@@ -34,7 +34,7 @@ var kinds = [...]Kind{Purge, Release}
 func (f *Fleet) Publish(kind Kind, data string) error {
 	ctx, cancel := context.WithTimeout(f.ctx, max(writeTimeout, f.Timeout))
 	defer cancel()
-	if _, err := f.write(ctx, f.calls.Load(), kind, data); err != nil {
+	if _, err := f.write(ctx, kind, data); err != nil {
 		return fmt.Errorf("writing to the log in redis: %w", f.redacted(err))
 	}
 	f.counts.events[slices.Index(kinds[:], kind)].sent.Add(1)
@@ -46,8 +46,8 @@ func maxEvents(size int) int64 { return int64(min(maxLogEvents, maxLogBytes/max(
 
 // write appends an event and returns its position. Redis trims the log by whole nodes, which is
 // cheap.
-func (f *Fleet) write(ctx context.Context, client *redis.Client, kind Kind, data string) (id string, err error) {
-	return client.XAdd(ctx, &redis.XAddArgs{
+func (f *Fleet) write(ctx context.Context, kind Kind, data string) (id string, err error) {
+	return f.events.XAdd(ctx, &redis.XAddArgs{
 		Stream: logKey, MaxLen: maxEvents(len(data)), Approx: true, Values: []any{"node", f.node, "kind", string(kind), "data", data},
 	}).Result()
 }

@@ -76,10 +76,10 @@ func (w *Window) decide(client string, own func() ratelimit.Decision) ratelimit.
 }
 
 // check makes one call in Redis.
-func (w *Window) check(calls *redis.Client, client string, patience time.Duration) (d ratelimit.Decision, err error) {
+func (w *Window) check(calls *checks, client string, patience time.Duration) (d ratelimit.Decision, err error) {
 	ctx, cancel := context.WithTimeout(w.fleet.ctx, patience)
 	defer cancel()
-	reply, err := w.script.Run(ctx, calls, []string{w.prefix + client}, w.args...).Int64Slice()
+	reply, err := calls.run(ctx, &check{script: w.script, key: w.prefix + client, args: w.args})
 	if err != nil {
 		return d, err
 	}
