@@ -31,7 +31,7 @@ func TestNothingIsLost(t *testing.T) {
 		}
 		t.Skip("NOT TESTED: redis-server is missing; make engines installs it")
 	}
-	c := Whole(50)
+	c := Whole(20)
 	c.Few, c.Rounds, c.Phase, c.Missed, c.Sample, c.Log = 0, 4, time.Second, 150, iconCount, t.Output()
 	c.CutOff, c.Outage, c.Herd = time.Second, time.Second, time.Second
 	c.Timeout = 20 * time.Second // the machine may be busy

@@ -20,7 +20,8 @@ var releaseFolder string
 
 var releases = recipe{
 	title: "Deployments that cost visitors little", server: "nginx with a React application built by Vite", client: "Chromium",
-	did:     "three releases, two people at once: each bundle after the first comes as a difference (`dcz`) of at most a twentieth, and runs",
+	did: "three releases, two people at once: each bundle after the first comes as a difference (`dcz`) of at most a twentieth, " +
+		"and runs",
 	schemes: []string{"https"}, // without TLS browsers have no dictionaries
 	versions: func(t *testing.T) (string, string) {
 		return npmVersion(t, npm(t, "vite")), chromiumVersion(t)
