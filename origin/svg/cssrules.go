@@ -485,6 +485,14 @@ func appendDecls(dst []byte, decls []decl) []byte {
 	return dst
 }
 
+// lengthOf returns the length of declarations as CSS.
+func lengthOf(decls []decl) (length int) {
+	for _, d := range decls {
+		length += len(d.name) + len(":") + len(d.value) + len(";")
+	}
+	return length
+}
+
 // appendItems appends rules as CSS.
 func appendItems(dst []byte, items []item) []byte {
 	for _, it := range items {

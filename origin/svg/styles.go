@@ -14,6 +14,10 @@ import (
 // to each element that they apply to.
 const maxCopied = 1 << 18
 
+// maxSheet is the number of bytes of a written style sheet. Each selector of a rule is written with
+// all declarations of the rule, so a short list of selectors could become a sheet of gigabytes.
+const maxSheet = 2 << 20
+
 // A resolver replaces the style sheets of an SVG by attributes. Rules that can't be written so,
 // because a medium or the user decides when they apply, stay in one style sheet, whose selectors
 // are classes of this SVG alone.
@@ -494,7 +498,7 @@ func unprefixed(name string) string {
 func (r *resolver) rest() (*sheet, error) {
 	slices.SortStableFunc(r.left, func(a, b leftRule) int { return a.compare(b.precedence) })
 	out := &sheet{items: r.usedFrames()}
-	heaviest := 0
+	heaviest, size := 0, 0
 	for k := range r.left {
 		l := &r.left[k]
 		w := l.selector
@@ -504,6 +508,9 @@ func (r *resolver) rest() (*sheet, error) {
 		}
 		heaviest = max(heaviest, w.weight)
 		w.text += strings.Repeat("."+w.last, heaviest-w.weight)
+		if size += len(w.text) + lengthOf(l.decls); size > maxSheet {
+			return nil, unclean("its style sheet is too long: each selector gets all declarations of its rule")
+		}
 		selector, parts, ok := readSelectors(tokens([]byte(w.text)))
 		if !ok {
 			return nil, unclean("its style sheet has a selector that can't be written")
