@@ -62,7 +62,7 @@ func (c *checks) run(ctx context.Context, k *check) ([]int64, error) {
 // send sends checks over one connection until none waits.
 func (c *checks) send() {
 	for {
-		batch := c.next()
+		batch := c.next(time.Now())
 		if len(batch) == 0 {
 			return
 		}
@@ -70,13 +70,18 @@ func (c *checks) send() {
 	}
 }
 
-// next returns the checks that wait. If there are none, the connection is free again.
-func (c *checks) next() []*check {
+// next returns the checks that wait. If there are none, the connection is free again. It leaves out
+// those whose time is over at now, because the edge has counted their calls itself.
+func (c *checks) next(now time.Time) (batch []*check) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := min(len(c.waiting), mostAtOnce)
-	batch := c.waiting[:n:n]
-	if c.waiting = c.waiting[n:]; n == 0 {
+	for len(c.waiting) > 0 && len(batch) < mostAtOnce {
+		if k := c.waiting[0]; now.Before(k.deadline) {
+			batch = append(batch, k)
+		}
+		c.waiting = c.waiting[1:]
+	}
+	if len(batch) == 0 {
 		c.waiting = nil
 		c.sending--
 	}
