@@ -19,6 +19,9 @@ const (
 	iconsChanged = 10 // of them, by a new release
 )
 
+// health is the kind of the health checks of origins, which edges send whether clients come or not.
+const health = "health checks"
+
 // An origin behaves like our own as far as an edge can see, and counts the requests.
 type origin struct {
 	mu       sync.Mutex
@@ -63,14 +66,15 @@ func (o *origin) svg(path string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24"><!-- %d --></svg>`, o.contents[path])
 }
 
-// counted returns the requests since before, by kind, and in all.
+// counted returns the requests since before, by kind, and in all, without health checks.
 func (o *origin) counted(before map[string]int) (all int, kinds map[string]int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	kinds = map[string]int{}
 	for kind, n := range o.counts {
-		kinds[kind] = n - before[kind]
-		all += kinds[kind]
+		if kinds[kind] = n - before[kind]; kind != health {
+			all += kinds[kind]
+		}
 	}
 	return all, kinds
 }
@@ -97,6 +101,8 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kind = strings.TrimPrefix(r.URL.Path, "/-/")
 	case strings.HasPrefix(r.URL.Path, "/api/"):
 		kind = "api"
+	case r.URL.Path == "/healthz":
+		kind = health
 	}
 	o.mu.Lock()
 	o.counts[kind]++
