@@ -22,7 +22,7 @@ run: build tools/library/node_modules ## publish the real library into a local f
 # The parts of make test, each with what it needs. Two run at a time, as on two cores more of them
 # would make each other late. The first ones need no packages of npm, which are installed beside them.
 # The longest come before the short ones, so that both cores are busy to the end.
-TEST_PARTS := lint-go test-race test-commands test-processes test-edge-2 test-plain test-edge-3 test-modules test-edge-1 react test-site test-clients lint-api
+TEST_PARTS := lint-go test-race test-commands test-processes test-site test-edge-2 test-plain test-edge-3 test-modules test-edge-1 react test-clients lint-api
 
 test: ## run every test: lint, unit and behaviour tests under the race detector, whole processes, a browser (CONTRIBUTING.md: what runs where)
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(TEST_PARTS)
