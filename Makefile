@@ -131,8 +131,8 @@ fleet: build .cache/loadtest engines tools/library/node_modules .cache/versitygw
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
 	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs/reference)
 
-scale: .cache/loadtest engines ## simulate 1,000 edges in ten regions with one Redis: purges, releases, the origin's requests, Redis' work, failures; writes docs/reference/scale.md (SHORT=1: short phases, no page)
-	.cache/loadtest fleet --simulate 1000 $(if $(SHORT),--short,--docs docs/reference)
+scale: .cache/loadtest engines ## simulate EDGES (300) in ten regions with one Redis: purges, releases, the origin's requests, Redis' work, failures; writes docs/reference/scale.md (SHORT=1: short phases, no page)
+	.cache/loadtest fleet --simulate $(or $(EDGES),300) $(if $(SHORT),--short,--docs docs/reference)
 
 bench-search: tools/library/node_modules tools/library/lexicon/node_modules .cache/baseline.mod ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
 	ICONEDGE_PART=$(PART) ICONEDGE_LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \

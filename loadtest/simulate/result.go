@@ -138,7 +138,7 @@ func (r *Result) Write(folder string, m report.Machine) error {
 	if !found || !ended {
 		return fmt.Errorf("%s has no lines %q and %q", name, begins, ends)
 	}
-	figures := fmt.Sprintf("\n%d edges in %d regions; %s, %d cores, Linux %s, %s.\n\n%s\n",
+	figures := fmt.Sprintf("\n%d edges in %d regions; %s, %d cores,\nLinux %s, %s.\n\n%s\n",
 		r.c.Edges, r.c.Regions, m.CPU, m.Cores, m.Kernel, m.System, r.Table().Markdown())
 	return os.WriteFile(name, []byte(before+begins+figures+ends+after), 0o644)
 }
