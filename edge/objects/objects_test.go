@@ -144,6 +144,7 @@ func TestReaders(t *testing.T) {
 				}
 				readers.Wait()
 				time.Sleep(time.Minute)
+				synctest.Wait() // sleeping orders nothing before the look at s.active
 				if st := s.Stats(); st.Transfers != 0 || len(s.active) != 0 {
 					t.Errorf("in the end: %+v, %d objects in use", st, len(s.active))
 				}
