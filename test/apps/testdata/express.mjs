@@ -85,3 +85,6 @@ app.use((req, res) => res.status(404).type('text').send('no page ' + req.method 
 app.use((err, req, res, next) => res.status(err.status ?? 500).type('text').send('error: ' + err.message))
 
 const server = app.listen(0, '127.0.0.1', () => console.log('listening ' + server.address().port))
+// Node would close a connection after 5 s without a request, perhaps while the edge sends a POST over
+// it, which can't be repeated: on a slow machine the test would see that 502.
+server.keepAliveTimeout = 120_000
