@@ -84,21 +84,7 @@ func TestBrowserDictionary(t *testing.T) {
 	have := base64.StdEncoding.EncodeToString(sum[:])
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 	// Another visitor has version 1 too, and comes before the difference is made.
-	harness.Eventually(t, "the difference is made", func() bool {
-		q, err := http.NewRequest(http.MethodGet, address+paths[1], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd, dcb, dcz")
-		q.Header.Set("Available-Dictionary", ":"+have+":")
-		a, err := client.Do(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer a.Body.Close()
-		io.Copy(io.Discard, a.Body)
-		return a.Header.Get("Content-Encoding") == "dcz"
-	})
+	harness.AwaitDifference(t, client, address+paths[1], have)
 	visit(2)
 	got := received(paths[1])
 	if got.Coding != "dcz" || got.Dictionary != have {

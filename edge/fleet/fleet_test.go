@@ -203,9 +203,15 @@ func tries(t *testing.T, s *fleettest.Server, n int) {
 }
 
 // connections returns the number of connections made so far.
-func connections(t *testing.T, s *fleettest.Server) (n int) {
+func connections(t *testing.T, s *fleettest.Server) int {
 	t.Helper()
-	_, after, _ := strings.Cut(s.Info(t.Context(), "stats").Val(), "total_connections_received:")
+	return counted(t, s, "stats", "total_connections_received:")
+}
+
+// counted returns the number behind a name in a section of Redis' INFO; 0: the name is not there.
+func counted(t *testing.T, s *fleettest.Server, section, name string) (n int) {
+	t.Helper()
+	_, after, _ := strings.Cut(s.Info(t.Context(), section).Val(), name)
 	fmt.Sscan(after, &n)
 	return n
 }

@@ -358,11 +358,9 @@ func TestEventsAreGathered(t *testing.T) {
 }
 
 // reads returns the number of reads of the log so far.
-func reads(t *testing.T, s *fleettest.Server) (n int) {
+func reads(t *testing.T, s *fleettest.Server) int {
 	t.Helper()
-	_, after, _ := strings.Cut(s.Info(t.Context(), "commandstats").Val(), "cmdstat_xread:calls=")
-	fmt.Sscan(after, &n)
-	return n
+	return counted(t, s, "commandstats", "cmdstat_xread:calls=")
 }
 
 // The delays between attempts grow and differ, and none is longer than the second within which an

@@ -60,9 +60,9 @@ func (g *Grow) Table(series string) Table {
 	for _, p := range g.Points {
 		if p.Series == series {
 			t.Rows = append(t.Rows, []string{
-				grouped(float64(p.varied())), p.tier(), micros(p.CPUMicros), grouped(p.PerSecond), fixed(p.P50, 0),
+				Grouped(float64(p.varied())), p.tier(), micros(p.CPUMicros), Grouped(p.PerSecond), fixed(p.P50, 0),
 				fixed(p.P99, 0), fixed(p.P999, 0),
-				fixed(float64(p.Memory)/1e6, 0), grouped(float64(p.Memory) / float64(p.Entries)),
+				fixed(float64(p.Memory)/1e6, 0), Grouped(float64(p.Memory) / float64(p.Entries)),
 			})
 		}
 	}

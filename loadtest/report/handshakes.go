@@ -53,7 +53,7 @@ func (h *Handshakes) Table() Table {
 			for _, k := range h.Kinds {
 				if k.Over == over && k.Kind == kind {
 					least := slices.Min(k.Rounds)
-					cell = fmt.Sprintf("%.0f (%s)", least, grouped(1e6/least))
+					cell = fmt.Sprintf("%.0f (%s)", least, Grouped(1e6/least))
 				}
 			}
 			row = append(row, cell)

@@ -57,7 +57,7 @@ func (l *Lists) row(server, what string) (ListRow, bool) {
 func (l *Lists) Table() Table {
 	t := Table{Head: []string{"CPU µs a response", "server", "origin", "bytes"}}
 	for _, r := range l.Rows {
-		t.Rows = append(t.Rows, []string{r.Server + ", " + r.What, micros(r.CPU), micros(r.Origin), grouped(r.Bytes)})
+		t.Rows = append(t.Rows, []string{r.Server + ", " + r.What, micros(r.CPU), micros(r.Origin), Grouped(r.Bytes)})
 	}
 	return t
 }
@@ -97,7 +97,7 @@ func (l *Lists) RatioTable() Table {
 func (l *Lists) MixTable() Table {
 	t := Table{Head: []string{"hit ratio, %", "requests", "by piece", "by address"}}
 	for _, m := range l.Mixes {
-		t.Rows = append(t.Rows, []string{m.What, grouped(float64(m.Requests)), fixed(100*m.Pieces, 1), fixed(100*m.Addresses, 1)})
+		t.Rows = append(t.Rows, []string{m.What, Grouped(float64(m.Requests)), fixed(100*m.Pieces, 1), fixed(100*m.Addresses, 1)})
 	}
 	return t
 }

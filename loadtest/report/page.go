@@ -27,7 +27,7 @@ type Page struct {
 var texts embed.FS
 
 var templates = template.Must(template.New("pages").Funcs(template.FuncMap{
-	"grouped": grouped, "float": func(n int) float64 { return float64(n) }, "plotName": PlotName,
+	"grouped": Grouped, "float": func(n int) float64 { return float64(n) }, "plotName": PlotName,
 	"millis": func(seconds float64) string { return fixed(1000*seconds, 0) },
 }).ParseFS(texts, "*.tmpl"))
 
@@ -60,7 +60,7 @@ func (p Page) Plots() map[string][]byte {
 	plots := map[string][]byte{}
 	if p.Bench != nil {
 		plots["saturation.svg"] = p.Bench.Latency("Latency at saturation, "+Zipf, Zipf, 0)
-		plots["rate.svg"] = p.Bench.Latency("Latency at "+grouped(p.Bench.Rate)+"/s, "+Zipf, Zipf, p.Bench.Rate)
+		plots["rate.svg"] = p.Bench.Latency("Latency at "+Grouped(p.Bench.Rate)+"/s, "+Zipf, Zipf, p.Bench.Rate)
 	}
 	if p.Grow != nil {
 		for _, s := range p.Series() {

@@ -74,7 +74,7 @@ func (q *Quic) Table() Table {
 			each := float64(p.After-p.Before) / float64(max(1, p.Connections))
 			verdict = fmt.Sprintf("≤ %.0f: %s", most/1e3, Target{Most: most}.verdict(each))
 		}
-		t.Rows = append(t.Rows, []string{p.State, p.Server, grouped(float64(p.Connections)), p.opened(),
+		t.Rows = append(t.Rows, []string{p.State, p.Server, Grouped(float64(p.Connections)), p.opened(),
 			p.each(p.After), p.each(p.Settled), charged, cpu, verdict})
 	}
 	return t

@@ -204,8 +204,8 @@ func TestRunTable(t *testing.T) {
 
 func TestGrouped(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 999.4: "999", 999.5: "1,000", 1234567: "1,234,567"} {
-		if got := grouped(v); got != want {
-			t.Errorf("grouped(%v) = %s, want %s", v, got, want)
+		if got := Grouped(v); got != want {
+			t.Errorf("Grouped(%v) = %s, want %s", v, got, want)
 		}
 	}
 }

@@ -55,10 +55,10 @@ func RunTable(runs []Run) Table {
 		"answers", "wrong", "unsent", "unheard", "statuses"}}
 	for _, r := range runs {
 		t.Rows = append(t.Rows, []string{
-			r.Name, grouped(r.PerSecond), millis(r.Latency.P50), millis(r.Latency.P99), millis(r.Latency.P999), millis(r.Latency.Max),
-			micros(r.CPUMicros), fixed(float64(r.Bytes)/1e6/max(r.Seconds, 1e-9), 1), grouped(float64(r.Answers)),
-			grouped(float64(r.Wrong + r.Broken)),
-			grouped(float64(r.Unsent)), grouped(float64(r.Unheard)), statuses(r.Statuses),
+			r.Name, Grouped(r.PerSecond), millis(r.Latency.P50), millis(r.Latency.P99), millis(r.Latency.P999), millis(r.Latency.Max),
+			micros(r.CPUMicros), fixed(float64(r.Bytes)/1e6/max(r.Seconds, 1e-9), 1), Grouped(float64(r.Answers)),
+			Grouped(float64(r.Wrong + r.Broken)),
+			Grouped(float64(r.Unsent)), Grouped(float64(r.Unheard)), statuses(r.Statuses),
 		})
 	}
 	return t
@@ -86,8 +86,8 @@ func fixed(f float64, digits int) string {
 func micros(us float64) string { return fixed(us, 2) }
 func millis(us float64) string { return fixed(us/1000, 3) }
 
-// grouped formats a whole number with commas between thousands.
-func grouped(f float64) string {
+// Grouped formats a whole number with commas between thousands.
+func Grouped(f float64) string {
 	digits := strconv.FormatFloat(math.Round(f), 'f', 0, 64)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]

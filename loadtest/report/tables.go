@@ -22,7 +22,7 @@ func (b *Bench) CPUTable(rate float64) Table {
 func (b *Bench) PaceTable(rate float64) Table {
 	return b.table("answers/s (core %)", rate, func(c Cell) string {
 		return fmt.Sprintf("%s (%.0f)",
-			grouped(c.median(perSecond)), c.median(busy))
+			Grouped(c.median(perSecond)), c.median(busy))
 	})
 }
 
@@ -93,7 +93,7 @@ func (t Target) String(rate float64) string {
 	case t.Than != "":
 		return fmt.Sprintf("%s : %s", t.Column, t.Than)
 	case t.Rated:
-		return fmt.Sprintf("%s, %s/s : %s", t.Column, grouped(rate), t.Against)
+		return fmt.Sprintf("%s, %s/s : %s", t.Column, Grouped(rate), t.Against)
 	}
 	return fmt.Sprintf("%s : %s", t.Column, t.Against)
 }
@@ -108,7 +108,7 @@ func (b *Bench) ColumnTable(column string, rate float64) Table {
 		}
 		median := func(figure func(load.Result) float64) float64 { return c.median(figure) }
 		t.Rows = append(t.Rows, []string{
-			p.Name, micros(median(cpu)), fixed(median(busy), 0), grouped(median(perSecond)),
+			p.Name, micros(median(cpu)), fixed(median(busy), 0), Grouped(median(perSecond)),
 			fixed(median(func(r load.Result) float64 { return r.Latency.P50 }), 0),
 			fixed(median(func(r load.Result) float64 { return r.Latency.P99 }), 0),
 			fixed(median(func(r load.Result) float64 { return r.Latency.P999 }), 0),

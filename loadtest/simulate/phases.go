@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
 )
 
 const (
@@ -23,7 +25,7 @@ func (r *run) any() *node { return r.edges[r.random.IntN(len(r.edges))] }
 
 // rest measures a fleet without clients.
 func (r *run) rest(ctx context.Context) error {
-	return r.measure(&r.Rest, func() error { return pause(ctx, r.Phase) })
+	return r.measure(&r.Rest, func() error { return load.Pause(ctx, r.Phase) })
 }
 
 // measure sets to to what Redis did a second while something happened.
@@ -75,7 +77,7 @@ func (r *run) purges(ctx context.Context) error {
 
 // settled checks that every edge serves what the origin has, once purges have been repeated.
 func (r *run) settled(ctx context.Context) error {
-	if err := pause(ctx, repeated); err != nil {
+	if err := load.Pause(ctx, repeated); err != nil {
 		return err
 	}
 	return r.check(r.edges, r.Sample)
@@ -161,12 +163,12 @@ func (r *run) browse(ctx context.Context) (stop func()) {
 	var all sync.WaitGroup
 	for i, n := range r.edges {
 		all.Go(func() {
-			if pause(ctx, every*time.Duration(i)/time.Duration(len(r.edges))) != nil {
+			if load.Pause(ctx, every*time.Duration(i)/time.Duration(len(r.edges))) != nil {
 				return
 			}
 			for j := i; ; j++ {
 				n.get(iconPath(j%iconCount), "192.0.2.251")
-				if pause(ctx, every) != nil {
+				if load.Pause(ctx, every) != nil {
 					return
 				}
 			}
@@ -180,12 +182,12 @@ func (r *run) browse(ctx context.Context) (stop func()) {
 func (r *run) releases(ctx context.Context, count int) error {
 	stop := r.browse(ctx)
 	defer stop()
-	if err := pause(ctx, r.Herd/2); err != nil {
+	if err := load.Pause(ctx, r.Herd/2); err != nil {
 		return err
 	}
 	for i := range count {
 		// Edges poll every two seconds: each release comes at another moment of these.
-		if err := pause(ctx, time.Duration(r.random.Int64N(int64(2*time.Second)))); err != nil {
+		if err := load.Pause(ctx, time.Duration(r.random.Int64N(int64(2*time.Second)))); err != nil {
 			return err
 		}
 		_, before := r.origin.counted(nil)
@@ -197,7 +199,7 @@ func (r *run) releases(ctx context.Context, count int) error {
 		for _, n := range r.edges {
 			r.Flips = append(r.Flips, n.log.after(switched, began).Sub(began))
 		}
-		if err := pause(ctx, time.Until(began.Add(r.Herd))); err != nil {
+		if err := load.Pause(ctx, time.Until(began.Add(r.Herd))); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -212,10 +214,7 @@ func (r *run) releases(ctx context.Context, count int) error {
 func (r *run) limits(ctx context.Context) error {
 	for _, l := range r.links {
 		nodes := slices.DeleteFunc(slices.Clone(r.edges), func(n *node) bool { return n.link != l })
-		n, err := r.through(nodes, "192.0.2.7")
-		if err != nil {
-			return err
-		}
+		n := r.through(nodes, "192.0.2.7")
 		if r.Through = append(r.Through, n); n != searchLimit {
 			return fmt.Errorf("of %d calls of a client in %s %d were accepted, want %d", 2*searchLimit, l.name, n, searchLimit)
 		}
@@ -224,7 +223,7 @@ func (r *run) limits(ctx context.Context) error {
 }
 
 // through makes twice as many calls as the limit allows, and returns how many were accepted.
-func (r *run) through(nodes []*node, client string) (n int, err error) {
+func (r *run) through(nodes []*node, client string) int {
 	var all sync.WaitGroup
 	var accepted atomic.Int64
 	for i := range 2 * searchLimit {
@@ -235,7 +234,7 @@ func (r *run) through(nodes []*node, client string) (n int, err error) {
 		})
 	}
 	all.Wait()
-	return int(accepted.Load()), nil
+	return int(accepted.Load())
 }
 
 // checksUnderLoad makes calls that count against limits at a rate, of many clients, at all edges.
@@ -247,7 +246,7 @@ func (r *run) checksUnderLoad(ctx context.Context) error {
 		const tick = 20 * time.Millisecond
 		next, number := time.Now(), 0
 		for end := next.Add(r.Phase); next.Before(end); next = next.Add(tick) {
-			if err := pause(ctx, time.Until(next)); err != nil {
+			if err := load.Pause(ctx, time.Until(next)); err != nil {
 				return err
 			}
 			for range int(r.Checks * tick.Seconds()) {
@@ -283,7 +282,7 @@ func (r *run) restart(ctx context.Context, kept bool) error {
 	}
 	// Each edge notices, because a call counts against a limit.
 	each(r.edges, func(_ int, n *node) error { n.get("/api/v1/search?q=home", "192.0.2.8"); return nil })
-	if err := pause(ctx, r.Outage); err != nil {
+	if err := load.Pause(ctx, r.Outage); err != nil {
 		return err
 	}
 	_, before := r.origin.counted(nil)
@@ -309,7 +308,7 @@ func (r *run) restart(ctx context.Context, kept bool) error {
 			peak.checks = append(peak.checks, at.Sub(began))
 		}
 	}
-	if err := pause(ctx, time.Until(began.Add(r.Herd))); err != nil {
+	if err := load.Pause(ctx, time.Until(began.Add(r.Herd))); err != nil {
 		return err
 	}
 	peak.dropped = r.total(cacheDropped) - sum(dropped)
@@ -355,7 +354,7 @@ func (r *run) partition(ctx context.Context) error {
 		if err := from.purge(purgeBody(path)); err != nil {
 			return err
 		}
-		if err := pause(ctx, time.Until(began.Add(r.CutOff*time.Duration(i)/time.Duration(r.Missed)))); err != nil {
+		if err := load.Pause(ctx, time.Until(began.Add(r.CutOff*time.Duration(i)/time.Duration(r.Missed)))); err != nil {
 			return err
 		}
 	}

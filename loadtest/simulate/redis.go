@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
 )
 
 // A server is a redis-server whose address stays the same when it is started again.
@@ -48,7 +50,7 @@ func (s *server) start(ctx context.Context) error {
 		if _, err := s.read(); err == nil {
 			return nil
 		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
+		if err := load.Pause(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("starting redis-server: %w", err)
 		}
 	}
@@ -134,14 +136,4 @@ func parseUsage(text string, now time.Time) usage {
 		u.scripts = number("cmdstat_evalsha:calls=")
 	}
 	return u
-}
-
-// pause waits, or returns the error of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

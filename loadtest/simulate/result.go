@@ -56,14 +56,14 @@ func (r *Result) Table() report.Table {
 		name string
 		u    usage
 	}{{"at rest", r.Rest}, {"under purges", r.Purging}, {"under checks of limits", r.Checking}} {
-		add("Redis "+row.name+": commands a second, an edge", grouped(row.u.commands)+", "+fixed(row.u.commands/float64(r.c.Edges), 2),
-			"below "+grouped(targetCommands))
-		add("Redis "+row.name+": kB a second in and out, an edge", fmt.Sprintf("%s in, %s out; %s, %s", grouped(row.u.in/1000),
-			grouped(row.u.out/1000), fixed(row.u.in/1000/float64(r.c.Edges), 2), fixed(row.u.out/1000/float64(r.c.Edges), 2)), "")
+		add("Redis "+row.name+": commands a second, an edge", report.Grouped(row.u.commands)+", "+
+			fixed(row.u.commands/float64(r.c.Edges), 2), "below "+report.Grouped(targetCommands))
+		add("Redis "+row.name+": kB a second in and out, an edge", fmt.Sprintf("%s in, %s out; %s, %s", report.Grouped(row.u.in/1000),
+			report.Grouped(row.u.out/1000), fixed(row.u.in/1000/float64(r.c.Edges), 2), fixed(row.u.out/1000/float64(r.c.Edges), 2)), "")
 		add("Redis "+row.name+": share of a core", fixed(100*row.u.cpu, 1)+" %", "")
 	}
-	add("connections to Redis, an edge", grouped(r.Checking.open)+", "+fixed(r.Checking.open/float64(r.c.Edges), 1), "below 10,000")
-	add("checks of limits a second; edges that gave Redis up", grouped(r.Checking.scripts)+"; "+strconv.Itoa(r.GaveUp), "")
+	add("connections to Redis, an edge", report.Grouped(r.Checking.open)+", "+fixed(r.Checking.open/float64(r.c.Edges), 1), "below 10,000")
+	add("checks of limits a second; edges that gave Redis up", report.Grouped(r.Checking.scripts)+"; "+strconv.Itoa(r.GaveUp), "")
 	add(fmt.Sprintf("accepted calls of one client with a limit of %d, by region", searchLimit), strings.Trim(fmt.Sprint(r.Through), "[]"),
 		fmt.Sprintf("%d each", searchLimit))
 	for _, row := range []struct {
@@ -72,8 +72,8 @@ func (r *Result) Table() report.Table {
 	}{{"Redis restarts with its log", r.Restart}, {"Redis restarts empty", r.Empty}} {
 		add(row.name+": until the edges read the log: p50, p99, max", spread(row.s.logs), "")
 		add(row.name+": until they check limits there: p50, p99, max", spread(row.s.checks), "")
-		add(row.name+": connections in all, at most a second", grouped(row.s.connections)+", "+grouped(row.s.perSecond), "")
-		add(row.name+": commands a second, at most", grouped(row.s.commands), "below "+grouped(targetCommands))
+		add(row.name+": connections in all, at most a second", report.Grouped(row.s.connections)+", "+report.Grouped(row.s.perSecond), "")
+		add(row.name+": commands a second, at most", report.Grouped(row.s.commands), "below "+report.Grouped(targetCommands))
 		add(row.name+": edges that drop their caches", strconv.Itoa(row.s.dropped), "")
 	}
 	add(fmt.Sprintf("requests to the origin in %v after Redis has restarted empty, beside a small fleet", r.c.Herd),
@@ -110,15 +110,6 @@ func kinds(counts map[string]int) string {
 }
 
 func fixed(f float64, digits int) string { return strconv.FormatFloat(f, 'f', digits, 64) }
-
-// grouped writes a whole number with commas.
-func grouped(f float64) string {
-	s := fixed(f, 0)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
 
 // The lines of scale.md between which the figures of a fleet are.
 const (

@@ -69,7 +69,8 @@ type run struct {
 	random *rand.Rand
 }
 
-// Run simulates. The error says what was lost, or what failed; a missed target is no error.
+// Run simulates a fleet. It returns an error if an edge has lost something or a step has failed; a
+// missed target is no error.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	r := &run{Config: c, Result: &Result{c: c}, random: rand.New(rand.NewPCG(c.Seed, 0))}
 	if c.Few > 0 {

@@ -5,6 +5,8 @@ package simulate
 import (
 	"context"
 	"time"
+
+	"github.com/iconedge/iconedge/loadtest/load"
 )
 
 // A storm is what a Redis gets that has started again.
@@ -22,7 +24,7 @@ const watchInterval = 100 * time.Millisecond
 // watch reads the counts of Redis until ctx ends.
 func (s *server) watch(ctx context.Context) (peak storm) {
 	var all []usage
-	for pause(ctx, watchInterval) == nil {
+	for load.Pause(ctx, watchInterval) == nil {
 		u, err := s.read()
 		if err != nil {
 			continue

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/iconedge/iconedge/edge"
+	"github.com/iconedge/iconedge/loadtest/load"
 )
 
 const (
@@ -165,7 +166,7 @@ func (w *world) wait(ctx context.Context, what string, nodes []*node, is func(*n
 		if time.Now().After(end) {
 			return fmt.Errorf("not after %v: %s (%d of %d edges are missing)", settling, what, len(left), len(nodes))
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := load.Pause(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -70,7 +68,7 @@ func visitReleases(v *visit) {
 		if before != nil {
 			sum := sha256.Sum256(before)
 			dictionary = base64.StdEncoding.EncodeToString(sum[:])
-			v.madeDifference(path, dictionary)
+			harness.AwaitDifference(v.T, v.httpClient(), v.base+path, dictionary)
 		}
 		var all sync.WaitGroup
 		for _, b := range people {
@@ -89,26 +87,4 @@ func visitReleases(v *visit) {
 		}
 		before = bundle
 	}
-}
-
-// madeDifference waits until the edge has a difference: the first person after a deployment gets
-// the bundle as everybody does, while the edge makes one.
-func (v *visit) madeDifference(path, dictionary string) {
-	v.Helper()
-	client := v.httpClient()
-	harness.Eventually(v.T, "the difference is made", func() bool {
-		req, err := http.NewRequestWithContext(v.Context(), http.MethodGet, v.base+path, nil)
-		if err != nil {
-			v.Fatal(err)
-		}
-		req.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd, dcb, dcz")
-		req.Header.Set("Available-Dictionary", ":"+dictionary+":")
-		resp, err := client.Do(req)
-		if err != nil {
-			v.Fatal(err)
-		}
-		defer resp.Body.Close()
-		io.Copy(io.Discard, resp.Body)
-		return resp.Header.Get("Content-Encoding") == "dcz"
-	})
 }

@@ -43,11 +43,11 @@ func TestSites(t *testing.T) {
 	}
 	for _, r := range recipes {
 		t.Run(r.title, func(t *testing.T) {
-			result := row{Name: r.server, Recipe: r.title, Client: r.client, Did: r.did, TLS: !slices.Equal(r.schemes, []string{"http"})}
 			schemes := r.schemes
 			if schemes == nil {
 				schemes = []string{"http", "https"}
 			}
+			result := row{Name: r.server, Recipe: r.title, Client: r.client, Did: r.did, TLS: slices.Contains(schemes, "https")}
 			for _, scheme := range schemes {
 				var v *visit
 				passed := t.Run(scheme, func(t *testing.T) { v = r.run(t, scheme) })

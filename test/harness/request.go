@@ -84,3 +84,25 @@ func Sum(metrics, line string) (n int) {
 	}
 	return n
 }
+
+// AwaitDifference waits until a client that has a dictionary, by its SHA-256 in base64, gets the
+// response of address as the difference to it. The first clients get it as everybody does, while
+// the edge makes the difference.
+func AwaitDifference(t *testing.T, client *http.Client, address, dictionary string) {
+	t.Helper()
+	Eventually(t, "the difference is made", func() bool {
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd, dcb, dcz")
+		q.Header.Set("Available-Dictionary", ":"+dictionary+":")
+		a, err := client.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Body.Close()
+		io.Copy(io.Discard, a.Body)
+		return a.Header.Get("Content-Encoding") == "dcz"
+	})
+}
