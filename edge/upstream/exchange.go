@@ -115,8 +115,11 @@ func (c *Client) send(ctx context.Context, r Request, first *firstTry) (*http.Re
 	}
 	t := try{origin: o, by: c.transport, header: c.requestHeader(r)}
 	w := route{safe: safe(r.Method), onward: r.TryNextGroup}
-	if r.Upgrade != "" {
+	switch {
+	case r.Upgrade != "":
 		t.by = c.retryTransport // a connection of its own
+	case !w.safe:
+		t.by = c.unsafeTransport
 	}
 	for {
 		var resp *http.Response

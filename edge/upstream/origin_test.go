@@ -193,7 +193,9 @@ func (n network) client(cfg Config, origins string) *Client {
 // dialWith makes c connect with d.
 func (c *Client) dialWith(d dial) {
 	c.dial = d
-	c.transport.DialContext, c.retryTransport.DialContext = c.wrapDial(d), c.wrapDial(d)
+	for _, t := range []*http.Transport{c.transport, c.retryTransport, c.unsafeTransport} {
+		t.DialContext = c.wrapDial(d)
+	}
 }
 
 // fetched is a response with its whole body.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // An origin that closes a connection without a response gets a GET a second time, on whichever
@@ -140,6 +141,33 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 	}
 	if got := c.Stats(); got.Failures != 0 {
 		t.Errorf("Stats = %+v", got)
+	}
+}
+
+// A request that may not be repeated uses no connection that the origin may be about to close.
+// Many applications close one that was idle for two seconds. Others use it again.
+func TestIdleConnectionOfUnsafeRequest(t *testing.T) {
+	for method, want := range map[string]int{"GET": 1, "POST": 2} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				connections := map[net.Conn]bool{}
+				s := &server{answer: func(c net.Conn, _ string) bool {
+					connections[c] = true // one request after the other
+					return responds(ok)(c, "")
+				}}
+				c := network{"a.test": s}.client(Config{}, "a.test")
+				defer c.Close()
+				for _, pause := range []time.Duration{0, time.Second, 1900 * time.Millisecond} {
+					time.Sleep(pause)
+					if a, err := fetch(t.Context(), c, Request{Method: method, Target: "/"}); err != nil || a.body != "ok" {
+						t.Fatalf("after %v: %+v, %v", pause, a, err)
+					}
+				}
+				if len(connections) != want {
+					t.Errorf("%d connections, want %d", len(connections), want)
+				}
+			})
+		})
 	}
 }
 

@@ -105,8 +105,11 @@ type Client struct {
 	secret         func() string
 	transport      *http.Transport
 	retryTransport *http.Transport // for retries, each on a new connection
-	http2          *http.Transport // for origins that speak HTTP/2
-	tunnels        extendedConnect // for upgrades of those
+	// unsafeTransport is for requests that may not be repeated. It keeps idle connections for a
+	// shorter time.
+	unsafeTransport *http.Transport
+	http2           *http.Transport // for origins that speak HTTP/2
+	tunnels         extendedConnect // for upgrades of those
 	leanExchanges
 	choosing
 	stats struct{ requests, failures, timeouts, broken, retries, open atomic.Int64 }
@@ -166,6 +169,8 @@ func New(cfg Config) *Client {
 	c.transport = c.newTransport(or(cfg.Connect, 3*time.Second), or(cfg.MaxConns, defaultConns), cfg.TLS)
 	c.retryTransport = c.transport.Clone()
 	c.retryTransport.DisableKeepAlives = true
+	c.unsafeTransport = c.transport.Clone()
+	c.unsafeTransport.IdleConnTimeout = unsafeIdleTimeout
 	c.tunnels = c.newTunnels()
 	c.http2 = c.newHTTP2(or(cfg.Connect, 3*time.Second), cfg.TLS)
 	return c
@@ -264,6 +269,7 @@ func (c *Client) Stats() Stats {
 // Close closes idle connections. Requests under way continue.
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
+	c.unsafeTransport.CloseIdleConnections()
 	c.http2.CloseIdleConnections()
 	c.tunnels.close()
 	for _, o := range c.set.all() {

@@ -107,7 +107,7 @@ func TestCrowds(t *testing.T) {
 		}
 	}
 	fmt.Printf("| what each client sends | addresses | GOMEMLIMIT | bytes sent | memory before | at most | hits of "+
-		"another client | p99 in quiet | meanwhile |\n|---|---|---|---|---|---|---|---|---|\n%s\n", strings.Join(table, "\n"))
+		"another client | p99 in quiet | beside | meanwhile |\n|---|---|---|---|---|---|---|---|---|---|\n%s\n", strings.Join(table, "\n"))
 }
 
 // short carries out the short form.
@@ -163,33 +163,42 @@ func gauge(t *testing.T, e *harness.Server, name, kind string) (v float64) {
 	return v
 }
 
-// byCrowd measures the whole form, and returns a row of the table.
+// byCrowd measures the whole form, and returns a row of the table. It also measures the other
+// client while the same crowd calls on another edge: that is what the crowd's own work costs the
+// machine.
 func (h hoard) byCrowd(t *testing.T, limit string) string {
 	if limit != "" {
 		t.Setenv("GOMEMLIMIT", limit)
 	}
-	e := startEdge(t)
+	e, spare := startEdge(t), startEdge(t)
 	quiet := others(t, e)
+	beside, _ := h.meanwhile(t, spare, e)
 	before := footprint(e.Cmd.Process.Pid).memory
 	ctx, stop := context.WithCancel(t.Context())
 	peak := watchFootprint(ctx, e.Cmd.Process.Pid)
-	var made atomic.Int64
-	done := make(chan int64)
-	go func() {
-		spent, _ := h.run(ctx, e, crowd{h.connections, crowdInput}, &made)
-		done <- spent
-	}()
-	for made.Load() < int64(h.connections)/2 && ctx.Err() == nil {
-		time.Sleep(10 * time.Millisecond)
-	}
-	under := others(t, e)
-	spent := <-done
+	under, spent := h.meanwhile(t, e, e)
 	stop()
 	most := (<-peak).memory
 	if limit == "" && most-before > crowdLimit || limit != "" && most > smallBytes {
 		t.Errorf("%d MiB, then %d", before>>20, most>>20)
 	}
-	return fmt.Sprintf("| %s | %d | %s | %.1f MB | %d MiB | %d MiB | %d of %d | %v | %v |", h.name, h.connections,
-		limit, float64(spent)/1e6, before>>20, most>>20,
-		under.calls-under.failed, under.calls, quiet.p99().Round(10*time.Microsecond), under.p99().Round(10*time.Microsecond))
+	round := func(b clientResult) time.Duration { return b.p99().Round(10 * time.Microsecond) }
+	return fmt.Sprintf("| %s | %d | %s | %.1f MB | %d MiB | %d MiB | %d of %d | %v | %v | %v |", h.name, h.connections, limit,
+		float64(spent)/1e6, before>>20, most>>20, under.calls-under.failed, under.calls, round(quiet), round(beside), round(under))
+}
+
+// meanwhile sends hits to e while the crowd calls on target. It returns after the crowd's end, with
+// the bytes that the crowd sent.
+func (h hoard) meanwhile(t *testing.T, target, e *harness.Server) (b clientResult, spent int64) {
+	var made atomic.Int64
+	done := make(chan int64)
+	go func() {
+		spent, _ := h.run(t.Context(), target, crowd{h.connections, crowdInput}, &made)
+		done <- spent
+	}()
+	for made.Load() < int64(h.connections)/2 && t.Context().Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	b = others(t, e)
+	return b, <-done
 }
