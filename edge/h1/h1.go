@@ -246,8 +246,17 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 // TakeOver makes f serve a connection that begins with the preface. f gets all bytes read so far,
-// including the preface. For the server the connection has ended.
-func (c *Conn) TakeOver(preface string, f func(already []byte)) { c.takeover = takeover{preface, f} }
+// including the preface. For the server the connection has ended. TakeOver reports whether f serves
+// it already, because the whole preface has arrived: then the server must not get the connection.
+func (c *Conn) TakeOver(preface string, f func(already []byte)) (over bool) {
+	c.takeover = takeover{preface, f}
+	if early := c.buffered; len(early) >= len(preface) {
+		if over = c.takeover.decide(early); over {
+			c.buffered = nil
+		}
+	}
+	return over
+}
 
 // checkPreface reads on while the bytes may be the beginning of the preface. If they are all of it,
 // it hands over the connection.

@@ -164,22 +164,22 @@ func (c *lingeringConn) Expired(now time.Time) {
 	}
 }
 
-// serveDetached makes the server of HTTP/1.1 serve c.
+// serveDetached makes the server of HTTP/1.1 serve c, or HTTP/2 if c begins with the preface.
 func (c *lingeringConn) serveDetached() {
-	if c.link == nil && c.http1().Fresh() {
-		c.takeOver(c.loops.server)
+	if c.link == nil && c.http1().Fresh() && c.takeOver(c.loops.server) {
+		return
 	}
 	if !c.loops.waiting.add(c) {
 		c.end()
 	}
 }
 
-// takeOver makes HTTP/2 serve c if it begins with the preface.
-func (c *lingeringConn) takeOver(serve *Server) {
-	c.http1().TakeOver(h2.Preface, func(already []byte) {
+// takeOver makes HTTP/2 serve c if it begins with the preface, and reports whether it does already.
+func (c *lingeringConn) takeOver(serve *Server) bool {
+	return c.http1().TakeOver(h2.Preface, func(already []byte) {
 		c.taken.Store(true)
-		// A new goroutine lets fasthttp's end, whose buffers would stay for as long as the
-		// connection.
+		// In a new goroutine, so that the loop goes on, and that fasthttp's ends: its buffers would
+		// stay for as long as the connection.
 		go func() {
 			link := h2.NewLink(below(c.raw()), false, already)
 			if c.socket != nil {
