@@ -34,8 +34,8 @@ test-busy: ## run every test beside four busy loops, as on a busy machine: no te
 
 # The tests of package edge take as long as those of all other packages. Processes of their own run
 # them in three parts, by name, so that none gets near its time limit or needs much memory.
-EDGE_1 := ^(Test|Fuzz)[A-G]
-EDGE_2 := ^(Test|Fuzz)[H-R]
+EDGE_1 := ^(Test|Fuzz)[A-H]
+EDGE_2 := ^(Test|Fuzz)[I-R]
 EDGE   := go test -race -short -vet=off -timeout 15m ./edge
 test-edge-1: engines
 	$(EDGE) -run '$(EDGE_1)'

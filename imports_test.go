@@ -83,8 +83,8 @@ var rooms = map[string]string{
 		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/respond edge/routes edge/signon edge/tunnel edge/upstream " +
 		"edge/vhosts " +
 		"github.com/fasthttp/router github.com/valyala/fasthttp",
-	"edge/own": "cachepolicy icon internal/problem edge/access edge/cache edge/clock edge/exchange edge/fetch edge/hit " +
-		"edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
+	"edge/own": "cachepolicy config icon internal/problem edge/access edge/cache edge/clock edge/dictionaries edge/exchange " +
+		"edge/fetch edge/hit edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
 	"edge/iconset": "cachepolicy icon edge/cache edge/clock edge/coding edge/compress edge/exchange edge/fetch edge/hit " +
 		"edge/icondata edge/library edge/own edge/pieces edge/pipeline edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
 	"edge/forwarded": "cachepolicy config config/rules internal/hostport internal/units internal/problem edge/access " +
@@ -114,7 +114,7 @@ var rooms = map[string]string{
 		"edge/h3 edge/ratelimit edge/recent github.com/valyala/fasthttp",
 	// Content codings of stored responses of other applications.
 	"edge/compress": "cachepolicy edge/cache edge/coding",
-	"edge/dictionaries": "cachepolicy edge/cache edge/compress edge/recent edge/represent " +
+	"edge/dictionaries": "cachepolicy internal/glob edge/cache edge/compress edge/recent edge/represent " +
 		"github.com/dunglas/httpsfv github.com/klauspost/compress " +
 		"github.com/molecule-man/go-brrr",
 	// The table of content codings.

@@ -20,8 +20,9 @@ type Policy struct {
 	// NegativeTTL has the freshness lifetimes of errors without an explicit one, by status. Such a
 	// lifetime counts like a heuristic one: the origin did not name it.
 	NegativeTTL map[int]time.Duration
-	// Grace is the stale-while-revalidate of responses that name none. With a Grace s-maxage no
-	// longer implies proxy-revalidate, so that the Grace counts beside it.
+	// Grace is the stale-while-revalidate of responses that name none, and then also their
+	// stale-if-error, unless they name that. With a Grace s-maxage no longer implies
+	// proxy-revalidate, so that the Grace counts beside it.
 	Grace time.Duration
 	// Override replaces a part of what responses say; nil: nothing is replaced.
 	Override *Override
@@ -182,8 +183,8 @@ func (p Policy) neverStale(d Directives) bool {
 }
 
 // stale sets how long the response may be served stale. The response's own windows take precedence
-// over the Grace. A response with a freshness lifetime of zero gets none, because its origin wants
-// it to be revalidated each time.
+// over the Grace. A response with a freshness lifetime of zero gets no Grace, because its origin
+// wants it to be revalidated each time.
 func (p Policy) stale(e *Entry, d Directives) {
 	e.MustRevalidate = p.neverStale(d)
 	e.StaleWhileRevalidate, e.StaleIfError, e.StaleWhenLost = d.StaleWhileRevalidate, d.StaleIfError, MaxStaleWhenLost

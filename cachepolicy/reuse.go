@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// MaxStaleWhenLost is how long after its freshness lifetime a response without stale-if-error may
-// be served while its origin does not respond.
+// MaxStaleWhenLost is how long after its freshness lifetime a response without stale-if-error and
+// s-maxage may be served while its origin does not respond.
 const MaxStaleWhenLost = 24 * time.Hour
 
 // An Entry has the parts of a stored response that decide whether it may be reused. It is small and

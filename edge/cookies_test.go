@@ -40,7 +40,7 @@ var applications = map[string]http.HandlerFunc{
 }
 
 // A response that may belong to one user is not stored and answers nobody else, over every protocol
-// and on the fast path too.
+// and on the hit path too.
 func TestCookiesByEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for name, of := range wayOf {
@@ -59,7 +59,7 @@ func TestCookiesByEveryProtocol(t *testing.T) {
 				if a := s.call(t, http.MethodGet, target, "", nil); !cookies && !strings.Contains(a, "; stored") || cookies && stored(a) {
 					t.Errorf("%s: %s without Cookie: %.300q", name, target, a)
 				}
-				for range 3 { // the fast path knows the host and the address now
+				for range 3 { // the hit path knows the host and the address now
 					if a := s.call(t, http.MethodGet, target, "", nil); cookies && stored(a) ||
 						target == "/modified" && !strings.Contains(a, "; hit") {
 						t.Errorf("%s: %s without Cookie again: %.300q", name, target, a)

@@ -10,11 +10,14 @@
 //	POST /api/v1/auth/verify           a licence token's validity; never cached
 //	GET  /-/release                    the changes of a release, for other edges
 //	GET  /-/names                      the names of all icons, for other edges
-//	GET  /, /healthz                   a page; whether the process is alive
+//	GET  /, /packs, /icon/…, /docs/…   pages of the site
+//	GET  /{pack}.json?icons=, …        the addresses of Iconify's API
+//	GET  /healthz                      whether the process is alive
 //
-// and on its admin listener /healthz, /readyz, /metrics and POST /purge. It answers any other path
-// with a problem (RFC 9457), or, with --proxy-all, forwards it to the origin and caches the
-// response by RFC 9111. With --proxy-all it has no public paths of its own unless --icons is on.
+// and on its admin listener /healthz, /readyz, /metrics, /config and POST /purge, among others. It
+// answers any other path with a problem (RFC 9457), or, with --proxy-all, forwards it to the origin
+// and caches the response by RFC 9111. With --proxy-all it has no public paths of its own
+// unless --icons is on.
 //
 // New builds the components, from the origin to the client: upstream sends requests to the origin;
 // library follows its releases; access decides which clients may proceed; proxy answers requests

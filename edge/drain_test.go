@@ -167,7 +167,7 @@ func TestIdleEndsAtOnce(t *testing.T) {
 	for name := range wayOf {
 		s := newSecured(t, owntest.NewOrigin(), wayOf[name].changes()...)
 		e := s.by(t, name)
-		for range 3 { // the last takes the fast path, and may be the connection's only request
+		for range 3 { // the last takes the hit path, and may be the connection's only request
 			e.get(t, "/mdi/home.svg")
 		}
 		e = s.by(t, name)

@@ -443,7 +443,7 @@ func TestSlowReaderInTime(t *testing.T) {
 func TestPipelineFlood(t *testing.T) {
 	w, _ := largeResponse(t, 300*time.Millisecond)
 	w.ask(t, "/mdi/hot.svg")
-	for _, method := range []string{"GET", "HEAD"} { // the fast path and the pipeline
+	for _, method := range []string{"GET", "HEAD"} { // the hit path and the pipeline
 		before := w.listeners.Stats().Overdue
 		c := w.from(t, "127.0.0.2")
 		must(t, c.SetReadBuffer(4<<10))
@@ -473,7 +473,7 @@ func TestManyFields(t *testing.T) {
 	}
 }
 
-// When every slot is taken, cached responses are still served, on the fast path and by the
+// When every slot is taken, cached responses are still served, on the hit path and by the
 // pipeline. Other requests are refused at once.
 func TestStuckOrigin(t *testing.T) {
 	const places = 5

@@ -219,7 +219,7 @@ func TestFastMissExpires(t *testing.T) {
 	ln := listenTest(t)
 	e.serveToo(t, ln, fetches, func(o *listen.Options) { o.Capacity.Loop = listen.LoopOn })
 	request := "GET %s HTTP/1.1\r\nHost: last\r\n\r\n" + last
-	// The fast path knows the host from then on.
+	// The hit path knows the host from then on.
 	ask(t, ln.Addr().String(), fmt.Sprintf(request, "/mdi/second.svg"))
 	var all sync.WaitGroup
 	for range clients {

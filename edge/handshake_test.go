@@ -172,7 +172,7 @@ func TestRedirect(t *testing.T) {
 	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.TLSRedirect, c.Hosts = true, []string{"edge.test"} })
 	for _, way := range []string{"h1", "h2c"} {
 		e := s.by(t, way)
-		for range 2 { // the second might take the fast path
+		for range 2 { // the second might take the hit path
 			for _, method := range []string{"GET", "HEAD", "POST"} {
 				a := e.do(t, method, "/mdi/home.svg?color=%23f00&x")
 				if want := "https://edge.test" + s.tls[strings.LastIndexByte(s.tls, ':'):] +

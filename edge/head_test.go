@@ -15,7 +15,7 @@ import (
 	"github.com/iconedge/iconedge/edge/own/owntest"
 )
 
-// Over HTTP/2 the fast path and the pipeline send the same fields in the same order. Content-Length
+// Over HTTP/2 the hit path and the pipeline send the same fields in the same order. Content-Length
 // is the exception: the pipeline's server adds it at the end.
 func TestFieldsOverHTTP2(t *testing.T) {
 	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1h") })
@@ -45,7 +45,7 @@ func TestFieldsOverHTTP2(t *testing.T) {
 	}
 }
 
-// fastFields returns the fields of the fast path's response; nil: the pipeline has to answer.
+// fastFields returns the fields of the hit path's response; nil: the pipeline has to answer.
 func (e *edgeTest) fastFields(t *testing.T, target, tag []byte) []string {
 	t.Helper()
 	q := ready(string(target))

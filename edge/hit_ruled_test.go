@@ -180,8 +180,8 @@ func (h *countedHits) Answer(dst []byte, q *request.Request) ([]byte, bool) {
 	return out, ok
 }
 
-// BenchmarkForwardedFastPath measures a hit of a forwarded path, without a connection.
-func BenchmarkForwardedFastPath(b *testing.B) {
+// BenchmarkForwardedHitPath measures a hit of a forwarded path, without a connection.
+func BenchmarkForwardedHitPath(b *testing.B) {
 	e := newFileEdge(b, ruledSites)
 	browser := "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36\r\nAccept: " +
 		"text/html,*/*;q=0.8\r\nAccept-Language: en\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nCookie: " +

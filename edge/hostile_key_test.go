@@ -147,7 +147,7 @@ func TestHostileConfiguredHosts(t *testing.T) {
 		"GET /mdi/home.svg HTTP/1.1\r\nHost: evil.test\r\nX-Forwarded-Host: edge.test\r\n": 421,
 		"GET /mdi/home.svg HTTP/1.0\r\n":                                                   421,
 	} {
-		for range 2 { // the second request could take the fast path
+		for range 2 { // the second request could take the hit path
 			if m := w.tell(t, request+"Connection: close\r\n\r\n"); m.status() != status {
 				t.Errorf("%q: %s, want %d", request, m.line, status)
 			}

@@ -137,7 +137,7 @@ func TestIconDataBeforeTheFirstPoll(t *testing.T) {
 	}
 }
 
-// oddTargets resemble requests for icon data, but the fast path does not join their responses.
+// oddTargets resemble requests for icon data, but the hit path does not join their responses.
 var oddTargets = []string{"/mdi.json?icons=", "/mdi.json?icons=,", "/mdi.json?icons=home,", "/mdi.json?icons=,home",
 	"/mdi.json?icons=home,none", "/mdi.json?icons=home&info=1", "/mdi.json?icons=home&x=1", "/mdi.json?icons=home%00",
 	"/mdi.json?icons=home%2", "/mdi.json?icons=home%2x", "/mdi.json?icons=HOME", "/mdi.json?icons=home/zoo",
@@ -165,7 +165,7 @@ func joinable(t testing.TB, d *owntest.Drawer, change ...func(*Config)) *edgeTes
 	return e
 }
 
-// Joined responses are the same, byte for byte, from the fast path and from the pipeline, in all
+// Joined responses are the same, byte for byte, from the hit path and from the pipeline, in all
 // spellings, for all fields and hosts.
 func TestJoinedFastEqualsPipeline(t *testing.T) {
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestJoinedFastEqualsPipeline(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	compare := func(request string) {
 		if a, b := ask(t, fast, request), ask(t, slow, request); uncounted(a) != uncounted(b) {
-			t.Errorf("%q\nfast path: %.1500q\npipeline:  %.1500q", request, a, b)
+			t.Errorf("%q\nhit path: %.1500q\npipeline:  %.1500q", request, a, b)
 		}
 	}
 	lists := 400
@@ -207,7 +207,7 @@ func TestJoinedFastEqualsPipeline(t *testing.T) {
 	}
 }
 
-// The fast path joins responses without an allocation, and leaves others to the pipeline. A second
+// The hit path joins responses without an allocation, and leaves others to the pipeline. A second
 // request for the same is left to the pipeline too, which stores the whole response.
 func TestJoinedFast(t *testing.T) {
 	d := owntest.NewDrawer("account", "home", "house:home", "villa:house", "zoo")
@@ -228,7 +228,7 @@ func TestJoinedFast(t *testing.T) {
 		t.Fatalf("joined: %v %q", ok, first)
 	}
 	if _, ok := answer("/mdi.json?icons=home,villa"); ok {
-		t.Error("the second request took the fast path, so the response is not stored whole")
+		t.Error("the second request took the hit path, so the response is not stored whole")
 	}
 	e.get(t, "/mdi.json?icons=home,villa")
 	if again, ok := answer("/mdi.json?icons=home,villa"); !ok || e.stored("/iconify/mdi.json?icons=home,villa") == nil || again == "" {
@@ -249,7 +249,7 @@ func TestJoinedFast(t *testing.T) {
 	}
 }
 
-// BenchmarkJoined measures a joined response of 30 icons on the fast path, and beside it one of the
+// BenchmarkJoined measures a joined response of 30 icons on the hit path, and beside it one of the
 // same size that is stored whole, without a connection.
 func BenchmarkJoined(b *testing.B) {
 	var names []string

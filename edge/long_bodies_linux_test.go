@@ -47,11 +47,11 @@ func TestLoopWritesLongBodies(t *testing.T) {
 		q.AcceptEncoding = nil
 		q.TakesBody = true
 		if _, ok := e.Answer(nil, q); ok != (i < 5) || (q.Body != nil) != (i >= 2 && i < 5) {
-			t.Errorf("%s: on the fast path %v, with a body of %d bytes apart", target, ok, len(q.Body))
+			t.Errorf("%s: on the hit path %v, with a body of %d bytes apart", target, ok, len(q.Body))
 		}
 		q.TakesBody, q.Body = false, nil
 		if _, ok := e.Answer(nil, q); ok != (i < 2) {
-			t.Errorf("%s: on the fast path %v although the body must follow the head", target, ok)
+			t.Errorf("%s: on the hit path %v although the body must follow the head", target, ok)
 		}
 	}
 	var requests strings.Builder

@@ -85,7 +85,7 @@ func ofStreams() []string {
 	})
 }
 
-// The response to a request is the same over HTTP/1.1, over HTTP/2 on the fast path, in the
+// The response to a request is the same over HTTP/1.1, over HTTP/2 on the hit path, in the
 // pipeline and by the reference server, and over HTTP/3.
 func TestSameByEveryProtocol(t *testing.T) {
 	t.Parallel()
@@ -125,8 +125,8 @@ func TestSameByEveryProtocol(t *testing.T) {
 	}
 }
 
-// HTTP/2 requests take the fast path. Otherwise the comparison of the protocols would not cover it.
-func TestFastPathOfH2IsTaken(t *testing.T) {
+// HTTP/2 requests take the hit path. Otherwise the comparison of the protocols would not cover it.
+func TestHitPathOfH2IsTaken(t *testing.T) {
 	e := newEdgeTest(t, owntest.NewOrigin())
 	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48",

@@ -17,7 +17,7 @@ import (
 	"github.com/iconedge/iconedge/internal/hostport"
 )
 
-// newProxied starts an edge with public listeners on TCP, with and without the fast path, that
+// newProxied starts an edge with public listeners on TCP, with and without the hit path, that
 // trusts the given proxies. A test learns from the remaining calls of a limit which client the edge
 // has identified.
 func newProxied(t *testing.T, trusted ...string) (e *edgeTest, ways []string) {
@@ -45,7 +45,7 @@ func (e *edgeTest) used(client string) int {
 
 const homeCall = "GET /mdi/home.svg HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-// Limits count the client that a trusted proxy names, on the fast path and in the pipeline.
+// Limits count the client that a trusted proxy names, on the hit path and in the pipeline.
 func TestProxyHeaders(t *testing.T) {
 	e, ways := newProxied(t, "127.0.0.0/8")
 	for _, way := range ways {

@@ -80,7 +80,7 @@ func (s *securedTest) end() {
 const secretToken = "iel_" + "0123456789abcdefghijABCDEFGHIJ01234" + "secret"
 
 // Every response of an edge, of whatever kind and over every protocol, has one line in the access
-// log. The line describes the response that the client received, on the fast path and in the
+// log. The line describes the response that the client received, on the hit path and in the
 // pipeline.
 func TestResponsesHaveALine(t *testing.T) {
 	requests := []struct {
@@ -89,7 +89,7 @@ func TestResponsesHaveALine(t *testing.T) {
 		route, cache                 string
 	}{
 		{"GET", "/mdi/home.svg", "", "", 200, "cdn", "miss"},
-		{"GET", "/mdi/home.svg", "", "", 200, "cdn", "hit"},             // fast path
+		{"GET", "/mdi/home.svg", "", "", 200, "cdn", "hit"},             // hit path
 		{"GET", "/mdi/home.svg", "TE: trailers", "", 200, "cdn", "hit"}, // pipeline
 		// The tests' client is a trusted proxy.
 		{"GET", "/mdi/home.svg", "X-Forwarded-For: 203.0.113.9", "", 200, "cdn", "hit"},
@@ -279,7 +279,7 @@ func TestStreamHasALine(t *testing.T) {
 }
 
 // If the access log is sampled, it has a line for the given fraction of the successful responses,
-// on the fast path and in the pipeline, and a line for every failure.
+// on the hit path and in the pipeline, and a line for every failure.
 func TestSampledLines(t *testing.T) {
 	t.Parallel()
 	change, text := logs(t)
@@ -337,7 +337,7 @@ func browser(target string) *request.Request {
 	return q
 }
 
-// BenchmarkReported measures a request on the fast path with several kinds of reports about it.
+// BenchmarkReported measures a request on the hit path with several kinds of reports about it.
 func BenchmarkReported(b *testing.B) {
 	for _, row := range []struct {
 		name   string

@@ -164,7 +164,7 @@ func (e *edgeTest) serveToo(t testing.TB, ln net.Listener, h listen.Handler, cha
 	return s
 }
 
-// A pipelineOnly answers nothing on the fast path.
+// A pipelineOnly answers nothing on the hit path.
 type pipelineOnly struct{ listen.Handler }
 
 func (pipelineOnly) Answer(dst []byte, _ *request.Request) ([]byte, bool) { return dst, false }

@@ -109,9 +109,9 @@ func TestEdgesShareAPlansLimit(t *testing.T) {
 	}
 }
 
-// A request whose limit is shared leaves the fast path, which must not wait for Redis. A request
+// A request whose limit is shared leaves the hit path, which must not wait for Redis. A request
 // without a limit stays on it.
-func TestSharedLimitsLeaveTheFastPath(t *testing.T) {
+func TestSharedLimitsLeaveTheHitPath(t *testing.T) {
 	e := newSharing(t, fleettest.Start(t).URL, "", owntest.NewOrigin())
 	for target, short := range map[string]bool{"/mdi/home.svg": true, "/api/v1/icon/mdi/home": false} {
 		must(t, e.library.Poll())
@@ -119,10 +119,10 @@ func TestSharedLimitsLeaveTheFastPath(t *testing.T) {
 		e.get(t, target)
 		q := &request.Request{Target: []byte(target), Host: []byte("edge.test"), Client: netip.MustParseAddr("192.0.2.7"), Now: time.Now()}
 		if _, ok := e.Answer(nil, q); ok != short {
-			t.Errorf("%s on the fast path of HTTP/1.1: %v, want %v", target, ok, short)
+			t.Errorf("%s on the hit path of HTTP/1.1: %v, want %v", target, ok, short)
 		}
 		if _, _, ok := e.AnswerH2(nil, q, new(h2.ClientTable)); ok != short {
-			t.Errorf("%s on the fast path of HTTP/2: %v, want %v", target, ok, short)
+			t.Errorf("%s on the hit path of HTTP/2: %v, want %v", target, ok, short)
 		}
 	}
 }

@@ -681,7 +681,7 @@ func TestReloadedForwarding(t *testing.T) {
 	e.run(t, []fileStep{{"GET http://a.test/fresh", nil, 200, "uri-miss"}})
 }
 
-// TestIconsWithRules: the fast path answers for the icons of a site with rules, and edits the
+// TestIconsWithRules: the hit path answers for the icons of a site with rules, and edits the
 // responses as the rules that match say.
 func TestIconsWithRules(t *testing.T) {
 	origin := owntest.NewOrigin()
@@ -705,7 +705,7 @@ func TestIconsWithRules(t *testing.T) {
 	}
 }
 
-// TestForwardedHost: a host that a trusted proxy names chooses the site on the fast path too, and
+// TestForwardedHost: a host that a trusted proxy names chooses the site on the hit path too, and
 // no request to such a host brings another one there.
 func TestForwardedHost(t *testing.T) {
 	origin := owntest.NewOrigin()

@@ -106,7 +106,7 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 	client := append([]string{"X-Forwarded-For", fmt.Sprintf("192.0.2.%d", strangers.Add(1))}, p.fields...)
 	before := s.tiers.Requests.Load()
 	limited := 0
-	for range 4 { // the first fetches the icon, the others could hit on the fast path
+	for range 4 { // the first fetches the icon, the others could hit on the hit path
 		a := s.get(t, "/mdi/home.svg", client...)
 		if a.StatusCode == http.StatusTooManyRequests {
 			limited++
@@ -143,7 +143,7 @@ func checkProof(t *testing.T, s *securedTest, p proof) {
 
 // An authenticated edge does not get a response that was prebuilt for clients, and clients do not
 // get one that was prebuilt for an edge.
-func TestTierOnTheFastPath(t *testing.T) {
+func TestTierOnTheHitPath(t *testing.T) {
 	t.Parallel()
 	for way, w := range wayOf {
 		t.Run(way, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestTierOnTheFastPath(t *testing.T) {
 				c.Limits = access.Limits{"cdn": ratelimit.Limit{N: 1000, Window: time.Hour}}
 			})...)
 			names := "/-/names?release=" + owntest.ReleaseA
-			for range 3 { // the first fills the cache, the others could hit on the fast path
+			for range 3 { // the first fills the cache, the others could hit on the hit path
 				for _, p := range proofsBy(w) {
 					from := s
 					if p.certificate {

@@ -213,7 +213,7 @@ sites:
 }
 
 // TestSampled tests that a fraction of the requests of clients that are not trusted is traced, on
-// the fast path and in the pipeline, whatever their fields say. All stay on the fast path.
+// the hit path and in the pipeline, whatever their fields say. All stay on the hit path.
 func TestSampled(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"h1", "h2c"} {

@@ -7,9 +7,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +25,7 @@ import (
 
 	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/internal/cli"
+	"github.com/iconedge/iconedge/loadtest/report"
 )
 
 // A release is a file of a package in npm, in successive versions.
@@ -35,19 +39,32 @@ var releases = []release{
 	{"three", "build/three.module.min.js", "0.177.0 0.178.0 0.179.0"},
 	{"three", "build/three.core.min.js", "0.177.0 0.178.0 0.179.0"},
 	{"bootstrap", "dist/css/bootstrap.min.css", "5.3.5 5.3.6 5.3.7"},
+	{"monaco-editor", "min/vs/editor/editor.main.js", "0.51.0 0.52.0 0.52.2"},
 }
+
+// searched are words that people search icons by.
+var searched = strings.Fields("home arrow user search settings menu close check heart star mail phone calendar camera cart cloud " +
+	"code download edit file folder github lock map music play trash upload wifi zoom")
 
 const differencesHelp = `
 Gets successive versions of files from npm, and prints what the later one costs a client that has the earlier one: bytes, as a
-part of those in br of level 11, and milliseconds of one processor. It needs npm.
+part of those in br of level 11, and milliseconds of one processor. It needs npm. With --service it gets answers from a service
+with icons, and prints what they cost a client that has the list of packs (searches), or other icons of the pack (icon data).
 
-  loadtest differences`
+  loadtest differences --docs docs/reference
+  loadtest differences --service http://127.0.0.1:8080`
 
 // runDifferences prints what the second of two successive versions costs a client that has the
 // first one: bytes, as a part of those in br of level 11, and the time of one processor.
 func runDifferences(ctx context.Context, s cli.Streams, args []string) error {
-	if err := program.Flags("differences", "", differencesHelp).Parse(s, args); err != nil {
+	fs := program.Flags("differences", "", differencesHelp)
+	docs := fs.String("docs", "", "`FOLDER` of the documents, whose images/differences.svg is written")
+	service := fs.String("service", "", "`URL` of a service with icons, whose answers are compared")
+	if err := fs.Parse(s, args); err != nil {
 		return err
+	}
+	if *service != "" {
+		return differencesOf(ctx, s, strings.TrimSuffix(*service, "/"))
 	}
 	dir, err := os.MkdirTemp("", "differences")
 	if err != nil {
@@ -57,7 +74,10 @@ func runDifferences(ctx context.Context, s cli.Streams, args []string) error {
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "file\tversions\tbytes\tbr 11\tms\tdcz\t% of br\tms\tdcb\t% of br\tms\t")
 	shares := map[dictionaries.Coding][]float64{}
+	c := report.Chart{Title: "The next version of a file, for a browser that has the last one", Y: report.Axis{Label: "bytes", Log: true},
+		Lines: []report.Line{{Name: "whole, br 11"}, {Name: "difference, dcz"}, {Name: "difference, dcb"}}}
 	for _, r := range releases {
+		c.X.Marks = append(c.X.Marks, report.Mark{At: float64(len(c.Lines[0].Points)), Label: r.label()})
 		versions := strings.Fields(r.versions)
 		old, err := packed(ctx, dir, r, versions[0])
 		if err != nil {
@@ -73,15 +93,17 @@ func runDifferences(ctx context.Context, s cli.Streams, args []string) error {
 			if err != nil {
 				return err
 			}
+			next(&c.Lines[0], br)
 			fmt.Fprintf(w, "%s %s\t%s to %s\t%d\t%d\t%d\t", r.name, filepath.Base(r.file), versions[i], version, len(body), br,
 				time.Since(began).Milliseconds())
-			for _, coding := range []dictionaries.Coding{dictionaries.Zstd, dictionaries.Brotli} {
+			for at, coding := range []dictionaries.Coding{dictionaries.Zstd, dictionaries.Brotli} {
 				n, took, err := difference(coding, old, body)
 				if err != nil {
 					return err
 				}
 				share := 100 * float64(n) / float64(br)
 				shares[coding] = append(shares[coding], share)
+				next(&c.Lines[at+1], n)
 				fmt.Fprintf(w, "%d\t%.1f\t%d\t", n, share, took.Milliseconds())
 			}
 			fmt.Fprintln(w)
@@ -93,7 +115,124 @@ func runDifferences(ctx context.Context, s cli.Streams, args []string) error {
 		slices.Sort(all)
 		fmt.Fprintf(w, "median of %v\t\t\t\t\t%.1f %%\t\n", coding, all[len(all)/2])
 	}
+	if err := w.Flush(); err != nil || *docs == "" {
+		return err
+	}
+	return os.WriteFile(filepath.Join(*docs, "images", "differences.svg"), c.SVG(), 0o644)
+}
+
+// label names a file in a chart.
+func (r release) label() string {
+	if strings.Contains(r.file, "core") {
+		return r.name + ", core"
+	}
+	return strings.TrimSuffix(r.name, "-editor")
+}
+
+// next adds the next point of a line.
+func next(l *report.Line, bytes int) {
+	l.Points = append(l.Points, report.XY{X: float64(len(l.Points)), Y: float64(bytes)})
+}
+
+// differencesOf prints what answers of a service cost, with and without a dictionary, in half of
+// the cases.
+func differencesOf(ctx context.Context, s cli.Streams, service string) error {
+	packs, err := fetched(ctx, service+"/collections")
+	if err != nil {
+		return err
+	}
+	names, err := iconsOf(ctx, service, "mdi")
+	if err != nil {
+		return err
+	}
+	data := func(names []string) string { return service + "/mdi.json?icons=" + strings.Join(names, ",") }
+	const ofOthers, each = 200, 20
+	others, err := fetched(ctx, data(names[:ofOthers]))
+	if err != nil {
+		return err
+	}
+	var searches, sets []string
+	for i, word := range searched {
+		searches = append(searches, service+"/search?limit=64&query="+word)
+		at := ofOthers + i*each
+		sets = append(sets, data(names[at:at+each]))
+	}
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "answers\tof\tbytes\tbr 11\tdcz\t% of br\t")
+	for _, row := range []struct {
+		name       string
+		addresses  []string
+		dictionary []byte
+	}{{"searches against the list of packs", searches, packs}, {"20 icons against 200 others of the pack", sets, others}} {
+		var sizes [3][]int
+		for _, address := range row.addresses {
+			body, err := fetched(ctx, address)
+			if err != nil {
+				return err
+			}
+			br, err := brotliBest(body)
+			if err != nil {
+				return err
+			}
+			n, _, err := difference(dictionaries.Zstd, row.dictionary, body)
+			if err != nil {
+				return err
+			}
+			for i, size := range []int{len(body), br, n} {
+				sizes[i] = append(sizes[i], size)
+			}
+		}
+		half := [3]int{}
+		for i, all := range sizes {
+			slices.Sort(all)
+			half[i] = all[len(all)/2]
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%.0f\t\n", row.name, len(row.addresses), half[0], half[1], half[2],
+			100*float64(half[2])/float64(half[1]))
+	}
 	return w.Flush()
+}
+
+// iconsOf returns the names of the icons of a pack that has categories or not.
+func iconsOf(ctx context.Context, service, pack string) ([]string, error) {
+	body, err := fetched(ctx, service+"/collection?prefix="+pack)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Uncategorized []string
+		Categories    map[string][]string
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, err
+	}
+	all := map[string]bool{}
+	for _, name := range list.Uncategorized {
+		all[name] = true
+	}
+	for _, names := range list.Categories {
+		for _, name := range names {
+			all[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all)), nil
+}
+
+// fetched returns the body of the response to a GET.
+func fetched(ctx context.Context, address string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", address, resp.Status)
+	}
+	return io.ReadAll(resp.Body)
 }
 
 // difference returns the bytes of a body in a coding against an older one, and the least time of

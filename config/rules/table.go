@@ -69,8 +69,8 @@ func setting[V any](name, help string) ActionRow {
 	return ActionRow{Term: termOf[V](name, help), fixed: true}
 }
 
-// matches are the entries of matches in the order in which they are compared: those that cost the
-// least first.
+// matches are the entries of matches in the order in which they are compared: those of the path,
+// which the index of rules has looked at already, and then those that cost the least.
 var matches = []MatchRow{
 	MatchOf("path",
 		"the whole path, decoded and normalised, matches a glob: `*` inside a segment, `**` across. Each asterisk "+

@@ -19,7 +19,7 @@ type Clients struct{ Trusted []netip.Prefix }
 // different clients, the peer is the client. Other fields are ignored.
 func (c Clients) Of(x *exchange.Request) netip.Addr { return c.named(x.Peer, x.Lines) }
 
-// OfEligible returns the client's address for a request on the fast path.
+// OfEligible returns the client's address for a request on the hit path.
 func (c Clients) OfEligible(q *request.Request) netip.Addr {
 	if !q.Forwarded {
 		return q.Client

@@ -23,7 +23,7 @@ type shard struct {
 	// before mu.
 	update   sync.Mutex
 	mu       sync.RWMutex
-	uses     atomic.Uint32 // hits of the fast path
+	uses     atomic.Uint32 // hits of the hit path
 	arena    *memory.Arena
 	index    map[uint64]memory.Ref
 	large    map[uint64]*memory.HeapSlot // slots that the index has as onHeap

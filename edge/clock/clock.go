@@ -17,7 +17,7 @@ func (c Clock) Now() time.Time {
 }
 
 // At returns the present time where the caller has just read now from the clock of the system, so
-// that the fast path reads that clock only once.
+// that the hit path reads that clock only once.
 func (c Clock) At(now time.Time) time.Time {
 	if c == nil {
 		return now

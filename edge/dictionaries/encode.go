@@ -36,7 +36,7 @@ var heads = [codings][]byte{Zstd: {0x5e, 0x2a, 0x4d, 0x18, 0x20, 0, 0, 0}, Brotl
 // Accepted returns the coding that an Accept-Encoding selects. ok is false if the client does not
 // accept any, or likes another coding better.
 func Accepted(acceptEncoding string) (c Coding, ok bool) {
-	at := recent.Slot(accepted[:], []byte(acceptEncoding))
+	at := recent.SlotOf(accepted[:], acceptEncoding)
 	known := at.Load()
 	if known == nil || known.field != acceptEncoding {
 		known = newChoice(strings.Clone(acceptEncoding))

@@ -119,15 +119,16 @@ type Cause struct{ Site, Mode, Origin string }
 // Choose returns the coding in which a client gets the difference to a stored response. ok is false
 // if it gets none: it prefers another coding, asks for a part of the response (which is one of the
 // identity), or the page that caused the request may not have the difference. A response that
-// varies by Available-Dictionary comes from an origin that makes the differences itself.
-func (c *Cause) Choose(e *cache.Entry, a *represent.Asked) (coding Coding, ok bool) {
+// varies by Available-Dictionary comes from an origin that makes the differences itself. allowed is
+// the Access-Control-Allow-Origin of the response (AllowedOrigin); empty: none.
+func (c *Cause) Choose(e *cache.Entry, a *represent.Asked, allowed string) (coding Coding, ok bool) {
 	coding, ok = Accepted(a.AcceptEncoding)
 	ok = ok && a.Range == "" && !slices.Contains(e.Vary, FieldAvailable)
-	return coding, ok && c.MayRead(allowedOrigin(e))
+	return coding, ok && c.MayRead(allowed)
 }
 
-// allowedOrigin returns the Access-Control-Allow-Origin of a stored response; empty: none.
-func allowedOrigin(e *cache.Entry) string {
+// AllowedOrigin returns the Access-Control-Allow-Origin of a stored response; empty: none.
+func AllowedOrigin(e *cache.Entry) string {
 	for i := range e.Fields {
 		if f := &e.Fields[i]; string(f.Name) == "Access-Control-Allow-Origin" {
 			return string(f.Value)

@@ -1,8 +1,11 @@
 package dictionaries
 
 import (
+	"math"
 	"regexp"
 	"strings"
+
+	"github.com/iconedge/iconedge/internal/glob"
 )
 
 // maxMatch is the length of the longest match, in bytes.
@@ -13,7 +16,8 @@ const maxMatch = 1 << 10
 // modifiers and regular expressions are not known, so that their dictionaries are not kept.
 type Pattern struct {
 	text        string
-	path, query *regexp.Regexp // query is nil if any query matches
+	path, query part
+	asks        bool // otherwise any query matches
 }
 
 // newPattern returns the pattern of a match in the response to a request for a target at an origin,
@@ -35,21 +39,15 @@ func newPattern(match, origin, target string) (*Pattern, bool) {
 	case !strings.HasPrefix(rest, "/"):
 		rest = escape(base[:strings.LastIndexByte(base, '/')+1]) + rest
 	}
-	path, query, asks, ok := split(rest)
-	if !ok {
-		return nil, false
-	}
-	p.path = path
-	if asks {
-		p.query = query
-	}
-	return p, true
+	var ok bool
+	p.path, p.query, p.asks, ok = split(rest)
+	return p, ok
 }
 
 // Match reports whether the target of a request matches.
 func (p *Pattern) Match(target string) bool {
 	path, query, _ := strings.Cut(target, "?")
-	return p.path.MatchString(path) && (p.query == nil || p.query.MatchString(query))
+	return p.path.Match(path) && (!p.asks || p.query.Match(query))
 }
 
 // hasDots reports whether a path has segments that a browser would resolve.
@@ -77,41 +75,87 @@ func escape(text string) string {
 	return b.String()
 }
 
-// split returns the two parts of a pattern as regular expressions, which take linear time. asks:
-// the pattern has a query.
-func split(pattern string) (path, query *regexp.Regexp, asks, ok bool) {
-	var parts [2]strings.Builder
-	part, wild := &parts[0], false // wild: a modifier may follow
+// A part is the path or the query of a pattern, which it matches in linear time: by a glob if it
+// has only text and asterisks, as nearly all have, because a regular expression takes longer than
+// all else of a hit.
+type part struct {
+	glob *glob.Glob
+	re   *regexp.Regexp // nil: the glob
+}
+
+// Match reports whether the part matches the whole of a text.
+func (p *part) Match(text string) bool {
+	if p.re != nil {
+		return p.re.MatchString(text)
+	}
+	left := glob.Budget(math.MaxInt) // the time is linear without it
+	return p.glob.Match(text, &left)
+}
+
+// A partBuilder collects the pieces of a part.
+type partBuilder struct {
+	glob, re strings.Builder
+	needsRE  bool // it has more than text and asterisks
+}
+
+func (b *partBuilder) text(s string) {
+	b.glob.WriteString(s)
+	b.re.WriteString(regexp.QuoteMeta(s))
+	b.needsRE = b.needsRE || s == "*"
+}
+
+func (b *partBuilder) wild(re string) {
+	b.glob.WriteByte('*')
+	b.re.WriteString(re)
+	b.needsRE = b.needsRE || re != anyText
+}
+
+func (b *partBuilder) part() (p part, ok bool) {
+	if !b.needsRE {
+		return part{glob: glob.New(b.glob.String(), true)}, true
+	}
+	re, err := regexp.Compile(`^(?s:` + b.re.String() + `)$`)
+	return part{re: re}, err == nil // an error: a byte that is not UTF-8
+}
+
+// What an asterisk and a :name match.
+const (
+	anyText = ".*"
+	aName   = "[^/]+"
+)
+
+// split returns the two parts of a pattern. asks: the pattern has a query.
+func split(pattern string) (path, query part, asks, ok bool) {
+	var parts [2]partBuilder
+	b, wild := &parts[0], false // wild: a modifier may follow
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; {
 		case strings.IndexByte("(){}#", c) >= 0, wild && strings.IndexByte("?*+", c) >= 0:
-			return nil, nil, false, false
+			return path, query, false, false
 		case c == '*':
-			part.WriteString(".*")
+			b.wild(anyText)
 			wild = true
 		case c == ':' && i+1 < len(pattern) && isLetter(pattern[i+1]):
 			for i+1 < len(pattern) && (isLetter(pattern[i+1]) || isDigit(pattern[i+1])) {
 				i++
 			}
-			part.WriteString("[^/]+")
+			b.wild(aName)
 			wild = true
 		case c == '?' && !asks:
-			part, asks, wild = &parts[1], true, false
+			b, asks, wild = &parts[1], true, false
 		case c == '\\' && i+1 < len(pattern):
 			i++
-			part.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+			b.text(pattern[i : i+1])
 			wild = false
 		default:
-			part.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+			b.text(pattern[i : i+1])
 			wild = false
 		}
 	}
-	path, err := regexp.Compile(`^(?s:` + parts[0].String() + `)$`)
-	if err != nil { // a byte that is not UTF-8
-		return nil, nil, false, false
+	if path, ok = parts[0].part(); ok {
+		query, ok = parts[1].part()
 	}
-	query, err = regexp.Compile(`^(?s:` + parts[1].String() + `)$`)
-	return path, query, asks, err == nil
+	return path, query, asks, ok
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '$' }

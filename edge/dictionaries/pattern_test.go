@@ -1,6 +1,7 @@
 package dictionaries
 
 import (
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -103,6 +104,42 @@ func TestDerive(t *testing.T) {
 		if got := Derive(h, "/app-3f2a.js", row.length); (got != "") != row.want {
 			t.Errorf("%s, %s, %d bytes: %q", row.kind, row.control, row.length, got)
 		}
+	}
+}
+
+// A glob matches the same as the regular expression that it replaces.
+func TestGlobsOfPatterns(t *testing.T) {
+	t.Parallel()
+	dice := rand.New(rand.NewPCG(1, 2))
+	random := func(alphabet string, most int) string {
+		b := make([]byte, dice.IntN(most))
+		for i := range b {
+			b[i] = alphabet[dice.IntN(len(alphabet))]
+		}
+		return string(b)
+	}
+	matches := 0
+	for range 20_000 {
+		var b partBuilder
+		for _, c := range random("aab/.*", 8) {
+			if c == '*' {
+				b.wild(anyText)
+			} else {
+				b.text(string(c))
+			}
+		}
+		glob, _ := b.part()
+		b.needsRE = true
+		re, _ := b.part()
+		text := random("aab/.\n", 10)
+		if got := glob.Match(text); got != re.Match(text) {
+			t.Fatalf("%q and %q: %v by the glob", b.re.String(), text, got)
+		} else if got {
+			matches++
+		}
+	}
+	if matches < 500 {
+		t.Errorf("%d matches", matches)
 	}
 }
 

@@ -27,6 +27,10 @@ const (
 // A Scope is where a dictionary holds: a site, and the origin of its address.
 type Scope struct{ Site, Scheme, Host string }
 
+// Library is the scope of the responses of the library, which are the same at all its addresses. A
+// browser names a dictionary only to the origin that it has it from.
+var Library Scope
+
 // A Dictionary is a stored response that clients may have.
 type Dictionary struct {
 	id

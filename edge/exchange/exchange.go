@@ -1,9 +1,10 @@
 // Package exchange holds one request as the rooms of the edge see it, whatever protocol brought it.
 //
 // The adapter of each protocol fills a Request once, from the bytes and the connection of the
-// client. All other code reads it, and asks no connection what it is: facts that only one protocol
-// has, such as a malformed first line of HTTP/1.1, are fields here. Package exchange decides
-// nothing, and imports only the standard library.
+// client. Package proxy adds who the client is, and the code that answers it the Response. No other
+// code changes it or asks a connection what it is: facts that only one protocol has, such as a
+// malformed first line of HTTP/1.1, are fields here. Package exchange decides nothing, and imports
+// only the standard library.
 package exchange
 
 import (
@@ -84,8 +85,8 @@ type Request struct {
 	Trailer func() []byte
 	Conn    Conn
 
-	// Client is Peer, or the client that a trusted proxy names. Access fills it before any other
-	// room reads it, because it depends on the proxies that the operator trusts.
+	// Client is Peer, or the client that a trusted proxy names. Package proxy fills it, by package
+	// access, before any other room reads it: it depends on the proxies that the operator trusts.
 	Client netip.Addr
 	// Tier: it is of an edge behind this one, by certificate or by secret. The adapter knows the
 	// certificate, access the secret.

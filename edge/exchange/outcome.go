@@ -13,7 +13,7 @@ const (
 	Own                      // made by the edge: page, health, preflights
 	Refused                  // malformed, out of range, unknown
 	Limited                  // over a limit
-	Denied                   // the client is on the deny list
+	Denied                   // by the deny list, or by a rule
 	Outcomes                 // the number of outcomes
 )
 

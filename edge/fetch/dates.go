@@ -19,7 +19,7 @@ type parsedDate struct {
 }
 
 func (d *recentDates) parse(text string, now time.Time) (time.Time, bool) {
-	at := recent.Slot(d[:], []byte(text))
+	at := recent.SlotOf(d[:], text)
 	if known := at.Load(); known != nil && known.text == text {
 		return known.time, true
 	}

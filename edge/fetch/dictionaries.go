@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache"
@@ -10,6 +11,7 @@ import (
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/respond"
+	"github.com/iconedge/iconedge/icon/iconify"
 )
 
 // declare makes a response that is about to be stored a dictionary for later versions of it, if it
@@ -49,6 +51,8 @@ func learn(f *Finder, q *Request, e *cache.Entry, since cache.Generation) {
 // request with credentials is none, also where other clients may get it.
 func (q *Request) keepsDictionaries() config.Dictionaries {
 	switch {
+	case q.own && isIconifyList(q.Key):
+		return config.DictionariesOrigin
 	case q.own || q.Site == nil || !q.Site.ProxyAll:
 		return config.DictionariesOff
 	case q.Policy.Authorized, q.Policy.Cookie && q.Policy.CookieKeyed: // it may be one person's
@@ -61,11 +65,18 @@ func (q *Request) keepsDictionaries() config.Dictionaries {
 
 // scope returns where a dictionary holds that is the response to the request.
 func (q *Request) scope() dictionaries.Scope {
+	if q.own {
+		return dictionaries.Library
+	}
 	return dictionaries.Scope{Site: q.Site.Name, Scheme: q.Forwarded.Scheme, Host: q.Policy.Host}
 }
 
-// ownTarget returns the target of the request as its client sent it, before a rewrite.
+// ownTarget returns the target of the request as its client sent it, before a rewrite; on our own
+// routes the cache key.
 func (q *Request) ownTarget() string {
+	if q.own {
+		return q.Key
+	}
 	if q.Ruled != nil {
 		return q.Ruled.Request.Target
 	}
@@ -74,6 +85,9 @@ func (q *Request) ownTarget() string {
 
 // responseEdits returns the edits of responses for clients.
 func (q *Request) responseEdits() []*config.ResponseEdits {
+	if q.own {
+		return nil
+	}
 	if q.Ruled != nil {
 		return q.Ruled.ResponseEdits
 	}
@@ -94,4 +108,11 @@ func (q *Request) edited(h http.Header) http.Header {
 		out.Add(string(name), string(value))
 	}
 	return out
+}
+
+// isIconifyList reports whether a cache key is that of a list of Iconify's API, of all packs or of
+// the names of one. Pickers of icons wait for it, and the list of all packs is a dictionary.
+func isIconifyList(key string) bool {
+	path, _, _ := strings.Cut(key, "?")
+	return path == iconify.Mount+"/collections" || path == iconify.Mount+"/collection"
 }

@@ -11,7 +11,7 @@
 //     confirms that entry, and a response that may be stored becomes a new entry, or slices if it
 //     is large.
 //  5. Result: requests that have joined get the response if they may share it, by its fields and
-//     theirs; else they look the key up again, once, and then are sent by themselves.
+//     theirs; else they look the key up again, at most twice, and then are sent by themselves.
 //  6. Failure: if the origin fails, a stale entry is delivered where the response allows it, and
 //     else the error.
 //

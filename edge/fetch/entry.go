@@ -15,6 +15,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/compress"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/library"
 	"github.com/iconedge/iconedge/edge/pipeline"
 	"github.com/iconedge/iconedge/edge/respond"
@@ -22,7 +23,6 @@ import (
 	"github.com/iconedge/iconedge/edge/upstream"
 	"github.com/iconedge/iconedge/edge/vhosts"
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/icon/iconify"
 	"github.com/iconedge/iconedge/internal/problem"
 )
 
@@ -60,13 +60,6 @@ func isPage(key string, h http.Header) bool {
 func isSite(key string) bool {
 	path, _, _ := strings.Cut(key, "?")
 	return routes.IsSite(path)
-}
-
-// isIconifyList reports whether a cache key is that of a list of Iconify's API, of all packs or of
-// the names of one. Pickers wait for it.
-func isIconifyList(key string) bool {
-	path, _, _ := strings.Cut(key, "?")
-	return path == iconify.Mount+"/collections" || path == iconify.Mount+"/collection"
 }
 
 // apart lists the fields that an entry stores elsewhere, or that the edge makes anew for each
@@ -136,7 +129,7 @@ func passedOn(e *cache.Entry, h http.Header, name string) bool {
 		// It tags a 404 too, but would send the client a name that was not found.
 		return false
 	}
-	return passed[name] || passedWithPages[name] && isPage(e.Key, h)
+	return passed[name] || name == dictionaries.FieldUse && isIconifyList(e.Key) || passedWithPages[name] && isPage(e.Key, h)
 }
 
 // describe sets every part of an entry that follows from the header fields. site is that of a

@@ -142,6 +142,9 @@ func (h *Finder) storeOwn(q *Request, a *upstream.Response, asked cache.Generati
 	case ok && (there || h.doors.admits(q.Key, a.Status >= http.StatusBadRequest && isPage(q.Key, a.Header))):
 		l.Stored = h.Cache.Put(l.Entry, asked)
 	}
+	if l.Stored {
+		learn(h, q, l.Entry, asked)
+	}
 	return l
 }
 

@@ -7,8 +7,9 @@
 //
 //	iconedge:w:REGION:NAME:LIMIT:CLIENT   list: the times of the calls that count, in microseconds
 //	                                      of the server's clock; expires a second after the last
-//	                                      has left the window. NAME is a class or PLAN:CLASS,
-//	                                      CLIENT a network or half of a token's hash
+//	                                      has left the window. NAME is a class, PLAN:CLASS,
+//	                                      SITE/client or SITE/forwarded, CLIENT a network or half
+//	                                      of a token's hash
 //	iconedge:probe:REGION                 such a window, with which an edge tests whether Redis works
 //	iconedge:log                          stream: node, kind (begin, purge, release) and data of each
 //	                                      event, some 10,000 of them

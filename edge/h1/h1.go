@@ -395,7 +395,7 @@ func (c *Conn) answer(b []byte) (answered int, next verdict, err error) {
 	r := &c.request
 	c.describe(&r.Request, now)
 	for answered < len(b) && len(out) < maxBatch {
-		if next = parse(b[answered:], r); next.state != forFastPath {
+		if next = parse(b[answered:], r); next.state != forHitPath {
 			break
 		}
 		if c.declined { // in a turn; the answer might be another now

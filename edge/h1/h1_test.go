@@ -22,15 +22,15 @@ func TestParse(t *testing.T) {
 		name, head string
 		want       state
 	}{
-		{"eligible", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", forFastPath},
-		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", forFastPath},
+		{"eligible", "GET /mdi/home.svg HTTP/1.1\r\n" + host + "\r\n", forHitPath},
+		{"a query", "GET /mdi/home.svg?color=%23f00 HTTP/1.1\r\n" + host + "\r\n", forHitPath},
 		{"a browser's fields", "GET /a HTTP/1.1\r\n" + host + "User-Agent: M\r\nAccept: */*\r\nAccept-Encoding: gzip, " +
-			"br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", forFastPath},
-		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", forFastPath},
+			"br\r\nCookie: a=\xc3\xa9\r\nConnection: Keep-Alive\r\nCache-Control: no-cache\r\n\r\n", forHitPath},
+		{"a tab in a value", "GET /a HTTP/1.1\r\n" + host + "X: a\tb\r\n\r\n", forHitPath},
 		{"half a head", "GET /a HTTP/1.1\r\n" + host, partial},
 		{"half a line", "GET /a HT", partial},
 		{"another method", "POST /a HTTP/1.1\r\n" + host + "\r\n", other},
-		{"HEAD", "HEAD /a HTTP/1.1\r\n" + host + "\r\n", forFastPath},
+		{"HEAD", "HEAD /a HTTP/1.1\r\n" + host + "\r\n", forHitPath},
 		{"a method that begins with HEAD", "HEADER /a HTTP/1.1\r\n" + host + "\r\n", other},
 		{"no Host", "GET /a HTTP/1.1\r\nX: y\r\n\r\n", other},
 		{"two Hosts", "GET /a HTTP/1.1\r\n" + host + host + "\r\n", other},
@@ -38,10 +38,10 @@ func TestParse(t *testing.T) {
 		{"a fragment", "GET /a#b HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a space in the target", "GET /a b HTTP/1.1\r\n" + host + "\r\n", other},
 		{"a long target", "GET /" + strings.Repeat("a", request.MaxTarget) + " HTTP/1.1\r\n" + host + "\r\n", other},
-		{"a range", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\n\r\n", forFastPath},
+		{"a range", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\n\r\n", forHitPath},
 		{"two ranges", "GET /a HTTP/1.1\r\n" + host + "Range: bytes=0-1\r\nRange: bytes=2-3\r\n\r\n", other},
 		{"Connection: close", "GET /a HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n", other},
-		{"Authorization", "GET /a HTTP/1.1\r\n" + host + "Authorization: Bearer x\r\n\r\n", forFastPath},
+		{"Authorization", "GET /a HTTP/1.1\r\n" + host + "Authorization: Bearer x\r\n\r\n", forHitPath},
 		{"another version", "GET /a HTTP/1.2\r\n" + host + "\r\n", opaque},
 		{"Content-Length", "GET /a HTTP/1.1\r\n" + host + "content-length: 0\r\n\r\n", other},
 		{"Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n", coded},
@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 		{"Content-Length and Transfer-Encoding", "GET /a HTTP/1.1\r\n" + host +
 			"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", opaque},
 		{"a bare LF after the first line", "GET /a HTTP/1.1\n" + host + "\r\n", malformed},
-		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", forFastPath},
+		{"an empty line first", "\r\nGET /a HTTP/1.1\r\n" + host + "\r\n", forHitPath},
 		{"empty lines first", "\r\n\r\n\r\n\r\nPOST /a HTTP/1.1\r\n" + host + "\r\n", other},
 		{"only an empty line", "\r\n", partial},
 		{"half of an empty line", "\r\n\r", partial},
@@ -113,7 +113,7 @@ func TestLine(t *testing.T) {
 func TestParsed(t *testing.T) {
 	var r parsedHead
 	head := "GET /a?b HTTP/1.1\r\nhOST: \ta.test:80 \r\nAccept-Encoding:\r\nIf-None-Match: \"x\"\r\nX-Forwarded-For: b\r\n\r\nGET"
-	if v := parse([]byte(head), &r); v.state != forFastPath || v.size != len(head)-3 {
+	if v := parse([]byte(head), &r); v.state != forHitPath || v.size != len(head)-3 {
 		t.Fatalf("%+v", v)
 	}
 	if string(r.Target) != "/a?b" || string(r.Host) != "a.test:80" || r.AcceptEncoding == nil ||
@@ -134,7 +134,7 @@ func FuzzParse(f *testing.F) {
 		}
 		var r parsedHead
 		v := parse(b, &r)
-		if v.state != forFastPath && v.state != other {
+		if v.state != forHitPath && v.state != other {
 			return
 		}
 		buffered := strings.NewReader(string(b[v.blank:v.size]))
@@ -357,7 +357,7 @@ func BenchmarkParse(b *testing.B) {
 			data := []byte(head)
 			b.ReportAllocs()
 			for b.Loop() {
-				if parse(data, &r).state != forFastPath {
+				if parse(data, &r).state != forHitPath {
 					b.Fatal("not eligible")
 				}
 			}

@@ -10,12 +10,12 @@ import (
 type state uint8
 
 const (
-	forFastPath state = iota // an eligible request
-	partial                  // an incomplete head
-	other                    // a request with a body of known length, which the server must answer
-	coded                    // a request with a chunked body
-	opaque                   // a request whose end is not certain
-	malformed                // a malformed request
+	forHitPath state = iota // an eligible request
+	partial                 // an incomplete head
+	other                   // a request with a body of known length, which the server must answer
+	coded                   // a request with a chunked body
+	opaque                  // a request whose end is not certain
+	malformed               // a malformed request
 )
 
 // blankLines is the number of empty lines that may precede a request (RFC 9112, section 2.2, asks
@@ -159,7 +159,7 @@ func requestLine(line []byte, r *parsedHead) state {
 // stateOf converts the state of a part of a request.
 func stateOf(s request.State) state {
 	if s == request.Eligible {
-		return forFastPath
+		return forHitPath
 	}
 	return other
 }

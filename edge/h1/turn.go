@@ -129,7 +129,7 @@ func (c *Conn) Turn(s *Scratch, ending bool) Next {
 		return Again
 	case len(early) == 0:
 		return Wait
-	case why == forFastPath:
+	case why == forHitPath:
 		c.backlog = &backlog{early: bytes.Clone(early)}
 		return Again
 	case s.declined && c.fetch(s, early, now, &fetch{fresh: fresh && answered == 0}):
@@ -193,7 +193,7 @@ func (c *Conn) lost() Next {
 }
 
 // answerTurn appends the responses to the eligible requests at the beginning of b to s.out, and
-// returns the size of these requests. The state is why it stopped: forFastPath if there are more
+// returns the size of these requests. The state is why it stopped: forHitPath if there are more
 // requests than fit into a turn.
 func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, why state) {
 	if cap(s.out) > 2*maxBatch {
@@ -204,10 +204,10 @@ func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, wh
 	c.describe(&r.Request, now)
 	for n := 0; answered < len(b); n++ {
 		if n == turnAnswers || len(s.out) >= maxBatch {
-			return answered, forFastPath
+			return answered, forHitPath
 		}
 		v := parse(b[answered:], r)
-		if v.state != forFastPath {
+		if v.state != forHitPath {
 			return answered, v.state
 		}
 		out, ok := c.answerer.Answer(s.out, &r.Request)
@@ -219,10 +219,10 @@ func (c *Conn) answerTurn(s *Scratch, b []byte, now time.Time) (answered int, wh
 		if r.Body != nil {
 			s.body, s.joined = r.Body, min(len(r.Body), max(0, maxJoined-len(out)))
 			s.out = append(out, s.body[:s.joined]...)
-			return answered, forFastPath
+			return answered, forHitPath
 		}
 	}
-	return answered, forFastPath
+	return answered, forHitPath
 }
 
 // maxJoined is how much is sent in one write with the beginning of a long body, in bytes.

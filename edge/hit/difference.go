@@ -25,7 +25,7 @@ func (m *hit) findDictionary(table *dictionaries.Table, q *request.Request, sche
 func (m *hit) difference(table *dictionaries.Table, a *represent.Asked) (found, sure bool) {
 	cause := dictionaries.Cause{Site: texts(m.fields.Line("Sec-Fetch-Site", 0)), Mode: texts(m.fields.Line("Sec-Fetch-Mode", 0)),
 		Origin: texts(m.fields.Line("Origin", 0))}
-	c, ok := cause.Choose(m.entry, a)
+	c, ok := cause.Choose(m.entry, a, dictionaries.AllowedOrigin(m.entry))
 	if !ok {
 		return false, true
 	}

@@ -9,9 +9,9 @@
 //  3. The target gives the key: of one of the edge's own routes, or of a forwarded path, by the
 //     recipe of the site and its rules. Vary selects the entry, which is viewed in place.
 //  4. The status, the coding and the part of the response are chosen (package represent).
-//  5. The request is counted against its limits, and may be chosen for a trace.
+//  5. The request is counted against its limits.
 //  6. fill describes the head, and package respond writes it behind the responses before it.
-//  7. The response is counted and logged.
+//  7. The response is counted and logged, and may be chosen for a trace.
 //
 // Responses that are joined from pieces of icon data differ in steps 3 and 4. Those without an
 // entry, the answers of rules and the refusals of limits, have no steps 3 and 4.
@@ -37,12 +37,14 @@
 //     edge before.
 //   - requests without TLS that are redirected to it, and health checks.
 //   - rules that check passwords or signatures, which is slow, or refuse the client by its address,
-//     which is rare; early_hints, which are responses of their own; origins that share requests at
-//     random, because a second draw would change their parts; more than 256 rules or maxTolls
-//     limits.
+//     which is rare; early_hints, which are responses of their own; mirror; cache: bypass and
+//     never; origins that share requests at random, because a second draw would change their parts;
+//     more than 256 rules or maxTolls limits.
 //   - limits that edges share, and licence tokens, because their check waits for another server.
 //   - Vary by fields that the origin does not get as the client has sent them.
-//   - objects in slices, bodies longer than maxTaken, statuses without a body, ranges that lie
-//     outside of the body, and codings that are being made.
+//   - soft-purged entries, error pages of sites, objects in slices, bodies longer than maxTaken,
+//     statuses without a body, ranges that lie outside of the body, and codings that are being
+//     made.
+//   - requests with cookies that bypass the cache, and searches with a dictionary (RFC 9842).
 //   - targets with a query on the edge's own routes that the pipeline has not parsed lately.
 package hit

@@ -23,7 +23,7 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// A hit is a fresh stored response to a request, in the form that the client gets. It comes from a
+// A hit is a request and what finding its response has found out about it. It comes from a
 // pool, because its parts refer to its own memory.
 type hit struct {
 	found

@@ -50,7 +50,7 @@ func (h *host) forwards(target []byte) bool {
 }
 
 func (k *hosts) add(h host) {
-	at := recent.Slot(k[:], []byte(h.text))
+	at := recent.SlotOf(k[:], h.text)
 	if known := at.Load(); known == nil || *known != h {
 		at.Store(&h)
 	}

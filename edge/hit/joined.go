@@ -16,7 +16,7 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
-// A joined is a response on the fast path that is joined from pieces of icon data, as package
+// A joined is a response on the hit path that is joined from pieces of icon data, as package
 // iconset does it in the pipeline.
 type joined struct {
 	*pieces.Response
@@ -106,7 +106,7 @@ const MaxWhole = 64
 // used.
 const PieceSample = 64
 
-// joinedSample is PieceSample on the fast path, where the look-ups would cost a tenth of the rest.
+// joinedSample is PieceSample on the hit path, where the look-ups would cost a tenth of the rest.
 const joinedSample = 4 * PieceSample
 
 // noteJoined records that a response was joined, and, for some, that its pieces were used.

@@ -8,6 +8,7 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/request"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -19,7 +20,10 @@ func (p *Path) findOwn(m *hit, q *request.Request) (ok bool) {
 	if m.target, ok = p.targets.parse(q.Target, &m.hex); !ok {
 		return false
 	}
-	if route := m.target.route; route.OfSite() && !m.site.Pages || route.OfIconify() && !m.site.Iconify {
+	switch route := m.target.route; {
+	case route.OfSite() && !m.site.Pages, route.OfIconify() && !m.site.Iconify:
+		return false
+	case q.Dictionary && route == routes.IconifySearch: // the pipeline finds the dictionary
 		return false
 	}
 	if !p.Cache.View(m.target.key, &m.view) {

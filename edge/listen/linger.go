@@ -24,7 +24,7 @@ const (
 )
 
 // A listener accepts each connection as a lingeringConn, which answers eligible requests on the
-// fast path itself.
+// hit path itself.
 type listener struct {
 	net.Listener
 	server *Server

@@ -17,7 +17,7 @@ import (
 )
 
 // A looped serves the connections of the public listeners on event loops: one loop for each
-// processor. A request of HTTP/1.1 that the fast path does not answer makes the server of HTTP/1.1
+// processor. A request of HTTP/1.1 that the hit path does not answer makes the server of HTTP/1.1
 // serve its connection, which returns to its loop afterwards.
 type looped struct {
 	server  *Server

@@ -23,9 +23,9 @@ import (
 
 // A Handler answers the requests of all listeners.
 type Handler interface {
-	h1.Answerer // the fast path of HTTP/1.1
-	h2.Answerer // the fast path of HTTP/2
-	h3.Answerer // the fast path of HTTP/3
+	h1.Answerer // the hit path of HTTP/1.1
+	h2.Answerer // the hit path of HTTP/2
+	h3.Answerer // the hit path of HTTP/3
 
 	// ServeRequest answers a request. ctx has it in the form of fasthttp, and gets the response.
 	ServeRequest(ctx *fasthttp.RequestCtx, x *exchange.Request)

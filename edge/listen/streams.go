@@ -15,7 +15,7 @@ import (
 	"github.com/iconedge/iconedge/edge/h2"
 )
 
-// Handle answers a request of an HTTP/2 stream that the fast path does not. The request takes the
+// Handle answers a request of an HTTP/2 stream that the hit path does not. The request takes the
 // same pipeline as those of other protocols.
 func (s *Server) Handle(w *h2.Writer, q *h2.Request) {
 	ctx := NewContext(q)

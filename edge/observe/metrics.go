@@ -228,7 +228,7 @@ func (m *Metrics) Traced(r routes.Route, took time.Duration, traceID string) {
 	m.answers.traced[r].add(took, traceID, time.Now())
 }
 
-// Hit counts a request that was received at now and answered on the fast path, by a fresh or a
+// Hit counts a request that was received at now and answered on the hit path, by a fresh or a
 // stale response.
 func (m *Metrics) Hit(h *Hit, now time.Time) {
 	m.answers.of(h.Protocol, h.Route, h.Outcome, h.Status).hit(now, h.Bytes)
@@ -295,7 +295,7 @@ func (m *Metrics) SiteAnswered(site string, o exchange.Outcome, status int) {
 // classes are the classes of statuses.
 var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// SiteHits counts hits of one site on the fast path, by the class of their status. The zero value
+// SiteHits counts hits of one site on the hit path, by the class of their status. The zero value
 // counts nothing.
 type SiteHits struct {
 	fresh, stale [statusClasses]prometheus.Counter

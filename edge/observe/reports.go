@@ -66,7 +66,7 @@ type Reports struct {
 	clientOf func(*request.Request) netip.Addr
 }
 
-// Open opens the destinations. clientOf returns the client of a request on the fast path, for its
+// Open opens the destinations. clientOf returns the client of a request on the hit path, for its
 // log line.
 func (c *Reporting) Open(reopen <-chan os.Signal, version string, log *slog.Logger,
 	clientOf func(*request.Request) netip.Addr) (r Reports, err error) {
@@ -162,7 +162,7 @@ func (r Reports) Count(l *accesslog.Line, stands int64) {
 		Status: l.Status, Bytes: int(l.Bytes)}, stands)
 }
 
-// CountLater samples a request of the fast path for Top whose response comes after the memory of
+// CountLater samples a request of the hit path for Top whose response comes after the memory of
 // the request is reused. It returns nil if the response shall not be counted.
 func (r Reports) CountLater(q *request.Request) (count func(now time.Time, status, body int)) {
 	stands := r.Top.Sample()

@@ -19,7 +19,7 @@ const statusClasses = 6 // "0xx" is for invalid statuses, so that the index is t
 
 // A Tally counts the responses of one route, outcome, class of status and protocol.
 //
-// A hit on the fast path costs one addition: one word, ready, holds the number of hits and the
+// A hit on the hit path costs one addition: one word, ready, holds the number of hits and the
 // bytes of their bodies. Reading the clock takes a tenth of the time of such a hit. So a tally
 // times each of the first hits, and then one of every few, which stands for those before it.
 type Tally struct {
@@ -37,7 +37,7 @@ const (
 	settleAt   = 1 << 22         // hits; ready has room for many times as many, and for their bytes
 )
 
-// hit counts a hit on the fast path, whose request was received at now.
+// hit counts a hit on the hit path, whose request was received at now.
 func (t *Tally) hit(now time.Time, bytes int) {
 	if n := t.ready.Add(1<<bytesBits|uint64(bytes)) >> bytesBits; n <= timedFirst || n%timedEvery == 0 {
 		t.time(n, now)

@@ -12,7 +12,7 @@ import (
 	"github.com/iconedge/iconedge/edge/routes"
 )
 
-// A tally counts every hit on the fast path, and the bytes of its body. It times each of the first
+// A tally counts every hit on the hit path, and the bytes of its body. It times each of the first
 // hits, and then one of every few, which stands for those before it. No sum is lost when settle
 // moves the counts of ready.
 func TestHitsAreCounted(t *testing.T) {

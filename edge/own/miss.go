@@ -42,7 +42,7 @@ type Misses struct {
 	Hits   *hit.Path
 }
 
-// A fastMiss is a request for an icon that is not stored, on the fast path. The collapsed fetch is
+// A fastMiss is a request for an icon that is not stored, on the hit path. The collapsed fetch is
 // that of the pipeline, and so are the bytes of the response; where another response than the icon
 // is due, the pipeline answers.
 type fastMiss struct {

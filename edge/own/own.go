@@ -9,9 +9,11 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/clock"
+	"github.com/iconedge/iconedge/edge/dictionaries"
 	"github.com/iconedge/iconedge/edge/exchange"
 	"github.com/iconedge/iconedge/edge/fetch"
 	"github.com/iconedge/iconedge/edge/hit"
@@ -65,6 +67,10 @@ func (h *Answerer) ServeCached(r *pipeline.Request, ep *routes.Endpoint) (exchan
 	}
 	if ep.Fast(r.Target) && !r.Mounted {
 		h.RememberTarget(r)
+	}
+	if r.Route == routes.IconifySearch && r.Site.Dictionaries != config.DictionariesOff {
+		r.Dictionary = h.Finder.Dictionaries.Find(dictionaries.Claim{Scope: dictionaries.Library, Target: r.Target.Key,
+			Available: []byte(pipeline.Field(r.Ctx, dictionaries.FieldAvailable)), Dest: pipeline.Field(r.Ctx, "Sec-Fetch-Dest")})
 	}
 	h.Writer.Finish(r, f)
 	if lost {

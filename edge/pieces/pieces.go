@@ -4,7 +4,7 @@
 // A Table holds such pieces. Each is valid while no entry of the cache has been invalidated, so
 // that all pieces of one response are of one moment. A Response has the pieces of one request, in
 // the order in which they are joined, and derives the entity tag, the age and the surrogate keys
-// from them. Package proxy finds the pieces that the table lacks, and writes the head.
+// from them. Packages hit and iconset find the pieces that the table lacks, and write the head.
 package pieces
 
 import (
@@ -166,7 +166,7 @@ func (r *Response) TagOf(c entry.Coding) []byte {
 	return r.tag
 }
 
-// Fields returns the fields of the response, in the form of the fast path. They are valid until the
+// Fields returns the fields of the response, in the form of the hit path. They are valid until the
 // next call.
 func (r *Response) Fields() cache.Head {
 	fields := *r.Head.Lines

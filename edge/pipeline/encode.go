@@ -35,7 +35,11 @@ func (h *Writer) difference(r *Request, e *cache.Entry, a *represent.Asked, p *r
 	fields := &r.Ctx.Request.Header
 	cause := dictionaries.Cause{Site: string(fields.Peek("Sec-Fetch-Site")), Mode: string(fields.Peek("Sec-Fetch-Mode")),
 		Origin: string(fields.Peek(fasthttp.HeaderOrigin))}
-	c, ok := cause.Choose(e, a)
+	allowed := "*" // on our own routes
+	if r.Forwarded {
+		allowed = dictionaries.AllowedOrigin(e)
+	}
+	c, ok := cause.Choose(e, a, allowed)
 	if !ok {
 		return false
 	}

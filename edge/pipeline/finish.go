@@ -40,14 +40,17 @@ func (h *Writer) represent(r *Request, e *cache.Entry) representation {
 
 // coded returns the representation in the coding that the client gets. Brotli is made in the
 // background, so that no client waits for it; until then clients get gzip.
-func (h *Writer) coded(r *Request, e *cache.Entry) representation {
+func (h *Writer) coded(r *Request, e *cache.Entry) (p representation) {
+	if r.Dictionary != nil && h.difference(r, e, asked(r), &p) {
+		return p
+	}
 	accept := Field(r.Ctx, fasthttp.HeaderAcceptEncoding)
 	v, coding := e.Choose(accept)
 	if coding != entry.Brotli && accept != "" && e.Hits.Load() >= represent.BrotliHits &&
 		entry.Select(accept, cachepolicy.Brotli, cachepolicy.Gzip) == entry.Brotli {
 		h.compressor.WantSmaller(e, entry.Brotli)
 	}
-	p := representation{body: v.Body, etag: v.ETag, coding: coding}
+	p = representation{body: v.Body, etag: v.ETag, coding: coding}
 	if held := Field(r.Ctx, fasthttp.HeaderIfNoneMatch); held != "" {
 		p.etag = heldTag(e, held, accept, v.ETag)
 	}

@@ -15,3 +15,8 @@ var seed = maphash.MakeSeed()
 func Slot[T any](slots []atomic.Pointer[T], key []byte) *atomic.Pointer[T] {
 	return &slots[maphash.Bytes(seed, key)%uint64(len(slots))]
 }
+
+// SlotOf is Slot for a key that is a string.
+func SlotOf[T any](slots []atomic.Pointer[T], key string) *atomic.Pointer[T] {
+	return &slots[maphash.String(seed, key)%uint64(len(slots))]
+}

@@ -1,7 +1,7 @@
-// Package request parses eligible requests: those that a stored response can answer by address,
-// content coding and entity tag alone, whatever protocol they use. A field that might change the
-// response makes its request ineligible, and the pipeline handles it. The package knows nothing of
-// caches or connections, and imports the standard library alone.
+// Package request parses eligible requests: those that a stored response may answer, whatever
+// protocol they use. Some fields make their request ineligible, such as Expect and If-Match, and
+// the pipeline handles it. The package knows nothing of caches or connections, and imports the
+// standard library alone.
 package request
 
 import (
@@ -54,8 +54,8 @@ type Seen struct {
 	Loop           bool // CDN-Loop (RFC 8586): it has passed another cache
 }
 
-// Fields gives access to fields that the response does not depend on, such as those of the access
-// log.
+// Fields gives access to the fields that a Request has no member for: those that keys, Vary, rules
+// and the access log need.
 type Fields interface {
 	// Line returns the value of the nth line of a field, counted from 0, or nil if there are not so
 	// many. The name may be in either case.

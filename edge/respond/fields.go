@@ -17,8 +17,8 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// EveryAnswer is on every response that the edge makes itself, and on those of its own routes,
-// whatever the status. A site without icons has none of them.
+// EveryAnswer is on the responses of the edge's own routes and on its problems, whatever the
+// status. Answers of rules, and sites without icons, have none of them.
 var EveryAnswer = []cache.Field{
 	NewField("Access-Control-Allow-Origin", "*"),
 	NewField("Access-Control-Expose-Headers", "ETag, Age, Cache-Status, Link, Retry-After, RateLimit, RateLimit-Policy, "+

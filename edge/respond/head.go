@@ -58,7 +58,8 @@ const (
 )
 
 // Append appends the fields of a head and of its entry. It alone decides which fields a response
-// has and in which order, on the hit path of each protocol and in the pipeline.
+// with an entry has and in which order, on the hit path of each protocol and in the pipeline. Both
+// add what every response has, such as Alt-Svc, at the end.
 func (w *Writer) Append(dst []byte, t *Head) []byte {
 	var at int // where a value begins
 	lines := w.Prebuilt

@@ -18,7 +18,7 @@ import (
 // A Refusal is a problem as the response to a request.
 type Refusal struct {
 	*problem.Problem
-	Icons   bool                    // the site has icons: all responses have EveryAnswer
+	Icons   bool                    // the site has icons: its problems have EveryAnswer
 	Page    bool                    // it answers a request for a page of the site
 	Accept  string                  // of a request for a page
 	Vary    string                  // of a page; empty: Accept

@@ -1,6 +1,6 @@
 // Package routes has the table of the edge's own endpoints. One row decides everything that depends
 // on the kind of an address: its route and class of limits, its methods, its canonical form, which
-// is the cache key, the form in which a purge names it, and whether the fast path may answer.
+// is the cache key, the form in which a purge names it, and whether the hit path may answer.
 package routes
 
 // A Class is a group of routes that share a rate limit.

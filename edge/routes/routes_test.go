@@ -124,7 +124,7 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", tt.uri, got, err, tt.want)
 		}
 		if fast, ok := FastRoute(got.Key); ok && !strings.Contains(got.Key, "?") && fast != routeIn(t, got.Key) {
-			t.Errorf("%s: the fast path uses route %s for %s", tt.uri, fast, got.Key)
+			t.Errorf("%s: the hit path uses route %s for %s", tt.uri, fast, got.Key)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func FuzzRoute(f *testing.F) {
 		}
 		path, _, _ := strings.Cut(uri, "?")
 		if e, fast := find(path), isIcon(path); fast && (e != pairs() || e.RouteOf(path, "") != CDN) {
-			t.Fatalf("%q has the fast path of an icon, but is another address", path)
+			t.Fatalf("%q has the hit path of an icon, but is another address", path)
 		}
 		got, ep, err := routed(uri)
 		if err != nil {
@@ -247,7 +247,7 @@ func sameMeaning(t *testing.T, uri string, got Target, ep *Endpoint) {
 	}
 }
 
-// find agrees with the router about every path, so that a purge and the fast path use the endpoint
+// find agrees with the router about every path, so that a purge and the hit path use the endpoint
 // that serves the path.
 func TestFindIsTheRouter(t *testing.T) {
 	parts := []string{"", "/", "-", "api", "v1", "icon", "icons", "packs", "search", "suggest", "openapi.json",

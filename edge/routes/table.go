@@ -14,14 +14,14 @@ import (
 
 // An Endpoint is one kind of address. Its row in the table decides everything that depends on the
 // kind: the route, with its class, the methods, the canonical form of the address, and whether the
-// fast path may answer.
+// hit path may answer.
 type Endpoint struct {
 	Pattern string
 	Route   Route
 	Allow   string // methods: Reading or Posting
 	parse   parser
 	// cached: the responses are stored under the canonical form. So a purge uses that form, and the
-	// fast path may answer with a fresh response. It may not for a list of names, because the
+	// hit path may answer with a fresh response. It may not for a list of names, because the
 	// operator may reserve those for other edges.
 	cached bool
 	// Streamed: a response may be longer than the edge holds in memory, so it is sent and stored as
@@ -68,7 +68,7 @@ var endpoints = prepare(slices.Concat([]Endpoint{
 		owns: func(path string) bool { return !strings.HasPrefix(path, iconify.Mount+"/") }},
 }))
 
-// prepare splits the patterns, because the fast path compares a path with them for each hit.
+// prepare splits the patterns, because the hit path compares a path with them for each hit.
 func prepare(all []Endpoint) []Endpoint {
 	for i := range all {
 		e := &all[i]
@@ -177,7 +177,7 @@ func find(path string) *Endpoint {
 }
 
 // candidates holds the endpoints that a path may match, by the byte after its first slash (0: there
-// is none), in the order of the table. The fast path seeks each path twice that it can't answer.
+// is none), in the order of the table. The hit path seeks each path twice that it can't answer.
 var candidates = func() (of [256][]*Endpoint) {
 	for i := range endpoints {
 		for second := range of {
@@ -262,7 +262,7 @@ func Canonical(address string) (t Target, ok bool) {
 	return t, err == nil
 }
 
-// FastRoute returns the route of a canonical path without a query. It is not ok if the fast path
+// FastRoute returns the route of a canonical path without a query. It is not ok if the hit path
 // may not answer on that route.
 func FastRoute(path string) (route Route, ok bool) {
 	if isIcon(path) {
@@ -290,7 +290,7 @@ func PatternOf(path string) string {
 	return ""
 }
 
-// Fast reports whether the fast path may answer a GET for a target of this endpoint. It colours SVG
+// Fast reports whether the hit path may answer a GET for a target of this endpoint. It colours SVG
 // alone, so coloured JSON is left to the pipeline.
 func (e *Endpoint) Fast(t Target) bool {
 	return e.cached && !e.Streamed && (t.Color == "" || t.Form == FormSVG)

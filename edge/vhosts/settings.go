@@ -63,8 +63,8 @@ func (s *Settings) Flags(fs *flag.FlagSet) {
 		"no-transform (default all)")
 	fs.Var(&s.Dictionaries, "dictionaries", "with --proxy-all, `auto|origin|off`: which stored responses clients may keep "+
 		"as dictionaries, so that they download the difference to a later version (RFC 9842): those that the origin "+
-		"declares with Use-As-Dictionary, with auto also static text whose address has a hash or a version, or none "+
-		"(default origin)")
+		"declares with Use-As-Dictionary, with auto also static text whose address has a hash or a version, or none; "+
+		"off also makes searches at Iconify's addresses use none (default origin)")
 	fs.Var(&s.ClientEncoding, "client-encoding", "with --proxy-all, `normal|as-sent`: whether the origin and the "+
 		"cache key get Accept-Encoding as the client sent it, or in a normal form, the codings of gzip, br and zstd "+
 		"that the client accepts, so that responses which vary by it are fetched for eight forms at most (default normal)")
@@ -114,8 +114,8 @@ func (s *Settings) hasIcons(proxyAll bool) bool { return s.Icons == On || s.Icon
 func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields map[string]bool) *Site {
 	icons := s.hasIcons(proxyAll)
 	site := &Site{ProxyAll: proxyAll, Icons: icons, Pages: icons && s.Pages != Off, HealthPath: s.HealthPath,
-		Compress: config.CompressOff, Dictionaries: config.DictionariesOff, EncodingAsSent: s.ClientEncoding == AsSent,
-		CacheGroups: cmp.Or(s.CacheGroups, Soft), Policy: policy, PassedFields: passedFields,
+		Compress: config.CompressOff, Dictionaries: cmp.Or(s.Dictionaries, config.DictionariesOrigin),
+		EncodingAsSent: s.ClientEncoding == AsSent, CacheGroups: cmp.Or(s.CacheGroups, Soft), Policy: policy, PassedFields: passedFields,
 		ignored: names(s.IgnoreQuery), bypassing: names(s.BypassCookies)}
 	site.Iconify, site.mounts = site.Icons && s.Iconify != Off, s.IconifyHosts
 	if site.Icons {
@@ -123,7 +123,6 @@ func (s *Settings) Site(proxyAll bool, policy cachepolicy.Policy, passedFields m
 	}
 	if proxyAll {
 		site.Compress = cmp.Or(s.Compress, config.CompressAll)
-		site.Dictionaries = cmp.Or(s.Dictionaries, config.DictionariesOrigin)
 	}
 	site.Policy.Grace = s.Grace
 	if len(s.NegativeTTL) > 0 {

@@ -35,11 +35,19 @@ func (a *API) iconify(_ http.ResponseWriter, c *call) (*answer, error) {
 		return nil, err
 	}
 	ans := a.iconifyAnswer(found)
+	if kept && r.Kind == addresses.Collections {
+		ans.header = append(ans.header, dictionaryOfSearches)
+	}
 	if kept {
 		ready.lists.Store(r.Key(), ans)
 	}
 	return ans, nil
 }
+
+// dictionaryOfSearches makes the list of all packs a dictionary for the results of searches, most
+// of which is the description of their packs (RFC 9842). Pickers of icons get the list before they
+// search. The pattern is relative to the list, whose address has a prefix on some servers.
+var dictionaryOfSearches = [2]string{"Use-As-Dictionary", `match="search?*query=*"`}
 
 // isKept reports whether the answer to a request is made once for each release: the list of all
 // packs, and the lists of each pack's names. There are only so many of them, because an unknown

@@ -23,9 +23,9 @@ type Field struct{ Name, Value []byte }
 // Entries that a cache returns are copies too, so later purges do not affect them. SameStored
 // reports whether two entries are copies of the same stored response.
 type Entry struct {
-	State // only the packages of the cache use these fields
+	State // only the packages of the cache set these fields
 
-	Key         string   // path and query
+	Key         string   // path and query; on forwarded paths behind scheme and host
 	Secondary   string   // distinguishes variants of the key; empty without Vary
 	Vary        []string // the names in Vary, in the form of cachepolicy.VaryNames
 	Status      int
@@ -47,7 +47,7 @@ type Entry struct {
 	Head   *Head // nil: responses are assembled field by field
 }
 
-// State has the fields of an entry that only the packages of the cache use.
+// State has the fields of an entry that only the packages of the cache set.
 type State struct {
 	Plain    bool              // do not add codings
 	Variants [Codings]*Variant // by coding; nil: none

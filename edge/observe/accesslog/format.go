@@ -201,6 +201,7 @@ func (l *Line) appendLogfmt(dst []byte) []byte {
 	dst = strconv.AppendBool(append(dst, " tls="...), l.TLS)
 	text(" user_agent=", masked(l.UserAgent), maxAgent)
 	text(" referer=", masked(withoutQuery(l.Referer)), maxReferer)
+	pair(" error=", l.Error)
 	pair(" trace_id=", l.Trace)
 	text(" request_id=", l.RequestID, maxRequestID)
 	return dst

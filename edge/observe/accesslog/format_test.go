@@ -1,6 +1,8 @@
 package accesslog
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,28 @@ func format(t testing.TB, text string) *Format {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// Lines in JSON and in logfmt have the same members, and a template can name each.
+func TestMembersOfFormats(t *testing.T) {
+	l := full
+	l.Site, l.Error, l.RequestID = "shop", "dns_error", []byte("r1")
+	var members map[string]any
+	if err := json.Unmarshal(l.append(nil), &members); err != nil {
+		t.Fatal(err)
+	}
+	pairs := " " + string(format(t, "logfmt").append(nil, &l))
+	for name := range members {
+		if !strings.Contains(pairs, " "+name+"=") {
+			t.Errorf("logfmt lacks %s", name)
+		}
+		if name = strings.TrimSuffix(name, "_seconds"); string(format(t, "{"+name+"}").append(nil, &l)) == "" {
+			t.Errorf("a template has no {%s}", name)
+		}
+	}
+	if v := reflect.ValueOf(l); len(members) != v.NumField() {
+		t.Errorf("%d members of %d fields", len(members), v.NumField())
+	}
 }
 
 func TestFormats(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"github.com/iconedge/iconedge/test/sequential"
 )
 
-// bothWays serves one edge twice: with and without the fast path.
+// bothWays serves one edge twice: with and without the hit path.
 func bothWays(t testing.TB, e *edgeTest) (short, long string) {
 	t.Helper()
 	serve := func(h listen.Handler) string {
@@ -51,13 +51,13 @@ func ask(t testing.TB, address, request string) string {
 	return string(b)
 }
 
-// last is a health check after which the server closes the connection. Tests of the fast path name
+// last is a health check after which the server closes the connection. Tests of the hit path name
 // its host in other requests too, because it could take the place of theirs among the known hosts.
 const last = "GET /healthz HTTP/1.1\r\nHost: last\r\nConnection: close\r\n\r\n"
 
-// The fast path and the pipeline give the same response to every request, byte for byte, apart from
+// The hit path and the pipeline give the same response to every request, byte for byte, apart from
 // the state of limits.
-func TestFastPathEqualsPipeline(t *testing.T) {
+func TestHitPathEqualsPipeline(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	allow, deny := filepath.Join(dir, "allow"), filepath.Join(dir, "deny")
@@ -135,7 +135,7 @@ func (e *edgeTest) sameBothWays(t *testing.T, targets []string) {
 					a, b = ask(t, fast, request), ask(t, slow, request)
 					return uncounted(a) == uncounted(b)
 				}) {
-					t.Errorf("%q\nfast path: %q\npipeline:  %q", request, a, b)
+					t.Errorf("%q\nhit path: %q\npipeline:  %q", request, a, b)
 				}
 			}
 		}
@@ -177,9 +177,9 @@ func uncounted(s string) string {
 	return b.String()
 }
 
-// The fast path answers these requests. If it did not, the comparison above would compare the
+// The hit path answers these requests. If it did not, the comparison above would compare the
 // pipeline with itself.
-func TestFastPathIsTaken(t *testing.T) {
+func TestHitPathIsTaken(t *testing.T) {
 	e := newEdgeTest(t, owntest.NewOrigin())
 	must(t, e.library.Poll())
 	for _, target := range []string{"/mdi/home.svg", "/mdi/home.svg?color=f00", "/mdi/home.svg?size=48",
@@ -193,7 +193,7 @@ func TestFastPathIsTaken(t *testing.T) {
 	}
 }
 
-// A hit on the fast path allocates no memory.
+// A hit on the hit path allocates no memory.
 func TestHitDoesNotAllocate(t *testing.T) {
 	sequential.Test(t)
 	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.Limits.Set("search=1000000/1s"); c.Limits.Set("icon=1000000/1s") })
@@ -212,9 +212,9 @@ func TestHitDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Requests on the fast path count against the limit of the client, so a client that exceeds it gets
+// Requests on the hit path count against the limit of the client, so a client that exceeds it gets
 // a 429.
-func TestFastPathCounts(t *testing.T) {
+func TestHitPathCounts(t *testing.T) {
 	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.Limits.Set("search=5/1h") })
 	must(t, e.library.Poll())
 	fast, _ := bothWays(t, e)
@@ -231,9 +231,9 @@ func TestFastPathCounts(t *testing.T) {
 	}
 }
 
-// Requests for icons on the fast path count too, if the operator limits them, and the response has
+// Requests for icons on the hit path count too, if the operator limits them, and the response has
 // the state of the limit.
-func TestFastPathCountsIcons(t *testing.T) {
+func TestHitPathCountsIcons(t *testing.T) {
 	e := newEdgeTest(t, owntest.NewOrigin(), func(c *Config) { c.Limits.Set("cdn=5/1h") })
 	must(t, e.library.Poll())
 	e.get(t, "/mdi/home.svg")
@@ -247,9 +247,9 @@ func TestFastPathCountsIcons(t *testing.T) {
 	}
 }
 
-// The fast path answers neither a client on the deny list nor a request that lacks a required
+// The hit path answers neither a client on the deny list nor a request that lacks a required
 // token. Its responses to a client on the allow list have no RateLimit field.
-func TestFastPathLeavesOthers(t *testing.T) {
+func TestHitPathLeavesOthers(t *testing.T) {
 	e, _, _ := listed(t)
 	for _, target := range []string{"/mdi/home.svg", "/api/v1/search?q=home"} {
 		e.get(t, target)
@@ -285,8 +285,8 @@ func readAnswer(t *testing.T, br *bufio.Reader) answer {
 	return answer{resp, string(b)}
 }
 
-// BenchmarkFastPath measures a hit on the fast path, without a connection.
-func BenchmarkFastPath(b *testing.B) {
+// BenchmarkHitPath measures a hit on the hit path, without a connection.
+func BenchmarkHitPath(b *testing.B) {
 	for name, target := range map[string]string{"plain": "/mdi/home.svg", "colored": "/mdi/home.svg?color=f00",
 		"search": "/api/v1/search?q=home"} {
 		b.Run(name, func(b *testing.B) {
