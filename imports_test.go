@@ -84,7 +84,8 @@ var rooms = map[string]string{
 		"edge/vhosts " +
 		"github.com/fasthttp/router github.com/valyala/fasthttp",
 	"edge/own": "cachepolicy config icon internal/problem edge/access edge/cache edge/clock edge/dictionaries edge/exchange " +
-		"edge/fetch edge/hit edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
+		"edge/fetch edge/hit edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream " +
+		"github.com/valyala/fasthttp",
 	"edge/iconset": "cachepolicy icon edge/cache edge/clock edge/coding edge/compress edge/exchange edge/fetch edge/hit " +
 		"edge/icondata edge/library edge/own edge/pieces edge/pipeline edge/respond edge/routes edge/upstream github.com/valyala/fasthttp",
 	"edge/forwarded": "cachepolicy config config/rules internal/hostport internal/units internal/problem edge/access " +
