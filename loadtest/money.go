@@ -58,11 +58,11 @@ type need struct {
 
 const (
 	month = 8766 * time.Hour / 12
-	// busiest is the part of a node's cores that are busy at the peak, so that a neighbour's failure
-	// finds room.
+	// busiest is the part of a node's cores that are busy at the peak, so that a neighbour's
+	// failure finds room.
 	busiest = 0.5
 	// programMemory is the memory of an edge without entries and connections, in bytes, and
-	// connectionMemory that of one over TLS (docs/how-to/sizing.md).
+	// connectionMemory the memory of a connection over TLS (docs/how-to/sizing.md).
 	programMemory    = 45e6
 	connectionMemory = 18e3
 	// Each connection brings ten requests and rests for the time of --idle-timeout.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A fleet has two nodes in each region, and more where half of their cores do not suffice; beyond
-// what comes with the nodes, traffic is paid by the GB.
+// A fleet has two nodes in each region, and more where half of their cores do not suffice; traffic
+// beyond the share that nodes include is paid by the GB.
 func TestMoney(t *testing.T) {
 	n := node{cores: 4, hit: 10 * time.Microsecond, miss: 200 * time.Microsecond, dollars: 40, included: 1000, gigabyte: .01}
 	d := demand{wire: 2000, missed: .1, peak: 2, regions: 3, objects: 1e6}

@@ -98,7 +98,9 @@ var actions = []ActionRow{
 	ActionOf("rewrite",
 		"path and query towards the origin; the key has the result. A target without `?` keeps the client's "+
 			"query, one with `?` replaces it", rewrite),
-	setting[*config.Edits]("request_headers", "`{set, add, remove}`: edits of the request towards the origin"),
+	setting[*config.Edits]("request_headers", "`{set, add, remove}`: edits of the request towards the origin, which also gets "+
+		"fields that the edge drops if clients send them, such as `X-Forwarded-Prefix`. The edge writes `Forwarded` and "+
+		"`X-Forwarded-For`, `-Host` and `-Proto` itself"),
 	setting[*config.ResponseEdits]("response_headers",
 		"`{set, add, remove, status}`: edits of every response, cached or not, or, with `status: [2xx, 404]`, of those "+
 			"with these statuses; a 304 counts as a 200. A long lifetime needs `status: 2xx`, because browsers would "+

@@ -1,6 +1,7 @@
 package forwarded
 
 import (
+	"iter"
 	"maps"
 	"net/http"
 	"strings"
@@ -41,6 +42,10 @@ func (h *Answerer) rule(r *pipeline.Request, q *fetch.Request) {
 	d.From = s.Origins[d.Choose(&d.Request)]
 	identify(q, d.Identity)
 	vhosts.Edit(q.Header, d.RequestEdits)
+	for _, e := range d.RequestEdits {
+		pass(q, maps.Keys(e.Set))
+		pass(q, maps.Keys(e.Add))
+	}
 	if d.Target != "" {
 		q.Target, q.Policy.Target = d.Target, d.Target
 	}
@@ -63,20 +68,31 @@ func (h *Answerer) rule(r *pipeline.Request, q *fetch.Request) {
 }
 
 // identify tells the origin the name of the person who sent a request, also by fields that it gets
-// from no client. The
-// response may be for that person alone, as one to a request with Authorization.
+// from no client. The response may be for that person alone, as one to a request with
+// Authorization.
 func identify(q *fetch.Request, identity http.Header) {
 	if identity == nil {
 		return
 	}
 	q.Policy.Authorized = true
-	passed := maps.Clone(q.Passed)
-	if passed == nil {
-		passed = map[string]bool{}
-	}
 	for name, lines := range identity {
 		if delete(q.Header, name); len(lines) > 0 {
-			q.Header[name], passed[name] = lines, true
+			q.Header[name] = lines
+		}
+	}
+	pass(q, maps.Keys(identity))
+}
+
+// pass makes the origin get fields that the edge has set, also where it drops those of clients: the
+// fields of the client have been dropped before.
+func pass(q *fetch.Request, names iter.Seq[string]) {
+	passed := maps.Clone(q.Passed)
+	for name := range names {
+		if name = http.CanonicalHeaderKey(name); upstream.Passable(name) && !passed[name] {
+			if passed == nil {
+				passed = map[string]bool{}
+			}
+			passed[name] = true
 		}
 	}
 	q.Passed = passed
