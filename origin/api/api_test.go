@@ -171,6 +171,18 @@ func TestFieldsForEdges(t *testing.T) {
 	}
 }
 
+// TestDictionaryOfSearches checks that the list of all packs is a dictionary for searches, and that
+// nothing else is.
+func TestDictionaryOfSearches(t *testing.T) {
+	w := published(t)
+	for path, want := range map[string]string{"/collections": `match="search?*query=*"`, "/collections?prefix=mdi": "",
+		"/collection?prefix=mdi": "", "/search?query=home": "", "/mdi.json?icons=home": "", "/collections?pretty=1": ""} {
+		if resp := w.do("GET", path, ""); resp.StatusCode != 200 || resp.Header.Get("Use-As-Dictionary") != want {
+			t.Errorf("GET %s: %d, Use-As-Dictionary %q, want %q", path, resp.StatusCode, resp.Header.Get("Use-As-Dictionary"), want)
+		}
+	}
+}
+
 // TestRecolourIsTheEdges checks that an edge, which recolours plain answers itself, gives the same
 // bytes as the origin.
 func TestRecolourIsTheEdges(t *testing.T) {
