@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -240,11 +241,10 @@ func (t *translation) answer(d *directive, of *level, match any, l *location, ho
 }
 
 func parseStatus(s string) (n int, err error) {
-	if len(s) != 3 {
+	if n, err = strconv.Atoi(s); err != nil || len(s) != 3 || n < 100 {
 		return 0, fmt.Errorf("%q is no status", s)
 	}
-	_, err = fmt.Sscanf(s, "%d", &n)
-	return n, err
+	return n, nil
 }
 
 // ruled returns a rule with the fields that responses of its level get. Those for other statuses
