@@ -401,6 +401,7 @@ func healthy(ctx context.Context, client http.RoundTripper) error {
 // Over QUIC too, each address is a client of its own, and its streams count only against its own
 // share. Beyond it the edge rejects requests, so that the client may send them again, and serves
 // those of other clients. Until streams have ended it tells that client to forget HTTP/3.
+// It is not parallel, because it needs memory for as many streams as a client may have.
 func TestStreamsOfQUIC(t *testing.T) {
 	const most = 1280 // streams of one client by default
 	s := newSecured(t, owntest.NewOrigin(), func(c *Config) { c.IdleTimeout, c.RequestTimeout = time.Hour, time.Hour })

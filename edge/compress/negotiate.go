@@ -169,7 +169,7 @@ func Held(ifNoneMatch, accept, origin, chosen string) string {
 			return tag
 		}
 	}
-	if tag := heldDelta(ifNoneMatch, origin); tag != "" {
+	if tag := HeldDelta(ifNoneMatch, origin); tag != "" {
 		return tag
 	}
 	return chosen

@@ -109,8 +109,8 @@ func deltaOrigin(tag, rest string) (etag string, ok bool) {
 	return "", false
 }
 
-// heldDelta returns the first tag in an If-None-Match that DeltaTag has made of a tag; empty: none.
-func heldDelta(ifNoneMatch, etag string) string {
+// HeldDelta returns the first tag in an If-None-Match that DeltaTag has made of a tag; empty: none.
+func HeldDelta(ifNoneMatch, etag string) string {
 	for rest := ifNoneMatch; ; {
 		_, tag, after, ok := cutQuoted(rest)
 		if !ok {

@@ -83,19 +83,22 @@ func identify(q *fetch.Request, identity http.Header) {
 	pass(q, maps.Keys(identity))
 }
 
-// pass makes the origin get fields that the edge has set, also where it drops those of clients: the
-// fields of the client have been dropped before.
+// pass makes the origin get fields that the edge has set, also where it drops those of clients. The
+// header of q has no such field of the client any more, in any spelling (Request.Fields).
 func pass(q *fetch.Request, names iter.Seq[string]) {
-	passed := maps.Clone(q.Passed)
+	cloned := false
 	for name := range names {
-		if name = http.CanonicalHeaderKey(name); upstream.Passable(name) && !passed[name] {
-			if passed == nil {
-				passed = map[string]bool{}
-			}
-			passed[name] = true
+		if name = http.CanonicalHeaderKey(name); !upstream.Passable(name) || q.Passed[name] {
+			continue
 		}
+		if !cloned { // the map is that of the site
+			q.Passed, cloned = maps.Clone(q.Passed), true
+		}
+		if q.Passed == nil {
+			q.Passed = map[string]bool{}
+		}
+		q.Passed[name] = true
 	}
-	q.Passed = passed
 }
 
 // patience returns how long a forwarded request waits for its origin.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/iconedge/iconedge/cachepolicy"
+	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/request"
@@ -23,7 +24,8 @@ func (p *Path) findOwn(m *hit, q *request.Request) (ok bool) {
 	switch route := m.target.route; {
 	case route.OfSite() && !m.site.Pages, route.OfIconify() && !m.site.Iconify:
 		return false
-	case q.Dictionary && route == routes.IconifySearch: // the pipeline finds the dictionary
+	case q.Dictionary && route == routes.IconifySearch && m.site.Dictionaries != config.DictionariesOff:
+		// The pipeline finds the dictionary.
 		return false
 	}
 	if !p.Cache.View(m.target.key, &m.view) {

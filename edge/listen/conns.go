@@ -146,7 +146,7 @@ func (s *conns) admit(raw net.Conn, serve *Server, config *tls.Config) *lingerin
 		c.Conn = h1.NewLooped(conn, socket, serve.Handler, &s.limits, address)
 	default:
 		c.Conn = h1.NewConn(conn, serve.Handler, &s.limits)
-		c.takeOver(serve)
+		c.takeOver(serve) // nothing has arrived yet
 	}
 	c.http1().SetClient(client, c)
 	c.ended = func() {

@@ -35,9 +35,9 @@ func (h *Writer) difference(r *Request, e *cache.Entry, a *represent.Asked, p *r
 	fields := &r.Ctx.Request.Header
 	cause := dictionaries.Cause{Site: string(fields.Peek("Sec-Fetch-Site")), Mode: string(fields.Peek("Sec-Fetch-Mode")),
 		Origin: string(fields.Peek(fasthttp.HeaderOrigin))}
-	allowed := "*" // on our own routes
-	if r.Forwarded {
-		allowed = dictionaries.AllowedOrigin(e)
+	allowed := dictionaries.AllowedOrigin(e)
+	if !r.Forwarded && len(r.Site.ResponseEdits()) == 0 { // which may remove the field
+		allowed = "*"
 	}
 	c, ok := cause.Choose(e, a, allowed)
 	if !ok {

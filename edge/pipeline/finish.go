@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"strconv"
@@ -41,20 +42,25 @@ func (h *Writer) represent(r *Request, e *cache.Entry) representation {
 // coded returns the representation in the coding that the client gets. Brotli is made in the
 // background, so that no client waits for it; until then clients get gzip.
 func (h *Writer) coded(r *Request, e *cache.Entry) (p representation) {
-	if r.Dictionary != nil && h.difference(r, e, asked(r), &p) {
-		return p
-	}
 	accept := Field(r.Ctx, fasthttp.HeaderAcceptEncoding)
+	// The first request for a search has no difference made, because clients can invent searches.
+	if r.Dictionary == nil || e.Hits.Load() == 0 || !h.difference(r, e, asked(r), &p) {
+		p = h.chosen(e, accept)
+	}
+	if held := Field(r.Ctx, fasthttp.HeaderIfNoneMatch); held != "" {
+		p.etag = heldTag(e, held, accept, p.etag)
+	}
+	return p
+}
+
+// chosen returns the representation in the best stored coding that the client accepts.
+func (h *Writer) chosen(e *cache.Entry, accept string) representation {
 	v, coding := e.Choose(accept)
 	if coding != entry.Brotli && accept != "" && e.Hits.Load() >= represent.BrotliHits &&
 		entry.Select(accept, cachepolicy.Brotli, cachepolicy.Gzip) == entry.Brotli {
 		h.compressor.WantSmaller(e, entry.Brotli)
 	}
-	p = representation{body: v.Body, etag: v.ETag, coding: coding}
-	if held := Field(r.Ctx, fasthttp.HeaderIfNoneMatch); held != "" {
-		p.etag = heldTag(e, held, accept, v.ETag)
-	}
-	return p
+	return representation{body: v.Body, etag: v.ETag, coding: coding}
 }
 
 // heldTag returns the entity tag of the representation of e that a client has, if its If-None-Match
@@ -70,7 +76,7 @@ func heldTag(e *cache.Entry, ifNoneMatch, accept, chosen string) string {
 			return v.ETag
 		}
 	}
-	return chosen
+	return cmp.Or(compress.HeldDelta(ifNoneMatch, e.Validator), chosen)
 }
 
 // negotiated returns the representation of a forwarded response. Stored text has codings, once they

@@ -34,7 +34,8 @@ type Site struct {
 	// rule does. It is never empty.
 	Compress config.Compress
 	// Dictionaries says which responses of forwarded paths clients may use as dictionaries, where
-	// no rule does. Unless it is off, the library's list of packs is one. It is never empty.
+	// no rule does. Unless it is off, clients get searches compressed against the library's list of
+	// packs. It is never empty.
 	Dictionaries config.Dictionaries
 	// EncodingAsSent: origins and cache keys get Accept-Encoding as clients send it.
 	EncodingAsSent bool
