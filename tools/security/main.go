@@ -111,7 +111,9 @@ func count(events io.Reader, rows []*row) error {
 		}
 		switch e.Action {
 		case "pass", "fail", "skip":
-			ends[name{e.Package, e.Test}] = e.Action
+			// A package may run its tests in two ways, and skip some of them the second time.
+			n := name{e.Package, e.Test}
+			ends[n] = e.Action + ends[n]
 		}
 		for i, c := range e.Test {
 			if c == '/' {
@@ -119,13 +121,13 @@ func count(events io.Reader, rows []*row) error {
 			}
 		}
 	}
-	for n, action := range ends {
+	for n, actions := range ends {
 		if parents[n] {
 			continue
 		}
 		for _, r := range rows {
 			if r.has(n.pkg) && r.tests.MatchString(n.test) {
-				r.add(n.test, action)
+				r.add(n.test, actions)
 				break
 			}
 		}
@@ -138,18 +140,18 @@ func (r *row) has(pkg string) bool {
 	return slices.ContainsFunc(r.packages, func(p string) bool { return strings.HasSuffix(pkg, "/"+p) })
 }
 
-func (r *row) add(test, action string) {
-	if action != "pass" {
-		r.faults = append(r.faults, test)
-	}
-	switch action {
-	case "pass":
-		r.passed++
-	case "fail":
+// add counts a test by the actions that ended its runs, one after the other.
+func (r *row) add(test, actions string) {
+	switch {
+	case strings.Contains(actions, "fail"):
 		r.failed++
+	case strings.Contains(actions, "pass"):
+		r.passed++
+		return
 	default:
 		r.skips++
 	}
+	r.faults = append(r.faults, test)
 }
 
 func write(rows []*row) (string, error) {

@@ -17,6 +17,7 @@ func TestCount(t *testing.T) {
 {"Action":"pass","Package":"m/origin/svg","Test":"TestOther"}
 not JSON
 {"Action":"pass","Package":"m/edge","Test":"TestIt"}
+{"Action":"skip","Package":"m/edge","Test":"TestIt"}
 {"Action":"pass","Package":"m/edge"}
 `
 	if err := count(strings.NewReader(events), rows); err != nil {
@@ -30,7 +31,7 @@ not JSON
 	if err != nil || !strings.Contains(table, "| scripts | 2 | 2 | taken out |") || !strings.Contains(table, "| **all** | 3 | 3 |") {
 		t.Errorf("table: %v\n%s", err, table)
 	}
-	for _, action := range []string{"fail", "skip"} {
+	for _, action := range []string{"fail", "skip", "failpass", "skipskip"} {
 		rows[1].add("TestCut", action)
 		if _, err := write(rows); err == nil || !strings.Contains(err.Error(), "TestCut") {
 			t.Errorf("a test that says %s is not reported", action)
