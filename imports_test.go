@@ -83,7 +83,7 @@ var rooms = map[string]string{
 		"edge/pieces edge/pipeline edge/ratelimit edge/request edge/respond edge/routes edge/signon edge/tunnel edge/upstream " +
 		"edge/vhosts " +
 		"github.com/fasthttp/router github.com/valyala/fasthttp",
-	"edge/own": "cachepolicy config icon internal/problem edge/access edge/cache edge/clock edge/dictionaries edge/exchange " +
+	"edge/own": "cachepolicy icon internal/problem edge/access edge/cache edge/clock edge/dictionaries edge/exchange " +
 		"edge/fetch edge/hit edge/library edge/observe edge/pipeline edge/request edge/respond edge/routes edge/upstream " +
 		"github.com/valyala/fasthttp",
 	"edge/iconset": "cachepolicy icon edge/cache edge/clock edge/coding edge/compress edge/exchange edge/fetch edge/hit " +

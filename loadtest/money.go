@@ -9,10 +9,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/iconedge/iconedge/internal/cli"
+	"github.com/iconedge/iconedge/loadtest/report"
 )
 
 // A demand is what a month brings.
@@ -131,15 +131,16 @@ func runMoney(_ context.Context, s cli.Streams, args []string) error {
 }
 
 func writeMoney(out io.Writer, d demand, n node, by [2]bill, all []float64) error {
-	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| requests a month\t| a second at the peak\t| traffic, TB\t| between regions, TB\t| busy cores\t| nodes\t| "+
-		"memory of a node, GB\t| own fleet\t| service A\t| service B\t|")
-	fmt.Fprintln(w, "|---:\t|---:\t|---:\t|---:\t|---:\t|---:\t|---:\t|---:\t|---:\t|---:\t|")
+	table := report.Table{Head: []string{"requests a month", "a second at the peak", "traffic, TB", "between regions, TB", "busy cores",
+		"nodes", "memory of a node, GB", "own fleet", "service A", "service B"}}
+	dollars := func(f float64) string { return report.Grouped(f) + " $" }
 	for _, requests := range all {
 		d.requests = requests
 		t := d.takes(n)
-		fmt.Fprintf(w, "| %g\t| %.0f\t| %.1f\t| %.2f\t| %.1f\t| %d\t| %.1f\t| %.0f $\t| %.0f $\t| %.0f $\t|\n", requests, t.rate,
-			d.traffic()/1e3, t.between/1e3, t.cores, t.nodes, t.memory/1e9, t.dollars, by[0].of(d), by[1].of(d))
+		table.Rows = append(table.Rows, []string{fmt.Sprintf("%g", requests), report.Grouped(t.rate), fmt.Sprintf("%.1f", d.traffic()/1e3),
+			fmt.Sprintf("%.2f", t.between/1e3), fmt.Sprintf("%.1f", t.cores), strconv.Itoa(t.nodes), fmt.Sprintf("%.1f", t.memory/1e9),
+			dollars(t.dollars), dollars(by[0].of(d)), dollars(by[1].of(d))})
 	}
-	return w.Flush()
+	_, err := io.WriteString(out, table.Markdown())
+	return err
 }

@@ -5,11 +5,9 @@ import (
 	"net/http"
 
 	"github.com/iconedge/iconedge/cachepolicy"
-	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/represent"
 	"github.com/iconedge/iconedge/edge/request"
-	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/icon"
 )
 
@@ -24,7 +22,7 @@ func (p *Path) findOwn(m *hit, q *request.Request) (ok bool) {
 	switch route := m.target.route; {
 	case route.OfSite() && !m.site.Pages, route.OfIconify() && !m.site.Iconify:
 		return false
-	case q.Dictionary && route == routes.IconifySearch && m.site.Dictionaries != config.DictionariesOff:
+	case q.Dictionary && m.site.CompressesByDictionary(route):
 		// The pipeline finds the dictionary.
 		return false
 	}

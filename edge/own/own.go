@@ -9,7 +9,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/iconedge/iconedge/cachepolicy"
-	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/edge/cache"
 	"github.com/iconedge/iconedge/edge/cache/collapse"
 	"github.com/iconedge/iconedge/edge/clock"
@@ -68,7 +67,7 @@ func (h *Answerer) ServeCached(r *pipeline.Request, ep *routes.Endpoint) (exchan
 	if ep.Fast(r.Target) && !r.Mounted {
 		h.RememberTarget(r)
 	}
-	if r.Route == routes.IconifySearch && r.Site.Dictionaries != config.DictionariesOff {
+	if r.Site.CompressesByDictionary(r.Route) {
 		r.Dictionary = h.Finder.Dictionaries.Find(dictionaries.Claim{Scope: dictionaries.Library, Target: r.Target.Key,
 			Available: []byte(pipeline.Field(r.Ctx, dictionaries.FieldAvailable)), Dest: pipeline.Field(r.Ctx, "Sec-Fetch-Dest")})
 	}

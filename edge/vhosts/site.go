@@ -7,6 +7,7 @@ import (
 	"github.com/iconedge/iconedge/cachepolicy"
 	"github.com/iconedge/iconedge/config"
 	"github.com/iconedge/iconedge/config/rules"
+	"github.com/iconedge/iconedge/edge/routes"
 	"github.com/iconedge/iconedge/internal/glob"
 )
 
@@ -76,6 +77,12 @@ func (s *Site) KeepsDictionaries(d *rules.Decision) config.Dictionaries {
 		return s.Dictionaries
 	}
 	return *d.Dictionaries
+}
+
+// CompressesByDictionary reports whether clients may get the responses of a route of our own
+// compressed against a dictionary.
+func (s *Site) CompressesByDictionary(route routes.Route) bool {
+	return route == routes.IconifySearch && s.Dictionaries != config.DictionariesOff
 }
 
 // ClientHost reports whether the origin of a site without rules gets the client's Host.
