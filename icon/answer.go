@@ -148,7 +148,7 @@ const LibraryKey = "library"
 // PagePolicy is the beginning of the Content-Security-Policy of every page of the site.
 const PagePolicy = "default-src 'none'; script-src 'self'"
 
-// Fields between our own origin and an edge; an edge never passes them on.
+// Fields between our own origin and an edge, which passes them on only to an edge behind it.
 const (
 	// FieldRelease names, on every answer of an origin, the state that it was made from: see
 	// ReleaseAnswer.

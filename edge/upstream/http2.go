@@ -58,7 +58,7 @@ func (c *Client) newHTTP2(connect time.Duration, config func() *tls.Config) *htt
 			return handshake(ctx, raw, config)
 		},
 		DisableCompression:     true,
-		IdleConnTimeout:        30 * time.Second,
+		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHead,
 		ExpectContinueTimeout:  uploadContinueTimeout,
 		Protocols:              new(http.Protocols),
@@ -80,7 +80,7 @@ func (c *Client) newTunnels() extendedConnect {
 			return c.http2.DialContext(ctx, network, address)
 		},
 		DisableCompression: true,
-		IdleConnTimeout:    30 * time.Second,
+		IdleConnTimeout:    idleTimeout,
 		MaxHeaderListSize:  maxHead,
 		ReadIdleTimeout:    pingAfter,
 		PingTimeout:        pingFor,
