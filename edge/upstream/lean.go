@@ -27,15 +27,6 @@ import (
 // net/http's ReadResponse, and ends its connection. An origin that has sent such a response gets no
 // lean exchanges for a while (unusualFor), so that its connections last.
 
-// idleTimeout is the time after which idle connections are closed. unsafeIdleTimeout is that of the
-// connections for requests that may not be repeated. A request that meets the origin's end of an
-// idle connection is lost, and only a safe one is sent again. Applications in Node close them after
-// five seconds, many in Python after two.
-const (
-	idleTimeout       = 30 * time.Second
-	unsafeIdleTimeout = 1500 * time.Millisecond
-)
-
 // unusualFor is the time for which an origin gets no lean exchanges after an unusual response.
 const unusualFor = 10 * time.Second
 

@@ -93,6 +93,15 @@ func (c *Client) patience(r Request) Patience {
 // maxHead limits the header fields of a response, including 1xx responses, in bytes.
 const maxHead = 64 << 10
 
+// idleTimeout is the time after which idle connections are closed. unsafeIdleTimeout is that of the
+// connections for requests that may not be repeated. A request that meets the origin's end of an
+// idle connection is lost, and only a safe one is sent again. Applications in Node close them after
+// five seconds, many in Python after two.
+const (
+	idleTimeout       = 30 * time.Second
+	unsafeIdleTimeout = 1500 * time.Millisecond
+)
+
 // A Client sends requests to the origins. It is safe for concurrent use.
 type Client struct {
 	set                           originSet
