@@ -238,7 +238,7 @@ func (r *report) engine(name string, p part, ask engine) map[string]scores {
 }
 
 // cost is CPU time in milliseconds.
-type cost struct{ mean, p99 float64 }
+type cost struct{ mean, p50, p99 float64 }
 
 // measured runs a call for each query on the clock of one thread, after once without it.
 func measured(questions []question, call func(question)) cost {
@@ -256,7 +256,8 @@ func measured(questions []question, call func(question)) cost {
 		times, total = append(times, d), total+d
 	}
 	slices.Sort(times)
-	return cost{total.Seconds() * 1e3 / float64(len(times)), times[len(times)*99/100].Seconds() * 1e3}
+	at := func(percent int) float64 { return times[len(times)*percent/100].Seconds() * 1e3 }
+	return cost{total.Seconds() * 1e3 / float64(len(times)), at(50), at(99)}
 }
 
 // completions adds the cost of completing the queries.
