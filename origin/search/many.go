@@ -47,10 +47,8 @@ func (x *Index) first(s *scratch, doc uint32) bool {
 	if !x.mark(s, doc) {
 		return false
 	}
-	for _, set := range s.many {
-		if set.Contains(doc) { // its SVG has been counted: if it is shared, with a mark
-			return false
-		}
+	if s.many.Contains(doc) { // its SVG has been counted: if it is shared, with a mark
+		return false
 	}
 	s.few = append(s.few, doc)
 	return true
@@ -70,10 +68,7 @@ func (x *Index) mark(s *scratch, doc uint32) bool {
 // countMany counts the SVGs of a large set that have not been counted yet. It marks only those that
 // several docs have.
 func (x *Index) countMany(s *scratch, docs *roaring.Bitmap) (distinct int) {
-	fresh := docs
-	for _, set := range s.many {
-		fresh = roaring.AndNot(fresh, set)
-	}
+	fresh := roaring.AndNot(docs, &s.many)
 	shared := roaring.And(fresh, x.shared)
 	distinct = int(fresh.GetCardinality() - shared.GetCardinality())
 	for _, doc := range s.few {
@@ -88,16 +83,9 @@ func (x *Index) countMany(s *scratch, docs *roaring.Bitmap) (distinct int) {
 			}
 		}
 	}
-	if len(s.many) == maxMany {
-		s.many[maxMany-1] = roaring.Or(s.many[maxMany-1], docs)
-	} else {
-		s.many = append(s.many, docs)
-	}
+	s.many.Or(fresh)
 	return distinct
 }
-
-// maxMany is the largest number of sets in scratch.many: further ones are united with the last.
-const maxMany = 2
 
 // leastBeyond returns docs among which are those of a set with the fewest words beyond the query,
 // at least as many as there is room for, and their histogram.

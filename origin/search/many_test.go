@@ -6,8 +6,11 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/test/sequential"
@@ -89,24 +92,29 @@ func (m *model) search(q Query) (list []icon.Ref, total int) {
 	return list, total
 }
 
-// large makes a library of which a word has many more docs than are ranked. Some SVGs are in several
-// packs.
+// large makes a library of which some words have many more docs than are ranked. Two of them are
+// rare words joined, so that a query has large sets after small ones. SVGs are in several packs, in
+// some libraries only a few SVGs.
 func large(t testing.TB, r *rand.Rand) *Index {
-	words := strings.Fields("home house arrow left right up bold outline 24 circle plus trash can s hat hut a an")
-	distinct := 1 + r.IntN(20_000)
+	words := strings.Fields("home arrow outline trashcan homearrow s left up bold 24 circle house trash can hat hut plus a an")
+	distinct := []int{3, 200, 20_000}[r.IntN(3)]
 	var packs []icon.Pack
 	for i := range 1 + r.IntN(30) {
 		packs = append(packs, icon.Pack{Key: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Pack %d Icons", i), Monochrome: i%2 == 0})
 	}
 	seen := map[icon.Ref]bool{}
 	var docs []Doc
-	for range 20_000 {
+	unshared := r.IntN(3) // of three docs
+	for range 30_000 {
 		var name []string
 		for range 1 + r.IntN(2+r.IntN(9)) {
-			name = append(name, words[min(r.IntN(len(words)), r.IntN(len(words)))])
+			name = append(name, words[int(3*r.ExpFloat64())%len(words)])
+		}
+		if r.IntN(2) == 0 {
+			name = append(name, strconv.Itoa(r.IntN(100)))
 		}
 		d := Doc{Pack: packs[r.IntN(len(packs))].Key, Name: strings.Join(name, "-"), Width: 24, Height: 24}
-		if n := r.IntN(distinct); r.IntN(3) > 0 {
+		if n := r.IntN(distinct); r.IntN(3) >= unshared {
 			d.Image = [16]byte{1, byte(n), byte(n >> 8)}
 		}
 		if ref := (icon.Ref{Pack: d.Pack, Name: d.Name}); !seen[ref] {
@@ -121,19 +129,19 @@ func large(t testing.TB, r *rand.Rand) *Index {
 // order and number.
 func TestSearchAsModel(t *testing.T) {
 	sequential.Test(t)
-	words := []string{"home", "house", "hom", "h", "a", "arrow", "arr", "left", "lef", "outline", "bold", "24", "s", "an", "plus", "circl",
-		"p3", "hoem", "arow"}
+	texts := []string{"home", "hom", "h", "arrow", "arr", "home arrow", "trashcan", "trash can", "trash can home", "homearrow", "a",
+		"outline", "home outline", "s", "left", "lef", "bold", "24", "circl", "p3", "hoem", "arow"}
 	many := 0
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 44))
 		x := large(t, r)
 		for range 60 {
 			var text []string
-			for range 1 + r.IntN(3) {
-				text = append(text, words[r.IntN(len(words))])
+			for range 1 + r.IntN(2) {
+				text = append(text, texts[r.IntN(len(texts))])
 			}
 			q := Query{Text: strings.Join(text, " "), Limit: x.docs}
-			switch r.IntN(6) {
+			switch r.IntN(9) {
 			case 0:
 				q.Style = "outline"
 			case 1:
@@ -159,7 +167,44 @@ func TestSearchAsModel(t *testing.T) {
 			many += m.many
 		}
 	}
-	if many < 50 {
-		t.Errorf("%d sets with more docs than are ranked, want 50 or more", many)
+	if many < 100 {
+		t.Errorf("%d sets with more docs than are ranked, want 100 or more", many)
+	}
+}
+
+// TestCounts counts the SVGs of sets of any size, one after another, as a map of SVGs does.
+func TestCounts(t *testing.T) {
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 45))
+		x := large(t, r)
+		for range 30 {
+			s, counted := &scratch{seen: make([]uint64, (x.groups+63)/64)}, map[uint32]bool{}
+			for n := range 5 {
+				docs := roaring.New()
+				share := r.Float64() * r.Float64() // of all docs
+				for doc := range uint32(x.docs) {
+					if r.Float64() < share {
+						docs.Add(doc)
+					}
+				}
+				got := 0
+				if r.IntN(2) == 0 {
+					got = x.countMany(s, docs)
+				} else {
+					for _, doc := range docs.ToArray() {
+						if x.first(s, doc) {
+							got++
+						}
+					}
+				}
+				want := -len(counted)
+				for _, doc := range docs.ToArray() {
+					counted[x.field(doc, docGroup)] = true
+				}
+				if want += len(counted); got != want {
+					t.Fatalf("library %d, set %d of %d docs: %d SVGs, want %d", seed, n, docs.GetCardinality(), got, want)
+				}
+			}
+		}
 	}
 }

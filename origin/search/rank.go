@@ -70,10 +70,11 @@ func (r rank) in(tier rank) rank { return tier<<tierAt | r&(1<<tierAt-1) }
 
 // A scratch is memory that queries reuse.
 type scratch struct {
-	// seen has a bit for each group: its SVG has been counted. SVGs of a single doc that is in one
-	// of the sets many have been counted too, without a bit. The docs few were counted one by one.
+	// seen has a bit for each group: its SVG has been counted. SVGs of a single doc that is in many,
+	// the union of the large sets, have been counted too, without a bit. The docs few were counted
+	// one by one.
 	seen      []uint64
-	many      []*roaring.Bitmap
+	many      roaring.Bitmap
 	few       []uint32
 	histogram [256]int
 	ranks     []rank
@@ -156,8 +157,8 @@ func (x *Index) look(s *scratch, c set, beyond *[256]byte, letters int) (distinc
 // forget forgets the docs of a query.
 func (s *scratch) forget() {
 	clear(s.seen)
-	clear(s.many)
-	s.many, s.few = s.many[:0], s.few[:0]
+	s.many.Clear()
+	s.few = s.few[:0]
 }
 
 // batches passes the docs of a set, many at a time, in memory that it reuses.
