@@ -37,8 +37,8 @@ func (p *publication) saveDocs(k *pack) (err error) {
 
 func (p *publication) docsFile(k *pack) string { return filepath.Join(p.work, k.about().key+".docs") }
 
-// savedDocs passes the documents of packs, in the order of their keys. err is set if a file can't be
-// read.
+// savedDocs passes the documents of packs, in the order of their keys. It sets err if a file can't
+// be read.
 func (p *publication) savedDocs(packs []*pack, err *error) iter.Seq[search.Doc] {
 	packs = slices.SortedFunc(slices.Values(packs), func(a, b *pack) int { return strings.Compare(a.about().key, b.about().key) })
 	return func(yield func(search.Doc) bool) {

@@ -80,8 +80,8 @@ func openMapped(t *testing.T, path string) *Index {
 	return x
 }
 
-// TestIndexCost logs what the queries with known answers cost in an index of any size, and a hash of
-// all that they find, by which two versions of this package can be compared.
+// TestIndexCost logs what the queries with known answers cost in an index of any size, and a hash
+// of all that they find, by which two versions of this package can be compared.
 func TestIndexCost(t *testing.T) {
 	path := os.Getenv(indexOf)
 	if path == "" {

@@ -70,9 +70,9 @@ func (r rank) in(tier rank) rank { return tier<<tierAt | r&(1<<tierAt-1) }
 
 // A scratch is memory that queries reuse.
 type scratch struct {
-	// seen has a bit for each group: its SVG has been counted. SVGs of a single doc that is in many,
-	// the union of the large sets, have been counted too, without a bit. The docs few were counted
-	// one by one.
+	// seen has a bit for each group: its SVG has been counted. SVGs of a single doc that is in
+	// many, the union of the large sets, have been counted too, without a bit. The docs few were
+	// counted one by one.
 	seen      []uint64
 	many      roaring.Bitmap
 	few       []uint32
