@@ -3,8 +3,8 @@ package search
 import "github.com/RoaringBitmap/roaring/v2"
 
 // Of a set of more than maxRanked docs, most are only counted. The search does that by
-// intersections of bitmaps, which take a fraction of a nanosecond a doc, and looks at the docs alone
-// that share their SVG with others, or whose names are short.
+// intersections of bitmaps, which take a fraction of a nanosecond a doc, and looks at those docs
+// alone that share their SVG with others, or whose names are short.
 
 // maxShort is the largest number of words of a name that Index.short knows.
 const maxShort = 6
