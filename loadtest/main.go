@@ -34,6 +34,7 @@ var commands = []cli.Command{
 	{Name: "fleet", Does: "three regions, shields, an origin, S3, Redis and Prometheus on this machine, with failures", Run: runFleet},
 	{Name: "money", Does: "what a fleet takes for so many requests a month, and costs beside paid services, by prices", Run: runMoney},
 	{Name: "report", Does: "write docs/reference/performance.md and its lab book again from the figures beside them", Run: runReport},
+	{Name: "library", Does: "a library of millions of icons, as copies of @iconify/json that differ", Run: runLibrary},
 	{Name: "origin", Does: "an origin of made-up icons, for grow", Run: runOrigin},
 	{Name: "ceiling", Does: "bare fasthttp, which answers with the stored responses of another server, for bench", Run: runCeiling},
 	{Name: "smallest", Does: "the smallest server over HTTP/3, which answers with a constant body, for bench", Run: runSmallest},

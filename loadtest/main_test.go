@@ -56,6 +56,9 @@ func TestWrongCalls(t *testing.T) {
 		// all errors at once
 		{"run --target http://127.0.0.1:1 --duration 0s --rate -1", "--rate and --warm-up must not be negative; --duration"},
 		{"run --target http://192.0.2.1:80 --anywhere --clients 2", "--clients needs targets on 127.0.0.0/8"},
+		{"library", "--out must name"},
+		{"library --out x --icons 0", "--icons must be"},
+		{"library --out x --from .", "--from: "},
 		{"bench --rounds 0", "--rounds must be"},
 		{"bench --server-cpu 1 --client-cpu 1", "must differ"},
 		{"bench --servers apache", "no such server"},

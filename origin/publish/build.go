@@ -37,7 +37,7 @@ type pack struct {
 	entry     release.PackEntry
 	unchanged bool         // entry is that of the current release
 	file      string       // the new archive in the working folder
-	docs      []search.Doc // for the index; none for a hidden pack
+	docs      []search.Doc // for the index, until saveDocs; none for a hidden pack
 	empty     bool         // the source has no icon, not even an invalid one
 	failed    bool         // it can't be published
 	set       release.Set
@@ -208,5 +208,5 @@ func (p *publication) buildPack(ctx context.Context, k *pack) error {
 	if k.entry.Archive, err = w.archive.Close(); err != nil {
 		return err
 	}
-	return cmp.Or(buf.Flush(), f.Close())
+	return cmp.Or(buf.Flush(), f.Close(), p.saveDocs(k))
 }

@@ -45,10 +45,9 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 		return index{}, err
 	}
 	var visible []icon.Pack
+	packs = slices.DeleteFunc(slices.Clone(packs), func(k *pack) bool { return k.entry.Hidden })
 	for _, k := range packs {
-		if !k.entry.Hidden {
-			visible = append(visible, k.entry.Pack)
-		}
+		visible = append(visible, k.entry.Pack)
 	}
 	x := index{file: filepath.Join(p.work, "search.idx")}
 	f, err := os.Create(x.file)
@@ -58,17 +57,10 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	defer f.Close()
 	h := sha256.New()
 	buf := bufio.NewWriterSize(f, 1<<16)
+	var unread error
 	err = search.Build(ctx, io.MultiWriter(buf, h),
-		search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: func(yield func(search.Doc) bool) {
-			for _, k := range packs {
-				for _, d := range k.docs {
-					if !yield(d) {
-						return
-					}
-				}
-			}
-		}})
-	if err != nil {
+		search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: p.savedDocs(packs, &unread)})
+	if err = cmp.Or(unread, err); err != nil {
 		return index{}, fmt.Errorf("building the search index: %w", err)
 	}
 	if err := buf.Flush(); err != nil {
@@ -126,7 +118,10 @@ func (p *publication) readUnchanged(ctx context.Context, packs []*pack, old *sea
 			return err
 		}
 		defer b.Close()
-		return k.documents(ctx, b.archive, old)
+		if err := k.documents(ctx, b.archive, old); err != nil {
+			return err
+		}
+		return p.saveDocs(k)
 	})
 }
 

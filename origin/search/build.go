@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
@@ -24,8 +26,10 @@ var ErrDocs = errors.New("not a library that can be indexed")
 
 // A Library is the input of Build.
 type Library struct {
-	Packs   []icon.Pack      // the visible ones
-	Docs    iter.Seq[Doc]    // of these packs, in any order
+	Packs []icon.Pack // the visible ones
+	// Docs are those of these packs, in the order of the keys of the packs; those of a pack are in
+	// any order. Build holds one pack's at a time.
+	Docs    iter.Seq[Doc]
 	Lexicon *lexicon.Lexicon // what words mean; nil: words have no other meanings
 	Made    string           // returned by Index.Made
 }
@@ -33,18 +37,8 @@ type Library struct {
 // Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs,
 // one of the writer, or that of ctx, which ends Build.
 func Build(ctx context.Context, w io.Writer, lib Library) error {
-	sorted := sortedDocs(lib.Docs)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	for i := 1; i < len(sorted); i++ {
-		if a, b := sorted[i-1], sorted[i]; a.Pack == b.Pack && a.Name == b.Name {
-			return fmt.Errorf("%w: %s/%s is repeated", ErrDocs, b.Pack, b.Name)
-		}
-	}
-	b := newBuilder(ctx, len(sorted))
-	b.body[secDocs] = make([]byte, 0, len(sorted)*docSize)
-	records, err := b.addPacks(lib.Packs, sorted)
+	b := newBuilder(ctx)
+	records, err := b.addPacks(lib.Packs, lib.Docs)
 	if err != nil {
 		return err
 	}
@@ -66,31 +60,15 @@ func Build(ctx context.Context, w io.Writer, lib Library) error {
 	return writeFile(w, b.body)
 }
 
-// sortedDocs sorts docs by pack and name. It keeps them in chunks, because a Doc is large to move.
-func sortedDocs(docs iter.Seq[Doc]) (sorted []*Doc) {
-	const size = 1024
-	var chunk []Doc
-	for d := range docs {
-		if len(chunk) == cap(chunk) {
-			chunk = make([]Doc, 0, size)
-		}
-		chunk = append(chunk, d)
-		sorted = append(sorted, &chunk[len(chunk)-1])
-	}
-	slices.SortFunc(sorted, func(a, b *Doc) int { return cmp.Or(strings.Compare(a.Pack, b.Pack), strings.Compare(a.Name, b.Name)) })
-	return sorted
-}
-
 // A builder gathers the sections.
 type builder struct {
 	ctx        context.Context // of Build
 	body       [sections][]byte
 	groups     map[[16]byte]uint32
-	grouped    []uint32 // by doc: its group
-	lone       uint32   // number of groups of docs without a hash
+	lone       uint32 // number of groups of docs without a hash
 	dims       map[[2]float64]uint32
 	words      postings
-	concepts   [][]uint32 // docs, by concept
+	concepts   together // docs by concept, after addPacks
 	styles     postings
 	categories postings
 	names      ids
@@ -106,29 +84,27 @@ type builder struct {
 // drawn counts the packs that draw a concept.
 type drawn struct {
 	packs uint32
-	last  string // key of the last of them
+	last  uint32 // the last of them, counted from 1
 }
 
-func newBuilder(ctx context.Context, docs int) *builder {
+func newBuilder(ctx context.Context) *builder {
 	return &builder{
-		ctx: ctx, groups: make(map[[16]byte]uint32, docs), dims: map[[2]float64]uint32{}, words: postings{},
+		ctx: ctx, groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{},
 		styles: postings{}, categories: postings{},
-		names: make(ids, docs), conceptIDs: make(ids, docs/2), conceptAt: map[uint32]uint64{},
+		names: ids{}, conceptIDs: ids{}, conceptAt: map[uint32]uint64{},
 	}
 }
 
-// postings maps a key to the docs that have it, in ascending order.
-type postings map[string]*[]uint32
+// postings maps a key to the docs that have it.
+type postings map[string]*roaring.Bitmap
 
 func (p postings) add(key string, doc uint32) {
 	docs := p[key]
 	if docs == nil {
-		docs = new([]uint32)
+		docs = roaring.New()
 		p[key] = docs
 	}
-	if n := len(*docs); n == 0 || (*docs)[n-1] != doc {
-		*docs = append(*docs, doc)
-	}
+	docs.Add(doc)
 }
 
 // ids numbers distinct keys.
@@ -143,27 +119,30 @@ func (n ids) id(key string) uint32 {
 	return id
 }
 
-// addPacks adds the docs pack by pack. They must be sorted by pack and name.
-func (b *builder) addPacks(packs []icon.Pack, docs []*Doc) ([]packRecord, error) {
+// addPacks adds the docs pack by pack.
+func (b *builder) addPacks(packs []icon.Pack, docs iter.Seq[Doc]) ([]packRecord, error) {
 	packs = slices.SortedFunc(slices.Values(packs), func(a, b icon.Pack) int { return strings.Compare(a.Key, b.Key) })
 	records := make([]packRecord, len(packs))
 	sizes := make([]int, len(packs))
+	next, stop := iter.Pull(docs)
+	defer stop()
+	var own []Doc
+	d, more := next()
 	for i, p := range packs {
-		n := 0
-		for n < len(docs) && docs[n].Pack == p.Key {
-			n++
+		for own = own[:0]; more && d.Pack == p.Key; d, more = next() {
+			own = append(own, d)
 		}
-		if err := b.addPack(docs[:n]); err != nil {
+		slices.SortFunc(own, func(a, b Doc) int { return strings.Compare(a.Name, b.Name) })
+		if err := b.addPack(own); err != nil {
 			return nil, err
 		}
-		docs = docs[n:]
 		b.ends = append(b.ends, b.docs)
 		records[i] = packRecord{Key: p.Key, Name: p.Name, End: b.docs, License: p.License,
 			Commercial: p.CommercialUse, Category: p.Category}
-		sizes[i] = n
+		sizes[i] = len(own)
 	}
-	if len(docs) > 0 { // both are sorted, so the first doc without a pack ends the loop
-		return nil, fmt.Errorf("%w: %s/%s belongs to none of the packs", ErrDocs, docs[0].Pack, docs[0].Name)
+	if more { // the first doc without a pack ends the loop
+		return nil, fmt.Errorf("%w: %s/%s belongs to none of the packs, or comes after a later pack", ErrDocs, d.Pack, d.Name)
 	}
 	for rank, i := range packOrder(packs, sizes) {
 		records[i].Rank = rank
@@ -193,24 +172,27 @@ func packOrder(packs []icon.Pack, sizes []int) []int {
 	return order
 }
 
-// addPack adds all docs of one pack.
-func (b *builder) addPack(docs []*Doc) error {
+// addPack adds all docs of one pack, which are sorted by name.
+func (b *builder) addPack(docs []Doc) error {
 	names := make([][]string, len(docs))
 	var words []string // of all names, because a list for each costs more
 	for i, d := range docs {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
+		if i > 0 && docs[i-1].Name == d.Name {
+			return fmt.Errorf("%w: %s/%s is repeated", ErrDocs, d.Pack, d.Name)
+		}
 		n := len(words)
 		words = nameWords(words, d.Name)
 		names[i] = words[n:len(words):len(words)]
 	}
 	styles := learnStyles(names)
-	for i, d := range docs {
+	for i := range docs {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		b.addDoc(d, names[i], styles.shape(names[i]))
+		b.addDoc(&docs[i], names[i], styles.shape(names[i]))
 	}
 	return nil
 }
@@ -239,11 +221,7 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 	if !known {
 		id = b.conceptIDs.id(string(b.concept))
 	}
-	b.countPack(id, d.Pack)
-	if int(id) == len(b.concepts) {
-		b.concepts = append(b.concepts, nil)
-	}
-	b.concepts[id] = append(b.concepts[id], b.docs)
+	b.countPack(id)
 	rec := b.body[secDocs]
 	for _, field := range []uint32{
 		uint32(len(b.body[secNames])), b.group(d), b.dim(d.Width, d.Height), b.names.id(d.Name), id,
@@ -295,7 +273,6 @@ func (b *builder) group(d *Doc) uint32 {
 	if !ok {
 		b.body[secShapes] = append(b.body[secShapes], d.Shape[:]...)
 	}
-	b.grouped = append(b.grouped, n)
 	return n
 }
 
@@ -312,12 +289,12 @@ func (b *builder) dim(width, height float64) uint32 {
 	return n
 }
 
-// countPack counts a pack that draws a concept, once.
-func (b *builder) countPack(concept uint32, pack string) {
+// countPack counts the pack that is being added, which draws a concept, once.
+func (b *builder) countPack(concept uint32) {
 	if int(concept) == len(b.drawnBy) {
 		b.drawnBy = append(b.drawnBy, drawn{})
 	}
-	if d := &b.drawnBy[concept]; d.packs == 0 || d.last != pack {
+	if d, pack := &b.drawnBy[concept], uint32(len(b.ends)+1); d.last != pack {
 		d.packs++
 		d.last = pack
 	}
@@ -327,6 +304,7 @@ func (b *builder) countPack(concept uint32, pack string) {
 // same concept.
 func (b *builder) countNames() {
 	named := make([]uint32, len(b.names))
+	b.names = nil // they are not needed any more, and large
 	docs := b.body[secDocs]
 	for at := 0; at < len(docs); at += docSize {
 		named[binary.LittleEndian.Uint32(docs[at+docName:])]++
@@ -337,22 +315,39 @@ func (b *builder) countNames() {
 	}
 }
 
-// addGroups lists the docs of each group: those with the same SVG.
+// addGroups lists the docs of each group, those with the same SVG, and those of each concept.
 func (b *builder) addGroups() {
-	starts := make([]uint32, uint32(len(b.groups))+b.lone+1)
-	for _, g := range b.grouped {
-		starts[g+1]++
+	groups := b.together(docGroup, len(b.groups)+int(b.lone))
+	b.groups = nil // they are not needed any more, and large
+	b.body[secGroups], b.body[secTogether] = numbers(groups.starts), numbers(groups.docs)
+	b.concepts = b.together(docConcept, len(b.conceptIDs))
+}
+
+// together lists docs by a number that each has, in ascending order.
+type together struct {
+	docs   []uint32
+	starts []uint32 // by number: the index of its first doc; at the end, their number
+}
+
+func (t together) of(n uint32) []uint32 { return t.docs[t.starts[n]:t.starts[n+1]] }
+
+// together lists docs by a field, which has one of n numbers.
+func (b *builder) together(field, n int) together {
+	number := func(doc uint32) uint32 { return binary.LittleEndian.Uint32(b.body[secDocs][int(doc)*docSize+field:]) }
+	t := together{make([]uint32, b.docs), make([]uint32, n+1)}
+	for doc := range b.docs {
+		t.starts[number(doc)+1]++
 	}
-	for g := 1; g < len(starts); g++ {
-		starts[g] += starts[g-1]
+	for i := 1; i < len(t.starts); i++ {
+		t.starts[i] += t.starts[i-1]
 	}
-	together := make([]uint32, len(b.grouped))
-	next := slices.Clone(starts)
-	for doc, g := range b.grouped {
-		together[next[g]] = uint32(doc)
-		next[g]++
+	next := slices.Clone(t.starts)
+	for doc := range b.docs {
+		n := number(doc)
+		t.docs[next[n]] = doc
+		next[n]++
 	}
-	b.body[secGroups], b.body[secTogether] = numbers(starts), numbers(together)
+	return t
 }
 
 func numbers(list []uint32) []byte {

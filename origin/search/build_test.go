@@ -32,7 +32,8 @@ func TestBuildRefuses(t *testing.T) {
 		"no such pack, before":  {{Pack: "a", Name: "x"}, {Pack: "b", Name: "x"}},
 		"no such pack, between": {{Pack: "b", Name: "x"}, {Pack: "c", Name: "x"}},
 		"no such pack, after":   {{Pack: "e", Name: "x"}},
-		"twice":                 {{Pack: "b", Name: "x"}, {Pack: "d", Name: "x"}, {Pack: "b", Name: "x"}},
+		"twice":                 {{Pack: "b", Name: "x"}, {Pack: "b", Name: "y"}, {Pack: "b", Name: "x"}},
+		"after a later pack":    {{Pack: "b", Name: "x"}, {Pack: "d", Name: "x"}, {Pack: "b", Name: "y"}},
 	} {
 		if err := Build(t.Context(), io.Discard, Library{Packs: packs, Docs: slices.Values(docs)}); !errors.Is(err, ErrDocs) {
 			t.Errorf("%s: %v, want ErrDocs", why, err)

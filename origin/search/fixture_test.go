@@ -66,6 +66,7 @@ func build(t testing.TB, packs []icon.Pack, docs []Doc) []byte {
 func buildWith(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon.Lexicon) []byte {
 	t.Helper()
 	var file bytes.Buffer
+	docs = slices.SortedStableFunc(slices.Values(docs), func(a, b Doc) int { return strings.Compare(a.Pack, b.Pack) })
 	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: lex, Made: "a test"}); err != nil {
 		t.Fatal(err)
 	}

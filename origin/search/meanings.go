@@ -45,7 +45,7 @@ func (b *builder) lexiconNames() (names lexicon.Names) {
 	names.Words = slices.Sorted(maps.Keys(b.words))
 	for _, concept := range slices.Sorted(maps.Keys(b.conceptIDs)) {
 		packs, last := 0, -1
-		for _, doc := range b.concepts[b.conceptIDs[concept]] {
+		for _, doc := range b.concepts.of(b.conceptIDs[concept]) {
 			pack, _ := slices.BinarySearch(b.ends, doc+1)
 			if b.body[secDocs][doc*docSize+docFlags]&flagAlias == 0 && pack != last {
 				packs, last = packs+1, pack
@@ -79,7 +79,7 @@ func (b *builder) form(m lexicon.Meaning) string {
 func (b *builder) docsOfConcept(id uint32) uint64 {
 	at, written := b.conceptAt[id]
 	if !written {
-		at = b.addPosting(roaring.BitmapOf(b.concepts[id]...))
+		at = b.addPosting(roaring.BitmapOf(b.concepts.of(id)...))
 		b.conceptAt[id] = at
 	}
 	return at

@@ -30,8 +30,12 @@ type Index struct {
 	packWords    map[string]bool
 	docs, groups int
 	// ends has the end of each pack's docs, and packAt the pack of the first doc of each packBlock.
-	ends    []uint32
-	packAt  []uint16
+	ends   []uint32
+	packAt []uint16
+	// shared has the docs whose SVG other docs have too, and short[n] those with at most n words
+	// besides style.
+	shared  *roaring.Bitmap
+	short   [maxShort + 1]*roaring.Bitmap
 	scratch sync.Pool       // of *scratch
 	dense   sync.Pool       // of *[]uint64: a zero bit for each doc
 	shown   *roaring.Bitmap // docs that Hide has left; nil: all
@@ -61,6 +65,7 @@ func Open(data []byte) (*Index, error) {
 	}
 	x.namePacks()
 	x.locatePacks()
+	x.learnDocs()
 	x.scratch.New = func() any { return &scratch{seen: make([]uint64, (x.groups+63)/64)} }
 	x.dense.New = func() any {
 		bits := make([]uint64, wholeContainers(x.docs))
@@ -225,11 +230,16 @@ func (x *Index) also(doc uint32, allowed *roaring.Bitmap) (refs []icon.Ref) {
 
 // together returns the docs of a group, in ascending order.
 func (x *Index) together(group uint32) []uint32 {
-	at := func(section int, i uint32) uint32 { return binary.LittleEndian.Uint32(x.body[section][4*i:]) }
-	from, to := at(secGroups, group), at(secGroups, group+1)
+	from, to := x.groupSpan(group)
 	docs := make([]uint32, 0, to-from)
 	for i := from; i < to; i++ {
-		docs = append(docs, at(secTogether, i))
+		docs = append(docs, binary.LittleEndian.Uint32(x.body[secTogether][4*i:]))
 	}
 	return docs
+}
+
+// groupSpan returns the range of a group's docs in secTogether.
+func (x *Index) groupSpan(group uint32) (from, to uint32) {
+	at := x.body[secGroups][4*group:]
+	return binary.LittleEndian.Uint32(at), binary.LittleEndian.Uint32(at[4:])
 }

@@ -23,12 +23,8 @@ const (
 
 // addPostings writes the bitmaps of docs, and the FSTs that find them.
 func (b *builder) addPostings() error {
-	begun := map[string]*roaring.Bitmap{}
-	words, err := b.words.bitmaps(b.ctx)
-	if err != nil {
-		return err
-	}
-	for w, docs := range words {
+	begun := postings{}
+	for w, docs := range b.words {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
@@ -41,21 +37,13 @@ func (b *builder) addPostings() error {
 			}
 		}
 	}
-	styles, err := b.styles.bitmaps(b.ctx)
-	if err != nil {
-		return err
-	}
-	categories, err := b.categories.bitmaps(b.ctx)
-	if err != nil {
-		return err
-	}
 	var all bytes.Buffer
 	for _, d := range []struct {
 		section int
-		bitmaps map[string]*roaring.Bitmap
+		bitmaps postings
 		at      *map[string]uint64
 	}{
-		{secWords, words, &b.wordAt}, {secPrefixes, begun, nil}, {secStyles, styles, nil}, {secCategories, categories, nil},
+		{secWords, b.words, &b.wordAt}, {secPrefixes, begun, nil}, {secStyles, b.styles, nil}, {secCategories, b.categories, nil},
 	} {
 		at, err := write(b.ctx, &all, d.bitmaps)
 		if err != nil {
@@ -73,27 +61,15 @@ func (b *builder) addPostings() error {
 }
 
 // begin adds docs to those that have words with a prefix.
-func begin(begun map[string]*roaring.Bitmap, prefix string, docs *roaring.Bitmap) {
+func begin(begun postings, prefix string, docs *roaring.Bitmap) {
 	if begun[prefix] == nil {
 		begun[prefix] = roaring.New()
 	}
 	begun[prefix].Or(docs)
 }
 
-func (p postings) bitmaps(ctx context.Context) (map[string]*roaring.Bitmap, error) {
-	bitmaps := make(map[string]*roaring.Bitmap, len(p))
-	for key, docs := range p {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		bitmaps[key] = roaring.New()
-		bitmaps[key].AddMany(*docs)
-	}
-	return bitmaps, nil
-}
-
-// write appends bitmaps to all and returns their offsets.
-func write(ctx context.Context, all *bytes.Buffer, bitmaps map[string]*roaring.Bitmap) (map[string]uint64, error) {
+// write appends bitmaps to all and returns their offsets. It leaves only their keys.
+func write(ctx context.Context, all *bytes.Buffer, bitmaps postings) (map[string]uint64, error) {
 	at := make(map[string]uint64, len(bitmaps))
 	for _, key := range slices.Sorted(maps.Keys(bitmaps)) {
 		if err := ctx.Err(); err != nil {
@@ -104,6 +80,7 @@ func write(ctx context.Context, all *bytes.Buffer, bitmaps map[string]*roaring.B
 		if _, err := bitmaps[key].WriteTo(all); err != nil {
 			return nil, fmt.Errorf("writing postings: %w", err)
 		}
+		bitmaps[key] = nil
 	}
 	return at, nil
 }
@@ -172,6 +149,29 @@ func (x *Index) docsWithPrefix(beginning string) *roaring.Bitmap {
 		}
 		return x.bitmap(offset)
 	}
+	var words []*roaring.Bitmap
+	it, err := x.words.Iterator([]byte(beginning), after(beginning))
+	for ; err == nil && len(words) < maxBegun; err = it.Next() {
+		_, offset := it.Current()
+		words = append(words, x.bitmap(offset))
+	}
+	if len(words) == 0 || err != nil && !errors.Is(err, vellum.ErrIteratorDone) {
+		return nil
+	}
+	return x.union(words)
+}
+
+// fewSets is the number of sets up to which the memory of a union has only their own docs.
+const fewSets = 8
+
+// union returns the docs of several sets.
+func (x *Index) union(sets []*roaring.Bitmap) *roaring.Bitmap {
+	switch {
+	case len(sets) == 1:
+		return sets[0]
+	case len(sets) <= fewSets:
+		return roaring.FastOr(sets...)
+	}
 	// All docs as bits, because roaring copies a container for each set that it adds.
 	bits := x.dense.Get().(*[]uint64)
 	dense := *bits
@@ -180,20 +180,13 @@ func (x *Index) docsWithPrefix(beginning string) *roaring.Bitmap {
 		x.dense.Put(bits)
 	}()
 	var buf [512]uint32
-	n := 0
-	it, err := x.words.Iterator([]byte(beginning), after(beginning))
-	for ; err == nil && n < maxBegun; err = it.Next() {
-		_, offset := it.Current()
-		docs := x.bitmap(offset).ManyIterator()
+	for _, set := range sets {
+		docs := set.ManyIterator()
 		for k := docs.NextMany(buf[:]); k > 0; k = docs.NextMany(buf[:]) {
 			for _, doc := range buf[:k] {
 				dense[doc/64] |= 1 << (doc % 64)
 			}
 		}
-		n++
-	}
-	if n == 0 || err != nil && !errors.Is(err, vellum.ErrIteratorDone) {
-		return nil
 	}
 	docs := roaring.New()
 	docs.FromDense(dense, true)

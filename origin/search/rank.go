@@ -70,10 +70,16 @@ func (r rank) in(tier rank) rank { return tier<<tierAt | r&(1<<tierAt-1) }
 
 // A scratch is memory that queries reuse.
 type scratch struct {
-	seen  []uint64 // bit n: group n has been counted
-	ranks []rank
-	buf   [512]uint32
-	words []string
+	// seen has a bit for each group: its SVG has been counted. SVGs of a single doc that is in
+	// many, the union of the large sets, have been counted too, without a bit. The docs few were
+	// counted one by one.
+	seen      []uint64
+	many      roaring.Bitmap
+	few       []uint32
+	histogram [256]int
+	ranks     []rank
+	buf       [512]uint32
+	words     []string
 	// slots has, for each doc that is weighed, its place in touched and weights, from 1. The
 	// weights lie together, because those of all docs would need megabytes.
 	slots   []uint16
@@ -95,28 +101,25 @@ type scratch struct {
 // gather adds the ranks of a set's docs, as far as there is room, and returns the number of its
 // distinct SVGs that no earlier set had.
 func (x *Index) gather(s *scratch, c set) (distinct int) {
-	beyond := c.beyond()
-	var histogram [256]int
-	query := c.joined()
+	beyond, query, docs := c.beyond(), c.joined(), c.docs
+	room := maxRanked - len(s.ranks)
+	by := &s.histogram
 	s.least = mostUnlikely
-	for docs := range s.batches(c.docs) {
-		for _, doc := range docs {
-			b := beyond[x.cost(doc)]
-			histogram[b]++
-			if !c.begun {
-				s.least = min(s.least, x.unlikely(doc, b, len(query)))
-			}
-			if x.first(s, doc) {
-				distinct++
-			}
+	if docs.GetCardinality() > maxRanked {
+		if distinct = x.countMany(s, docs); room == 0 {
+			return distinct
 		}
+		// No later set has room, so none needs s.least.
+		docs, by = x.leastBeyond(s, c, &beyond, room)
+	} else {
+		distinct = x.look(s, c, &beyond, len(query))
 	}
-	room, limit := maxRanked-len(s.ranks), 0
-	for limit < len(histogram) && histogram[limit] <= room {
-		room -= histogram[limit]
+	limit := 0
+	for limit < len(by) && by[limit] <= room {
+		room -= by[limit]
 		limit++
 	}
-	for docs := range s.batches(c.docs) {
+	for docs := range s.batches(docs) {
 		for _, doc := range docs {
 			b := int(beyond[x.cost(doc)])
 			if b > limit || b == limit && room == 0 {
@@ -125,21 +128,37 @@ func (x *Index) gather(s *scratch, c set) (distinct int) {
 			if b == limit { // only the first of these docs fit
 				room--
 			}
+			x.mark(s, doc)
 			s.ranks = append(s.ranks, x.rank(s, c, doc, &beyond, query))
 		}
 	}
 	return distinct
 }
 
-// first reports whether the doc's SVG has not been counted yet, and counts it.
-func (x *Index) first(s *scratch, doc uint32) bool {
-	group := x.field(doc, docGroup)
-	bit := uint64(1) << (group % 64)
-	if s.seen[group/64]&bit != 0 {
-		return false
+// look looks at all docs of a set, of which there are few: it counts their SVGs, fills s.histogram,
+// and finds the likeliest doc for a query of some letters.
+func (x *Index) look(s *scratch, c set, beyond *[256]byte, letters int) (distinct int) {
+	clear(s.histogram[:])
+	for docs := range s.batches(c.docs) {
+		for _, doc := range docs {
+			b := beyond[x.cost(doc)]
+			s.histogram[b]++
+			if !c.begun {
+				s.least = min(s.least, x.unlikely(doc, b, letters))
+			}
+			if x.first(s, doc) {
+				distinct++
+			}
+		}
 	}
-	s.seen[group/64] |= bit
-	return true
+	return distinct
+}
+
+// forget forgets the docs of a query.
+func (s *scratch) forget() {
+	clear(s.seen)
+	s.many.Clear()
+	s.few = s.few[:0]
 }
 
 // batches passes the docs of a set, many at a time, in memory that it reuses.

@@ -90,7 +90,7 @@ const (
 func (x *Index) Search(q Query) (hits []Hit, total int) {
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
-	defer clear(s.seen)
+	defer s.forget()
 	s.ranks, s.semantic = s.ranks[:0], nil
 	q.Text = icon.CanonicalQuery(q.Text)
 	allowed := x.allows(q.Filter)

@@ -217,7 +217,7 @@ func FuzzSearch(f *testing.F) {
 		s.ranks, s.semantic = s.ranks[:0], nil
 		readings := x.readings(Query{Text: text, Pack: pack}, nil)
 		x.find(s, x.lookups(), readings)
-		clear(s.seen)
+		s.forget()
 		if len(s.ranks) > maxRanked || len(s.semantic) > maxSemantic || len(s.touched) > maxWeighed || len(readings) > maxReadings {
 			t.Fatalf("%d readings, %d docs ranked, %d weighed", len(readings), len(s.ranks), len(s.touched))
 		}

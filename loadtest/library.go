@@ -1,0 +1,170 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/iconedge/iconedge/internal/cli"
+)
+
+const libraryHelp = `
+Writes a library of --icons icons in the form of @iconify/json: the packs of --from, and then copies of them until there are
+enough. Each icon of a copy differs in its SVG; a third of them have another name, with a word of another icon before it, and
+the key of each pack has the number of the copy. The same arguments give the same files. Two million icons take 2.4 GB.
+
+  loadtest library --icons 2000000 --from tools/library/node_modules/@iconify/json --out DIR`
+
+func runLibrary(ctx context.Context, std cli.Streams, args []string) error {
+	fs := program.Flags("library", "", libraryHelp)
+	icons := fs.Int("icons", 2_000_000, "least `number` of icons")
+	from := fs.String("from", "tools/library/node_modules/@iconify/json", "`folder` of @iconify/json")
+	out := fs.String("out", "", "`folder` to write, which must not exist")
+	if err := fs.Parse(std, args); err != nil {
+		return err
+	}
+	switch {
+	case *icons < 1:
+		return cli.Usage("--icons must be at least 1")
+	case *out == "":
+		return cli.Usage("--out must name the folder to write")
+	}
+	var infos map[string]map[string]any
+	if err := readJSON(filepath.Join(*from, "collections.json"), &infos); err != nil {
+		return cli.Usage("--from: " + cli.OneLine(err))
+	}
+	if err := os.Mkdir(*out, 0o755); err != nil {
+		return cli.Usage("--out: " + cli.OneLine(err))
+	}
+	l := libraryCopies{from: *from, out: *out, infos: map[string]map[string]any{}}
+	if err := os.Mkdir(filepath.Join(*out, "json"), 0o755); err != nil {
+		return err
+	}
+	for n := 1; l.icons < *icons; n++ {
+		for _, key := range sortedKeys(infos) {
+			if l.icons >= *icons {
+				break
+			}
+			if err := cmp.Or(ctx.Err(), l.copy(key, infos[key], n)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := writeJSON(filepath.Join(*out, "collections.json"), l.infos); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(std.Out, "%d icons in %d packs\n", l.icons, len(l.infos))
+	return err
+}
+
+// libraryCopies writes copies of packs.
+type libraryCopies struct {
+	from, out string
+	infos     map[string]map[string]any // of the written packs
+	icons     int
+	words     []string // of names, each as often as names have it
+}
+
+// An iconFile is a pack in Iconify's form. The members that are not changed stay as they are.
+type iconFile struct {
+	Prefix     string                    `json:"prefix"`
+	Icons      map[string]map[string]any `json:"icons"`
+	Aliases    map[string]map[string]any `json:"aliases,omitempty"`
+	Categories map[string][]string       `json:"categories,omitempty"`
+	Suffixes   json.RawMessage           `json:"suffixes,omitempty"`
+	Prefixes   json.RawMessage           `json:"prefixes,omitempty"`
+	Width      float64                   `json:"width,omitempty"`
+	Height     float64                   `json:"height,omitempty"`
+	Left       float64                   `json:"left,omitempty"`
+	Top        float64                   `json:"top,omitempty"`
+}
+
+// copy writes the nth copy of a pack; the first one is the pack itself.
+func (l *libraryCopies) copy(key string, about map[string]any, n int) error {
+	var f iconFile
+	if err := readJSON(filepath.Join(l.from, "json", key+".json"), &f); err != nil {
+		return err
+	}
+	if n == 1 {
+		for _, name := range sortedKeys(f.Icons) {
+			l.words = append(l.words, strings.Split(name, "-")...)
+		}
+	} else {
+		f.vary(n, l.words)
+		copied := map[string]any{}
+		for k, v := range about {
+			copied[k] = v
+		}
+		copied["name"] = fmt.Sprintf("%s %d", about["name"], n)
+		delete(copied, "samples") // they may have other names now
+		key, about = fmt.Sprintf("%s-%d", key, n), copied
+	}
+	f.Prefix = key
+	l.infos[key] = about
+	l.icons += len(f.Icons)
+	return writeJSON(filepath.Join(l.out, "json", key+".json"), f)
+}
+
+// vary changes the icons of a pack.
+func (f *iconFile) vary(n int, words []string) {
+	random := rand.New(rand.NewPCG(uint64(n), uint64(len(f.Icons))))
+	icons, renamed := map[string]map[string]any{}, map[string]string{}
+	for _, name := range sortedKeys(f.Icons) {
+		body, _ := f.Icons[name]["body"].(string)
+		f.Icons[name]["body"] = differently(body, n)
+		to := name
+		if random.IntN(3) == 0 {
+			to = words[random.IntN(len(words))] + "-" + name
+		}
+		if _, taken := f.Icons[to]; taken || f.Aliases[to] != nil || icons[to] != nil {
+			to = name
+		}
+		icons[to], renamed[name] = f.Icons[name], to
+	}
+	f.Icons = icons
+	for _, alias := range f.Aliases {
+		if parent, _ := alias["parent"].(string); renamed[parent] != "" {
+			alias["parent"] = renamed[parent]
+		}
+	}
+	for _, names := range f.Categories {
+		for i := range names {
+			names[i] = cmp.Or(renamed[names[i]], names[i])
+		}
+	}
+}
+
+// differently returns the body of an icon with another SVG, which looks almost the same.
+func differently(body string, n int) string {
+	const path = ` d="`
+	if before, after, ok := strings.Cut(body, path); ok {
+		return fmt.Sprintf("%s%sM0 0h.%03dz%s", before, path, n, after)
+	}
+	return fmt.Sprintf(`%s<path fill="currentColor" d="M0 0h.%03dv.01z"/>`, body, n)
+}
+
+func readJSON(path string, into any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func writeJSON(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
