@@ -267,6 +267,7 @@ var rooms = map[string]string{
 	// A module for developers. It measures an edge over HTTP and imports nothing of it, except to
 	// simulate a fleet of whole edges in one process.
 	"loadtest": "internal/cli internal/terminal icon edge edge/dictionaries loadtest test/listening " +
+		"edge/cache cachepolicy github.com/maypok86/otter/v2 " + // loadtest ratio
 		"github.com/HdrHistogram/hdrhistogram-go github.com/valyala/fasthttp " +
 		"github.com/andybalholm/brotli github.com/chromedp/chromedp github.com/prometheus/common " +
 		"github.com/molecule-man/go-brrr github.com/quic-go/quic-go golang.org/x/sys",

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,6 +66,22 @@ func writeDocs(docs string, page report.Page) error {
 	}
 	return errors.Join(os.WriteFile(filepath.Join(docs, "performance.md"), results, 0o666),
 		os.WriteFile(filepath.Join(dir, "lab-book.md"), book, 0o666))
+}
+
+// scalePage is the page with the figures about scale, in a folder of documents.
+const scalePage = "scale.md"
+
+// writeSection replaces the section of a page that a command makes.
+func writeSection(file, section, command, text string) error {
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	replaced, err := report.ReplaceSection(string(page), section, command, text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return os.WriteFile(file, []byte(replaced), 0o666)
 }
 
 // figures writes the figures that were measured, or reads those of an earlier run.

@@ -7,6 +7,7 @@ require (
 	github.com/andybalholm/brotli v1.2.8
 	github.com/chromedp/chromedp v0.23.0
 	github.com/iconedge/iconedge v0.0.0
+	github.com/maypok86/otter/v2 v2.4.0
 	github.com/molecule-man/go-brrr v1.0.1
 	github.com/prometheus/common v0.72.0
 	github.com/quic-go/quic-go v0.65.0

@@ -33,6 +33,7 @@ var commands = []cli.Command{
 	{Name: "differences", Does: "what the difference between two versions of a file from npm costs, against br", Run: runDifferences},
 	{Name: "fleet", Does: "three regions, shields, an origin, S3, Redis and Prometheus on this machine, with failures", Run: runFleet},
 	{Name: "money", Does: "what a fleet takes for so many requests a month, and costs beside paid services, by prices", Run: runMoney},
+	{Name: "ratio", Does: "the hit ratio of an edge's cache, beside LRU, SIEVE, S3-FIFO, W-TinyLFU and the optimum", Run: runRatio},
 	{Name: "report", Does: "write docs/reference/performance.md and its lab book again from the figures beside them", Run: runReport},
 	{Name: "library", Does: "a library of millions of icons, as copies of @iconify/json that differ", Run: runLibrary},
 	{Name: "origin", Does: "an origin of made-up icons, for grow", Run: runOrigin},

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/iconedge/iconedge/internal/cli"
@@ -33,7 +34,7 @@ func runSimulation(ctx context.Context, std cli.Streams, c simulate.Config, docs
 	}
 	r.Text(std.Out)
 	if err == nil && docs != "" {
-		err = r.Write(docs, machine())
+		err = writeSection(filepath.Join(docs, scalePage), "fleet", "fleet --simulate", r.Section(machine()))
 	}
 	return err
 }

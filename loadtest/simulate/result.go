@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,25 +109,8 @@ func kinds(counts map[string]int) string {
 
 func fixed(f float64, digits int) string { return strconv.FormatFloat(f, 'f', digits, 64) }
 
-// The lines of scale.md between which the figures of a fleet are.
-const (
-	begins = "<!-- fleet: made by loadtest fleet --simulate -->\n"
-	ends   = "<!-- end of fleet -->\n"
-)
-
-// Write replaces the figures in scale.md in a folder.
-func (r *Result) Write(folder string, m report.Machine) error {
-	name := filepath.Join(folder, "scale.md")
-	page, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(page), begins)
-	_, after, ended := strings.Cut(rest, ends)
-	if !found || !ended {
-		return fmt.Errorf("%s has no lines %q and %q", name, begins, ends)
-	}
-	figures := fmt.Sprintf("\n%d edges in %d regions; %s, %d cores,\nLinux %s, %s.\n\n%s\n",
+// Section returns the figures as a part of a page.
+func (r *Result) Section(m report.Machine) string {
+	return fmt.Sprintf("%d edges in %d regions; %s, %d cores,\nLinux %s, %s.\n\n%s",
 		r.c.Edges, r.c.Regions, m.CPU, m.Cores, m.Kernel, m.System, r.Table().Markdown())
-	return os.WriteFile(name, []byte(before+begins+figures+ends+after), 0o644)
 }
