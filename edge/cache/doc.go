@@ -8,8 +8,9 @@
 //     (package invalidation): the generation of the fetch tells.
 //  3. The response is encoded into a slot of an arena that the garbage collector does not scan; the
 //     header text that many responses share is interned (package memory).
-//  4. It is in the recency window first, which keeps a new entry available for the next request.
-//     When it leaves the window, ristretto admits it by the frequency of its requests, or not.
+//  4. Ristretto admits it by the frequency of its requests, or not. The recency window keeps it for
+//     the next request either way, and an entry that ristretto has not admitted goes when newer
+//     ones have filled the window.
 //  5. Find reads an entry as a copy (package entry), and View in place. Vary selects among the
 //     variants of a key.
 //  6. Codings are added to a stored entry when they are made.
