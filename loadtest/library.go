@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -98,10 +99,7 @@ func (l *libraryCopies) copy(key string, about map[string]any, n int) error {
 		}
 	} else {
 		f.vary(n, l.words)
-		copied := map[string]any{}
-		for k, v := range about {
-			copied[k] = v
-		}
+		copied := maps.Clone(about)
 		copied["name"] = fmt.Sprintf("%s %d", about["name"], n)
 		delete(copied, "samples") // they may have other names now
 		key, about = fmt.Sprintf("%s-%d", key, n), copied

@@ -100,11 +100,8 @@ type Server struct {
 	counts   counts
 }
 
-// counts holds counts of connections and streams by their end, and of handlers that are to start.
-type counts struct {
-	refused, calmed, broken, stalled atomic.Uint64
-	unstarted                        atomic.Int64
-}
+// counts holds counts of connections and streams by their end.
+type counts struct{ refused, calmed, broken, stalled atomic.Uint64 }
 
 // Stats holds counts for metrics.
 type Stats struct {

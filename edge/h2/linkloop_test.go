@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -159,13 +158,10 @@ func testSplit(t *testing.T, cert tls.Certificate, version uint16, split int) in
 }
 
 // idleControl is a loop that calls nothing.
-type idleControl struct {
-	timer time.Time
-	woken int // calls of Wake
-}
+type idleControl struct{ timer time.Time }
 
 func (l *idleControl) SetTimer(at time.Time) { l.timer = at }
-func (l *idleControl) Wake()                 { l.woken++ }
+func (*idleControl) Wake()                   {}
 func (*idleControl) Attach()                 {}
 func (*idleControl) Detach()                 {}
 
@@ -225,61 +221,6 @@ func TestTurnEndsAfterFrames(t *testing.T) {
 		t.Errorf("the window is %d, %v", conn.sender.window, conn.phase.dead)
 	}
 	conn.Close()
-}
-
-// Handlers begin once fewer than maxUnstarted others wait for a processor, and the loop is woken to
-// look again. A request that was reset meanwhile has no handler.
-func TestHandlersWaitForProcessors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var sent bytes.Buffer
-		sent.WriteString(Preface)
-		p := &peer{t: t, Framer: http2.NewFramer(&sent, nil), next: 1}
-		p.enc = hpack.NewEncoder(&p.block)
-		p.WriteSettings()
-		for range 3 {
-			p.openStream("GET", "/bytes/1", true)
-		}
-		socket := &feed{Conn: &script{}, in: bytes.Clone(sent.Bytes()), room: 1 << 20}
-		link := NewLink(socket, false, nil)
-		link.OnLoop(socket)
-		conn := startOnLoop(link, link)
-		loop, unstarted := conn.loop.socket.(*idleControl), &conn.srv.counts.unstarted
-		unstarted.Store(maxUnstarted)
-		before := loop.woken
-		conn.Ready(readable, !ending)
-		synctest.Wait()
-		if n := len(conn.load.starting); n != 3 || loop.woken == before {
-			t.Fatalf("%d of 3 handlers wait, and the loop was woken %d times", n, loop.woken-before)
-		}
-		sent.Reset()
-		p.WriteRSTStream(3, http2.ErrCodeCancel)
-		socket.in = sent.Bytes()
-		conn.Ready(readable, !ending)
-		unstarted.Store(maxUnstarted - 1)
-		for len(conn.load.starting) > 0 {
-			conn.Ready(!readable, !ending)
-			synctest.Wait()
-		}
-		if n := unstarted.Load(); n != maxUnstarted-1 || conn.load.handlers != 0 {
-			t.Errorf("%d handlers are to start, and %d run", n-maxUnstarted+1, conn.load.handlers)
-		}
-		if got := endedStreams(socket.out); !slices.Equal(got, []uint32{1, 5}) {
-			t.Errorf("the streams %d have responses, want 1 and 5", got)
-		}
-		conn.Close()
-	})
-}
-
-// endedStreams returns the streams that a server has ended with a response, by the frames sent.
-func endedStreams(sent []byte) (ids []uint32) {
-	frames := http2.NewFramer(nil, bytes.NewReader(sent))
-	for f, err := frames.ReadFrame(); err == nil; f, err = frames.ReadFrame() {
-		if data, ok := f.(*http2.DataFrame); ok && data.StreamEnded() {
-			ids = append(ids, data.StreamID)
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // A client has the same time for each batch that waits for it, also if the next one has waited

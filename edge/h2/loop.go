@@ -131,7 +131,6 @@ func (c *Conn) Ready(readable, ending bool) (again bool) {
 
 // turn reads and handles frames, and sends the responses.
 func (c *Conn) turn() (again bool, err error) {
-	c.start() // those that had to wait
 	for c.answered, c.loop.frames = 0, 0; ; {
 		if !c.loop.more {
 			if c.link.Dry() {

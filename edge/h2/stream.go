@@ -406,42 +406,23 @@ type starting struct {
 	r *Request
 }
 
-// maxUnstarted is how many handlers of all connections on event loops may wait for a processor. A
-// loop waits for one in the same queues of Go's scheduler, so behind the handlers of a crowd it
-// would come late to everybody's hits.
-const maxUnstarted = 16
-
 // start starts the handlers of the requests that were completed by the frames handled last. A
-// request that its client reset in the same frames needs no handler. On an event loop those beyond
-// maxUnstarted have to wait for the next turn.
+// request that its client reset in the same frames needs no handler.
 func (c *Conn) start() {
-	left := c.load.starting[:0]
 	for _, one := range c.load.starting {
 		select {
 		case <-one.s.gone:
 			c.load.handlers--
 			c.release(one.s, len(one.r.Body))
-			continue
 		default:
+			go c.handle(one.s, one.r)
 		}
-		if c.loop != nil && c.srv.counts.unstarted.Load() >= maxUnstarted {
-			left = append(left, one)
-			continue
-		}
-		c.srv.counts.unstarted.Add(1)
-		go c.handle(one.s, one.r)
-	}
-	clear(c.load.starting[len(left):])
-	if c.load.starting = left; len(left) > 0 {
-		c.loop.socket.Wake()
-		return
 	}
 	c.load.starting = nil
 }
 
 // handle runs the handler of a request.
 func (c *Conn) handle(s *stream, r *Request) {
-	c.srv.counts.unstarted.Add(-1)
 	n, w := len(r.Body), &Writer{c: c, s: s, Tunnel: s.tunnel, bodyless: r.Method == http.MethodHead}
 	defer func() {
 		recovered := recover()
