@@ -68,11 +68,9 @@ func writeDocs(docs string, page report.Page) error {
 		os.WriteFile(filepath.Join(dir, "lab-book.md"), book, 0o666))
 }
 
-// scalePage is the page with the figures about scale, in a folder of documents.
-const scalePage = "scale.md"
-
-// writeSection replaces the section of a page that a command makes.
-func writeSection(file, section, command, text string) error {
+// writeScale replaces the section of scale.md that a command makes, in a folder of documents.
+func writeScale(docs, section, command, text string) error {
+	file := filepath.Join(docs, "scale.md")
 	page, err := os.ReadFile(file)
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func runRatio(ctx context.Context, std cli.Streams, args []string) error {
 	if *docs == "" {
 		return nil
 	}
-	return writeSection(filepath.Join(*docs, scalePage), "ratio", "ratio", result.Section())
+	return writeScale(*docs, "ratio", "ratio", result.Section())
 }
 
 // readTrace reads a trace, whose name is that of its file up to the first dot.

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/iconedge/iconedge/internal/cli"
@@ -34,7 +33,7 @@ func runSimulation(ctx context.Context, std cli.Streams, c simulate.Config, docs
 	}
 	r.Text(std.Out)
 	if err == nil && docs != "" {
-		err = writeSection(filepath.Join(docs, scalePage), "fleet", "fleet --simulate", r.Section(machine()))
+		err = writeScale(docs, "fleet", "fleet --simulate", r.Section(machine()))
 	}
 	return err
 }

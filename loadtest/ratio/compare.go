@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"github.com/iconedge/iconedge/loadtest/report"
@@ -102,7 +101,7 @@ func (r Result) Table(size int) report.Table {
 		add := func(name string, of func(Share) float64) {
 			cells := []string{name, report.Grouped(float64(row.Entries))}
 			for _, s := range row.Shares {
-				cells = append(cells, fixed(100*of(s)))
+				cells = append(cells, fmt.Sprintf("%.1f", 100*of(s)))
 			}
 			table.Rows = append(table.Rows, append(cells, fmt.Sprintf("%+.1f", 100*row.ahead(of))))
 		}
@@ -123,8 +122,6 @@ func (r Row) ahead(of func(Share) float64) float64 {
 	}
 	return of(r.Shares[0]) - best
 }
-
-func fixed(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
 func percent(share float64) string { return fmt.Sprintf("%g %%", 100*share) }
 

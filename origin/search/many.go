@@ -21,17 +21,12 @@ func (x *Index) learnDocs() {
 		if !x.isAlone(doc) {
 			shared[at] |= bit
 		}
-		if words := x.cost(doc) >> 4; words <= maxShort {
+		for words := x.cost(doc) >> 4; words <= maxShort; words++ {
 			short[words][at] |= bit
 		}
 	}
 	x.shared = roaring.FromDense(shared, true)
 	for words := range short {
-		for at := range short[words] {
-			if words > 0 {
-				short[words][at] |= short[words-1][at]
-			}
-		}
 		x.short[words] = roaring.FromDense(short[words], true)
 	}
 }

@@ -2,7 +2,6 @@ package search
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/iconedge/iconedge/icon"
 )
 
 // indexOf names the variable with the index that TestMapped opens.
@@ -46,29 +43,15 @@ func TestMapped(t *testing.T) {
 		t.Skip(indexOf + " is not set: see the function mapped")
 	}
 	_, questions := questions(t)
-	used := processTime()
-	x := openMapped(t, path)
-	opened := processTime() - used
-	before := anonymous(t)
-	for i := range 1000 {
-		q := questions[i%len(questions)]
-		x.Search(Query{Text: q.Q, Pack: q.Pack, Limit: firstPage})
-		x.Complete(q.Q)
-	}
-	fmt.Println("figures:", int64(opened), anonymous(t), "of which without queries", before)
-}
-
-// openMapped opens an index in place.
-func openMapped(t *testing.T, path string) *Index {
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		t.Fatal(err)
 	}
+	used := processTime()
 	data, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		t.Fatal(err)
@@ -77,26 +60,14 @@ func openMapped(t *testing.T, path string) *Index {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x
-}
-
-// TestIndexCost logs what the queries with known answers cost in an index of any size, and a hash
-// of all that they find, by which two versions of this package can be compared.
-func TestIndexCost(t *testing.T) {
-	path := os.Getenv(indexOf)
-	if path == "" {
-		t.Skip(indexOf + " does not name a file with an index")
+	opened := processTime() - used
+	before := anonymous(t)
+	for i := range 1000 {
+		q := questions[i%len(questions)]
+		x.Search(Query{Text: q.Q, Pack: q.Pack, Limit: firstPage})
+		x.Complete(q.Q)
 	}
-	_, questions := questions(t)
-	x := openMapped(t, path)
-	found := sha256.New()
-	for _, q := range questions {
-		hits, total := x.Search(Query{Text: q.Q, Pack: q.Pack, Limit: icon.MaxOffset + icon.MaxLimit})
-		fmt.Fprintln(found, q.Q, q.Pack, total, refs(hits))
-	}
-	spent := measured(questions, func(q question) { x.Search(Query{Text: q.Q, Pack: q.Pack, Limit: firstPage}) })
-	completed := measured(questions, func(q question) { x.Complete(q.Q) })
-	t.Logf("%d docs: searches %+v, completions %+v; found %x", x.docs, spent, completed, found.Sum(nil)[:8])
+	fmt.Println("figures:", int64(opened), anonymous(t), "of which without queries", before)
 }
 
 // anonymous returns RssAnon of this process in bytes.
