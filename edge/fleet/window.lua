@@ -32,4 +32,7 @@ if ok then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   used = used + 1
 end
-return {ok and 1 or 0, limit - used, redis.call('LINDEX', KEYS[1], 0) + length - now}
+
+-- Redis 7.0 may have expired the key of a short window while the script ran.
+local oldest = redis.call('LINDEX', KEYS[1], 0) or now
+return {ok and 1 or 0, limit - used, oldest + length - now}
