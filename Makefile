@@ -53,10 +53,10 @@ test-plain: engines # the other packages, and the tests that test-race skips bec
 	packages=$$(git grep -l "$$calls" -- '*_test.go' | xargs dirname | sort -u | sed 's,^,./,'); \
 	echo "go test -run '$$names'"; go test -vet=off -timeout 15m -run "^($$names)$$" $$packages
 
-test-commands: tools/node_modules tools/iconify/node_modules chromium engines # make race has these and test-processes under the race detector too
+test-commands: tools/node_modules tools/iconify/node_modules browser engines # make race has these and test-processes under the race detector too
 	go test -short -vet=off -timeout 15m ./cmd/...
 
-test-processes: build tools/node_modules test/apps/node_modules chromium engines
+test-processes: build tools/node_modules test/apps/node_modules browser engines
 	ICONEDGE=$(CURDIR)/iconedge go test -vet=off -timeout 15m ./test/...
 	ICONEDGE_LOOP=on go test -short -vet=off -timeout 15m -run '^Test(HostileClients|Refused|Pipelined|PipelineFlood)$$' ./edge # whose other tests have connections in memory, not on event loops
 	ICONEDGE_LOOP=off go test -short -vet=off -timeout 15m -run '^TestRestarts$$' ./cmd/iconedge
@@ -69,7 +69,7 @@ test-modules: clients/node_modules engines
 	go test -C tools/deploy -timeout 20m ./...
 
 .PHONY: test-site
-test-site: build site/node_modules clients/react/node_modules tools/iconify/node_modules chromium # the contract of the site in a browser; the embedded files are those of their sources
+test-site: build site/node_modules clients/react/node_modules tools/iconify/node_modules browser # the contract of the site in a browser; the embedded files are those of their sources
 	cd site && npm run --silent lint && node build.mjs --check && ICONEDGE=$(CURDIR)/iconedge npm test --silent
 
 .PHONY: test-clients
@@ -80,7 +80,7 @@ site: site/node_modules ## build the script and the style sheet of the site into
 	cd site && npm run --silent lint && npm run --silent build
 
 bench-site: build site/node_modules tools/library/node_modules chromium ## measure the site over the real library: from a key press to painted results, the largest paint, blocked time; writes docs/reference/site.md
-	cd site && ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json npm run --silent bench
+	cd site && ICONEDGE_BROWSER=$$(command -v chromium chromium-browser google-chrome | head -1) ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json npm run --silent bench
 
 build: ## build the program
 	go build -trimpath -o iconedge ./cmd/iconedge
@@ -163,12 +163,12 @@ faults: ## measure the effect of failing origins, processes, stores and disks on
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./test/faults
 
 apps: build applications chromium test/apps/node_modules test/apps/large/node_modules ## run real applications and their clients behind an edge, and compare what the clients see with and without it; writes docs/reference/applications.md (INSTALL=1 fails if one can't be installed)
-	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_APPS=1 $(if $(INSTALL),CI=1) go test -count=1 -v -timeout 60m ./test/apps
+	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_BROWSER=chromium ICONEDGE_APPS=1 $(if $(INSTALL),CI=1) go test -count=1 -v -timeout 60m ./test/apps
 
 differ: build test/apps/node_modules ## send DIFFER (20000) generated requests to an Express application and through an edge, and compare the responses (SEED starts the generator)
 	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_DIFFER=$(or $(DIFFER),20000) ICONEDGE_SEED=$(SEED) go test -count=1 -v -timeout 30m -run TestDiffer ./test/apps
 
-security: tools/node_modules chromium ## run every attack of the tests; writes the table of docs/reference/security.md
+security: tools/node_modules browser ## run every attack of the tests; writes the table of docs/reference/security.md
 	go test -json -timeout 30m ./internal/admin ./config/rules ./edge/... ./internal/glob ./internal/guesses ./origin/svg ./origin/token ./cmd/iconedge ./test/attacks ./test/faults ./test/quic | go run -C tools ./security ../docs/reference/security.md
 
 VERSION ?= $(shell deploy/version.sh)
@@ -192,7 +192,7 @@ golden: tools/node_modules ## write the golden files (docs/reference/config.md, 
 	go run -C tools ./chart ..
 	go test -C tools/deploy -run "Copies|Readme" -update .
 
-react: build clients/react/node_modules chromium ## build, lint and test the React package, in Node and a browser
+react: build clients/react/node_modules browser ## build, lint and test the React package, in Node and a browser
 	cd clients/react && ICONEDGE=$(CURDIR)/iconedge npm test
 
 example-react: clients/react/node_modules ## show a page of icons in React, from the service that make run starts
@@ -275,9 +275,14 @@ tools/mcp/node_modules: tools/mcp/package-lock.json
 	go build -C loadtest -trimpath -o $(CURDIR)/.cache/loadtest .
 
 # Debian packages, which test/debian.sh installs if the programs are missing and we are root.
-.PHONY: chromium engines applications
-chromium: # for the browser tests
-	@test/debian.sh 'the browser tests' 'chromium|chromium-browser|google-chrome:chromium'
+.PHONY: browser chromium engines applications
+browser: # for the browser tests: Chromium without windows, where Debian has it
+	@programs='chromium-headless-shell|chromium|chromium-browser|google-chrome'; \
+	if [ "$$(id -u)" = 0 ] && apt-cache show chromium-headless-shell >/dev/null 2>&1; then programs=chromium-headless-shell; fi; \
+	test/debian.sh 'the browser tests' "$$programs:chromium-headless-shell"
+
+chromium: # for measurements, and for applications as their users see them: Chromium itself
+	@test/debian.sh 'measurements in a browser' 'chromium|chromium-browser|google-chrome:chromium'
 
 engines: # for the tests of a fleet, and of an edge behind and before HAProxy
 	@test/debian.sh 'the tests of fleets and of HAProxy' redis-server:redis-server prometheus:prometheus haproxy:haproxy

@@ -22,7 +22,7 @@ func TestHitsWhileAllChanges(t *testing.T) {
 	t.Parallel()
 	requests := 400
 	if testing.Short() {
-		requests = 200
+		requests = 100
 	}
 	const paths, bodyLength = 300, 80 << 10 // more than the cache has room for
 	var versions, floors [paths]atomic.Int64

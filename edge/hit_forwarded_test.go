@@ -139,7 +139,7 @@ func TestForwardedHitEqualsPipeline(t *testing.T) {
 			paths, names := slices.Sorted(maps.Keys(pages)), slices.Sorted(maps.Keys(choicesOfFields))
 			rounds := 1000
 			if testing.Short() {
-				rounds = 300
+				rounds = 100
 			}
 			for range rounds {
 				method, path, fields := randomRequest(random, paths,

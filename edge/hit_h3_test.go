@@ -73,7 +73,7 @@ func TestHitOverH3EqualsPipeline(t *testing.T) {
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "Connection" || name == "Te" })
 	rounds := 1000
 	if testing.Short() {
-		rounds = 300
+		rounds = 150
 	}
 	for range rounds {
 		method, path, fields := randomRequest(random, paths, []string{"?", "?a=1"}, names, 3)

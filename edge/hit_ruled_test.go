@@ -95,7 +95,7 @@ func TestRuledHitEqualsPipeline(t *testing.T) {
 		"Accept-Encoding: gzip, br\r\n", "X-Forwarded-For: 192.0.2.1\r\n", "Cache-Control: no-cache\r\n"}
 	rounds := 1500
 	if testing.Short() {
-		rounds = 400
+		rounds = 200
 	}
 	for range rounds {
 		host := hosts[random.IntN(len(hosts))]

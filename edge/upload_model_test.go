@@ -142,7 +142,7 @@ func TestUploadsAtRandom(t *testing.T) {
 	t.Parallel()
 	n := 200
 	if testing.Short() {
-		n = 40
+		n = 20
 	}
 	var all sync.Map // path to upload
 	handler := func(w http.ResponseWriter, r *http.Request) {

@@ -46,7 +46,7 @@ func scriptOf(version int) string {
 // difference, over TLS, and runs it.
 func TestBrowserDictionary(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	home := t.TempDir()
 	cert, key := certstest.Pair(t, home, "edge", "edge", "127.0.0.1")
 	paths := []string{"/assets/app-3f2a91bc.js", "/assets/app-77c0de12.js"}

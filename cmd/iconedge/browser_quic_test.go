@@ -61,7 +61,7 @@ type quicBrowser struct {
 
 func newQUICBrowser(t *testing.T, limits ...string) *quicBrowser {
 	b := &quicBrowser{t: t, app: &dots{make(chan struct{})}, address: "127.0.0.1:0"}
-	program, home := chromium(t), t.TempDir()
+	program, home := harness.Browser(t), t.TempDir()
 	cert, key := certstest.Pair(t, home, "edge", "edge", "127.0.0.1")
 	b.certified = []string{"--tls-cert", cert, "--tls-key", key}
 	origin := httptest.NewServer(b.app)
@@ -211,7 +211,7 @@ func TestBrowserInACrowdOverQUIC(t *testing.T) {
 	if testing.Short() {
 		icons = 200
 	}
-	browser, home := chromium(t), withPacks(t)
+	browser, home := harness.Browser(t), withPacks(t)
 	cert, key := certstest.Pair(t, home, "edge", "edge", "127.0.0.1")
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--tls-listen",
 		"127.0.0.1:0", "--tls-cert", cert, "--tls-key", key,

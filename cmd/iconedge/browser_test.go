@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -44,7 +43,7 @@ const page = `<!doctype html><meta charset="utf-8"><title>icons</title>
 // TestBrowser checks the pixels of a page on another origin: each icon is there, in its colour.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	home := withPacks(t)
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,7 +79,7 @@ func TestBrowser(t *testing.T) {
 // TestHomePage opens the page at /, which has an icon on it.
 func TestHomePage(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	home := withPacks(t)
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	ctx := tab(t, browser)
@@ -89,18 +88,6 @@ func TestHomePage(t *testing.T) {
 	if width == 0 {
 		t.Error("the page's icon is not shown")
 	}
-}
-
-// chromium returns the path of a browser.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	harness.Missing(t, "no Chromium on this machine: `make test` installs it as root")
-	return ""
 }
 
 // tab opens a headless browser for the test. chromedp makes the browser's folder, and retries its

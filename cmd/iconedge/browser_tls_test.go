@@ -38,7 +38,7 @@ const iconsPage = `<!doctype html><meta charset="utf-8"><title>icons</title><lin
 // for which a client needs more streams than it may have open at once.
 func TestBrowserOverTLS(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	home := withPacks(t)
 	cert, key := certstest.Pair(t, home, "edge", "edge", "127.0.0.1")
 	names := iconNames(t, 400)

@@ -55,7 +55,7 @@ func TestHostileSVGs(t *testing.T) {
 	if testing.Short() {
 		part, fewScripts, fewRequests = 12, 5, 8
 	}
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	var raw, clean []sample
 	shown := map[string]bool{}
 	for i, d := range samples(t, "hostile") {
@@ -125,7 +125,7 @@ var allowedDifferences = map[string]string{
 // cleaner.
 func TestOddSVGs(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	var list []sample
 	for _, d := range samples(t, "odd") {
 		if allowedDifferences[d.name] == "" {
@@ -141,7 +141,7 @@ func TestOddSVGs(t *testing.T) {
 // ICONEDGE_LIBRARY names, or else a small sample of the packs that the tests use.
 func TestConformanceSVGs(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	most, pattern := 150, filepath.Join(harness.NPM(t, "@iconify-json"), "*", "icons.json")
 	if folder := os.Getenv("ICONEDGE_LIBRARY"); folder != "" {
 		most, pattern = 2000, filepath.Join(folder, "json", "*.json")

@@ -20,7 +20,7 @@ import (
 // does. In a colour, one of a single colour has it wherever the file paints, as strongly as there.
 func TestColours(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	home := t.TempDir()
 	folder := filepath.Join(home, "icons", "colours")
 	if err := os.CopyFS(folder, os.DirFS(filepath.Join("testdata", "colours"))); err != nil {

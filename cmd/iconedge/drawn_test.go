@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/iconedge/iconedge/origin/svg"
+	"github.com/iconedge/iconedge/test/harness"
 )
 
 // A wall shows SVGs in one page, each in a cell of its own.
@@ -107,7 +108,7 @@ func (w *wall) compare(t *testing.T, browser string, forms ...string) (before im
 // another.
 func TestDrawnSVGs(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	// Chromium reads every picture as UTF-8, and documents in their encoding. A gallery shows all
 	// in squares, as a page may show an icon in a size of another ratio.
 	var pictures, documents []sample

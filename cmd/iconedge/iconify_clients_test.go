@@ -34,7 +34,7 @@ const clientsPage = `<!doctype html><meta charset="utf-8"><title>clients</title>
 // host that does not answer.
 func TestIconifyClients(t *testing.T) {
 	t.Parallel()
-	browser, script := chromium(t), bundledClients(t)
+	browser, script := harness.Browser(t), bundledClients(t)
 	edge := harness.Start(t, withPacks(t), "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	backend, err := url.Parse("http://" + edge.Address("public"))
 	if err != nil {

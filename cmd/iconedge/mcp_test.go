@@ -54,7 +54,7 @@ func callTool(t *testing.T, s *mcp.ClientSession, tool string, args map[string]a
 // builds projects of both versions of React from the components, and checks the pixels.
 func TestAgent(t *testing.T) {
 	t.Parallel()
-	browser, esbuild := chromium(t), harness.NPM(t, "esbuild")
+	browser, esbuild := harness.Browser(t), harness.NPM(t, "esbuild")
 	home := withPacks(t)
 	edge := harness.Start(t, home, "run", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0").Ready()
 	base := "http://" + edge.Address("public")

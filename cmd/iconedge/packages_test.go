@@ -34,7 +34,7 @@ func TestConformancePackages(t *testing.T) {
 	if root == "" {
 		t.Skip("ICONEDGE_PACKAGES is not set")
 	}
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	home := t.TempDir()
 	args := []string{"publish"}
 	for key, name := range packages {

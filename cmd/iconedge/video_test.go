@@ -22,7 +22,7 @@ import (
 // watched before is answered without the origin, also for another browser.
 func TestVideo(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := harness.Browser(t)
 	video := webm(videoFrames(t, browser))
 	if len(video) < 6<<20 {
 		t.Fatalf("the video has only %d bytes", len(video))

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -20,24 +19,13 @@ type tab struct {
 	ctx context.Context
 }
 
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	harness.Missing(t, "no Chromium on this machine: `make test` installs it as root")
-	return ""
-}
-
-func chromiumVersion(t *testing.T) string { return versionOf(t, chromium(t), "--version") }
+func chromiumVersion(t *testing.T) string { return versionOf(t, harness.Browser(t), "--version") }
 
 // browse opens a headless browser. It accepts every certificate, because it reads no file of
 // authorities.
 func browse(t *testing.T, more ...chromedp.ExecAllocatorOption) tab {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.WindowSize(800, 800),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(harness.Browser(t)), chromedp.WindowSize(800, 800),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("ignore-certificate-errors", true),
 		chromedp.Flag("autoplay-policy", "no-user-gesture-required"), chromedp.WSURLReadTimeout(time.Minute))
 	options = append(options, more...)
