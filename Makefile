@@ -11,6 +11,9 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # A program under the race detector sleeps for a second before it exits, so that the goroutines which
 # are left may still meet. That second is most of the time of a small package's tests.
 export GORACE := atexit_sleep_ms=100 $(GORACE)
+# Measurements, and applications as their users see them, need Chromium itself and not its shell.
+CHROMIUM := chromium chromium-browser google-chrome
+WITH_CHROMIUM = ICONEDGE_BROWSER=$$(command -v $(CHROMIUM) | head -1)
 
 .PHONY: run test build lint race fuzz bench bench-grow bench-http3 bench-quic bench-search lexicon bench-go fleet scale image dist golden site bench-site conformance security attacks faults apps differ react example-react example-iconify plugins plugins-test bench-plugins help
 .DEFAULT_GOAL := help
@@ -80,7 +83,7 @@ site: site/node_modules ## build the script and the style sheet of the site into
 	cd site && npm run --silent lint && npm run --silent build
 
 bench-site: build site/node_modules tools/library/node_modules chromium ## measure the site over the real library: from a key press to painted results, the largest paint, blocked time; writes docs/reference/site.md
-	cd site && ICONEDGE_BROWSER=$$(command -v chromium chromium-browser google-chrome | head -1) ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json npm run --silent bench
+	cd site && $(WITH_CHROMIUM) ICONEDGE=$(CURDIR)/iconedge LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json npm run --silent bench
 
 build: ## build the program
 	go build -trimpath -o iconedge ./cmd/iconedge
@@ -163,7 +166,7 @@ faults: ## measure the effect of failing origins, processes, stores and disks on
 	ICONEDGE_PEERS=1 go test -count=1 -v -timeout 60m -run '^TestFaults$$' ./test/faults
 
 apps: build applications chromium test/apps/node_modules test/apps/large/node_modules ## run real applications and their clients behind an edge, and compare what the clients see with and without it; writes docs/reference/applications.md (INSTALL=1 fails if one can't be installed)
-	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_BROWSER=chromium ICONEDGE_APPS=1 $(if $(INSTALL),CI=1) go test -count=1 -v -timeout 60m ./test/apps
+	$(WITH_CHROMIUM) ICONEDGE=$(CURDIR)/iconedge ICONEDGE_APPS=1 $(if $(INSTALL),CI=1) go test -count=1 -v -timeout 60m ./test/apps
 
 differ: build test/apps/node_modules ## send DIFFER (20000) generated requests to an Express application and through an edge, and compare the responses (SEED starts the generator)
 	ICONEDGE=$(CURDIR)/iconedge ICONEDGE_DIFFER=$(or $(DIFFER),20000) ICONEDGE_SEED=$(SEED) go test -count=1 -v -timeout 30m -run TestDiffer ./test/apps
@@ -211,7 +214,7 @@ bench-plugins: build plugins chromium ## measure the packages of the plugins and
 
 plugins-test: build tools/node_modules clients/node_modules ## run the plugins in their real hosts: VS Code's server, Chromium, Firefox, fzf, Neovim, rofi, a session bus, Inkscape, and those of Figma and Penpot in Chromium; SKIPPED where they are not installed
 	@clients/vscode/host/install.sh
-	@if command -v chromium chromium-browser google-chrome >/dev/null; then cd clients && ICONEDGE=$(CURDIR)/iconedge npm run --silent hosts; else echo 'SKIPPED: the extensions for browsers, VS Code, Figma and Penpot, because chromium is not installed'; fi
+	@if command -v $(CHROMIUM) >/dev/null; then cd clients && ICONEDGE=$(CURDIR)/iconedge npm run --silent hosts; else echo 'SKIPPED: the extensions for browsers, VS Code, Figma and Penpot, because chromium is not installed'; fi
 	@go test -count=1 -v -timeout 15m -run '^TestPlugin' ./cmd/iconedge | grep -v '^=== RUN'; exit $${PIPESTATUS[0]}
 
 help: ## list the targets
@@ -281,7 +284,7 @@ browser: # for the browser tests: Chromium without windows, where Debian has it
 	if [ "$$(id -u)" = 0 ] && apt-cache show chromium-headless-shell >/dev/null 2>&1; then programs=chromium-headless-shell; fi; \
 	test/debian.sh 'the browser tests' "$$programs:chromium-headless-shell"
 
-chromium: # for measurements, and for applications as their users see them: Chromium itself
+chromium: # Chromium itself
 	@test/debian.sh 'measurements in a browser' 'chromium|chromium-browser|google-chrome:chromium'
 
 engines: # for the tests of a fleet, and of an edge behind and before HAProxy

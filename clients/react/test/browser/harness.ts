@@ -92,12 +92,11 @@ export async function site(script: string, body = '<div id="root"></div>') {
 /** Starts a headless Chromium. */
 export async function chromium(): Promise<Browser> {
   // The shell has Chromium's engine and network stack without its windows, and takes half of the processor time.
-  const path = [
-    '/usr/bin/chromium-headless-shell',
-    '/usr/bin/chromium',
-    '/usr/bin/chromium-browser',
-    '/usr/bin/google-chrome',
-  ].find(existsSync);
+  const shell = '/usr/bin/chromium-headless-shell';
+  const chosen = process.env.ICONEDGE_BROWSER;
+  const path = (
+    chosen ? [chosen] : [shell, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+  ).find(existsSync);
   if (!path) throw Error('no Chromium on this machine: `make test` installs it where it may');
   return launch({
     executablePath: path,
