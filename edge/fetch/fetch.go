@@ -370,7 +370,7 @@ func (h *Finder) StoreEntry(q *Request, e *cache.Entry, sharing cachepolicy.Shar
 
 // shorten makes the cache store a response of another release for moments only.
 func (h *Finder) shorten(e *cache.Entry) {
-	if known := h.Library.Known(); e.Release != "" && e.Release != known {
+	if e.Release != "" && e.Release != h.Library.Newest() {
 		e.Policy.Lifetime = min(e.Policy.Lifetime, e.Policy.Age+pipeline.OtherRelease)
 		e.Policy.StaleWhileRevalidate = 0
 	}

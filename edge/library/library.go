@@ -88,6 +88,7 @@ type Library struct {
 	Negative *NegativeCache
 	Progress *Progress
 	release  atomic.Pointer[string] // last known state of the origin's release; nil: none
+	newest   atomic.Pointer[string] // the same, before the entries that it changed were dropped
 	// withdrawn has the icons and packs that the operator has withdrawn; nil: unknown, or none.
 	withdrawn atomic.Pointer[map[string]bool]
 	foreign   atomic.Bool
@@ -121,7 +122,10 @@ func New(o Options) *Library {
 }
 
 // Restore records a release as known, because all stored entries are of that release.
-func (l *Library) Restore(release string) { l.release.Store(&release) }
+func (l *Library) Restore(release string) {
+	l.newest.Store(&release)
+	l.release.Store(&release)
+}
 
 // MayGetSecret reports whether requests to the origin may carry the secret between tiers. They may
 // if the origin has named a release, as our origins and the edges in front of them do, or for a
@@ -217,9 +221,10 @@ func (l *Library) try(ask func() error) error {
 	return err
 }
 
-// update asks the origin for the changes since the known release, drops the changed entries, and
-// records the new release as known. From then on keep stores responses of the old release only
-// briefly.
+// update asks the origin for the changes since the known release, records the new release as the
+// newest, drops the changed entries, and records the release as known. From the first of these steps
+// on the edge stores responses of the old release only briefly: a tier before it may not have the
+// new one yet.
 func (l *Library) update() error {
 	known := l.Known()
 	key := routes.ReleasePath
@@ -241,8 +246,9 @@ func (l *Library) update() error {
 	if told.State == known {
 		return nil
 	}
-	// Before the entries are dropped, because the next request for them must not fetch them again
+	// Both before the entries are dropped, because the next request for them may fetch them again
 	// from a tier that has not dropped its own yet.
+	l.newest.Store(&told.State)
 	l.withdrawn.Store(setOf(told.Withdrawn))
 	if told.All || known == "" || told.Since != known {
 		l.Cache.InvalidateAll()
@@ -289,10 +295,18 @@ func (l *Library) setNamesSum(sum string) {
 	}
 }
 
-// Known returns the release that the edge last learnt; empty if there is none.
-func (l *Library) Known() string {
-	if p := l.release.Load(); p != nil {
-		return *p
+// Known returns the release that the edge last learnt, after it has dropped what that release
+// changed: all entries stored before are current. Empty means that there is none.
+func (l *Library) Known() string { return valueOf(&l.release) }
+
+// Newest returns the release that the edge last learnt, before it drops what that release changed.
+// A response to a request that was sent after the drop and that names another release is not
+// current.
+func (l *Library) Newest() string { return valueOf(&l.newest) }
+
+func valueOf(p *atomic.Pointer[string]) string {
+	if s := p.Load(); s != nil {
+		return *s
 	}
 	return ""
 }

@@ -189,6 +189,47 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// While releases switch, a reader that finds the entries dropped also finds the newest release, and
+// a reader that finds the known release also finds the entries dropped. Otherwise the edge would
+// keep an old response for as long as a current one, or call an old one current.
+func TestOrderOfASwitch(t *testing.T) {
+	f := newFake(t)
+	l := f.library()
+	l.Restore(fmt.Sprintf("%032x", 0))
+	before := f.cache.Generation()
+	number := func(release string) cache.Generation {
+		var n cache.Generation
+		fmt.Sscanf(release, "%x", &n)
+		return n
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 3000 {
+			f.says(icon.ReleaseAnswer{Release: fmt.Sprintf("%032x", i+1), Since: fmt.Sprintf("%032x", i), Changed: []string{"icon/mdi/home"}})
+			if err := l.Poll(); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for running := true; running && !t.Failed(); {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		dropped := f.cache.Generation() - before
+		if newest := number(l.Newest()); newest < dropped {
+			t.Errorf("the entries of release %d are dropped, the newest release is %d", dropped, newest)
+		}
+		known := number(l.Known())
+		if dropped := f.cache.Generation() - before; dropped < known {
+			t.Errorf("release %d is known, the entries of release %d are dropped", known, dropped)
+		}
+	}
+	<-done
+}
+
 // The answer of an origin says whether it is ours.
 func TestOrigins(t *testing.T) {
 	for _, row := range []struct {
