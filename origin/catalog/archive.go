@@ -20,6 +20,7 @@ type archive struct {
 
 	opening sync.Mutex
 	file    *os.File // nil until opened
+	mapped  []byte   // its content
 }
 
 // acquire opens an archive, or shares the open one. The caller must call putBack.
@@ -51,12 +52,28 @@ func (m *mirror) openArchive(ctx context.Context, a *archive, b release.Blob) er
 	if err != nil {
 		return err
 	}
-	if a.Archive, err = release.OpenArchive(f, b.Size); err != nil {
+	if err := a.read(f, b.Size); err != nil {
 		f.Close()
 		return fmt.Errorf("opening %s: %w", key, err)
 	}
 	a.file = f
 	return nil
+}
+
+// read opens the archive in a file. Of what is mapped, only its directory is used: an SVG that can't
+// be read from the disk is an error, and an address that can't be read ends the process.
+func (a *archive) read(f *os.File, size int64) (err error) {
+	if !mapsFiles {
+		a.Archive, err = release.OpenArchive(f, size)
+		return err
+	}
+	if a.mapped, err = mapFile(f, size); err != nil {
+		return err
+	}
+	if a.Archive, err = release.OpenMapped(f, a.mapped); err != nil {
+		unmap(a.mapped)
+	}
+	return err
 }
 
 // putBack undoes one acquire. The last call closes the archive and removes it from the mirror.
@@ -70,6 +87,7 @@ func (m *mirror) putBack(a *archive) {
 	if a.file == nil {
 		return
 	}
+	unmap(a.mapped)
 	a.file.Close()
 	if !m.closing.Load() {
 		os.Remove(m.path(release.ArchiveKey(a.hash)))

@@ -83,7 +83,12 @@ func (i Icon) Member() (release.Member, error) {
 // Names calls yield with the name of each icon of a pack of the current release, sorted, and
 // whether it is hidden.
 func (p *Pack) Names(yield func(name string, hidden bool) bool) {
-	p.Icons(func(m release.Meta) bool { return yield(m.Name, m.Hidden) })
+	a := p.archive.Load()
+	for e := range a.All() {
+		if name := a.Name(e); !p.withdrawn[name] && !yield(name, a.Hidden(e)) {
+			return
+		}
+	}
 }
 
 // Spellings returns the other spellings of the names of a pack of the current release, sorted.

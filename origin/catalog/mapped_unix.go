@@ -7,6 +7,8 @@ import (
 	"syscall"
 )
 
+const mapsFiles = true
+
 // mapFile maps the first size bytes of a file into memory, read-only. The kernel reads pages when
 // they are needed, and can drop them. The mapping outlives the file: closing or removing the file
 // does not change it. The mirror never writes to a file that has its final name.

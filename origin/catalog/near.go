@@ -28,8 +28,7 @@ func (a *archive) Lookup(name string) (there, visible bool) {
 	if !there {
 		return false, false
 	}
-	m, err := a.Meta(e)
-	return true, err == nil && !m.Hidden
+	return true, !a.Hidden(e)
 }
 
 // Near returns keys of visible packs that are similar to a key that does not exist.
