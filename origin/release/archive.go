@@ -12,8 +12,8 @@ import (
 )
 
 // An Archive is the archive of a pack, open for reading. It uses the directory in place, with 12
-// bytes of its own an icon, and reads SVGs when they are requested. It is safe for concurrent use if
-// its reader is. It does not close the reader.
+// bytes of its own an icon, and reads SVGs when they are requested. It is safe for concurrent use
+// if its reader is. It does not close the reader.
 type Archive struct {
 	r       io.ReaderAt
 	dir     []byte   // the central directory
@@ -97,8 +97,8 @@ func (a *Archive) Near(name string, n int) iter.Seq[string] {
 // OpenArchive has read all metadata.
 func (a *Archive) Meta(e Entry) (Meta, error) { return parseMeta(a.Name(e), a.entry(e.i).comment()) }
 
-// Seq, Monochrome and Hidden return those fields of an icon's Meta, and Own reports whether it has a
-// Color, without reading all of it.
+// Seq, Monochrome and Hidden return those fields of an icon's Meta, and Own reports whether it has
+// a Color, without reading all of it.
 func (a *Archive) Seq(e Entry) int         { return int(a.records[e.i].seq) }
 func (a *Archive) Monochrome(e Entry) bool { return a.records[e.i].flags&isMonochrome != 0 }
 func (a *Archive) Hidden(e Entry) bool     { return a.records[e.i].flags&isHidden != 0 }

@@ -36,7 +36,8 @@ func OpenArchive(r io.ReaderAt, size int64) (*Archive, error) {
 }
 
 // OpenMapped is OpenArchive for a file whose content is also mapped into memory. The archive reads
-// its directory there, so that the kernel can drop pages of it. The mapping must outlive the archive.
+// its directory there, so that the kernel can drop pages of it. The mapping must outlive the
+// archive.
 func OpenMapped(r io.ReaderAt, data []byte) (*Archive, error) {
 	return openArchive(r, int64(len(data)), func(at, n int64) ([]byte, error) { return data[at:][:n:n], nil })
 }
@@ -91,17 +92,19 @@ func findDirectory(r io.ReaderAt, size int64) (at, n int64, err error) {
 	return at, n, nil
 }
 
-// central is an entry of the central directory, and those after it (APPNOTE 6.3.10, section 4.3.12).
+// central is an entry of the central directory, and those after it (APPNOTE 6.3.10, section
+// 4.3.12).
 type central []byte
 
+// Fields of the entry. Sizes and lengths are in bytes; at is the offset of the local header.
 func (c central) method() uint16     { return binary.LittleEndian.Uint16(c[10:]) }
 func (c central) crc() uint32        { return binary.LittleEndian.Uint32(c[16:]) }
-func (c central) deflated() uint32   { return binary.LittleEndian.Uint32(c[20:]) } // size in bytes
-func (c central) size() uint32       { return binary.LittleEndian.Uint32(c[24:]) } // of the SVG, in bytes
+func (c central) deflated() uint32   { return binary.LittleEndian.Uint32(c[20:]) }
+func (c central) size() uint32       { return binary.LittleEndian.Uint32(c[24:]) }
 func (c central) nameLength() int    { return int(binary.LittleEndian.Uint16(c[28:])) }
 func (c central) extraLength() int   { return int(binary.LittleEndian.Uint16(c[30:])) }
 func (c central) commentLength() int { return int(binary.LittleEndian.Uint16(c[32:])) }
-func (c central) at() uint32         { return binary.LittleEndian.Uint32(c[42:]) } // offset of the local header
+func (c central) at() uint32         { return binary.LittleEndian.Uint32(c[42:]) }
 
 // length returns the length of the entry in bytes.
 func (c central) length() int {
