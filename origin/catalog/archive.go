@@ -69,8 +69,10 @@ func (a *archive) read(f *os.File, size int64) (err error) {
 	}
 	if a.Archive, err = release.OpenMapped(f, a.mapped); err != nil {
 		unmap(a.mapped)
+		return err
 	}
-	return err
+	unload(a.mapped)
+	return nil
 }
 
 // putBack undoes one hold. The last call closes the archive and removes it from the mirror.

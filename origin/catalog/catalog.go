@@ -164,6 +164,7 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest, withdrawn *wi
 			return fmt.Errorf("opening %s: %w", release.IndexKey(m.Index.Hash), err)
 		}
 	}
+	next.unload()
 	// The list comes first: after a crash between the two, no withdrawn icon is served.
 	if err := errors.Join(c.mirror.setWithdrawn(list), c.mirror.setCurrent(m)); err != nil {
 		next.Done()

@@ -92,6 +92,15 @@ func openWhole(ctx context.Context, m *mirror, man *release.Manifest, withdrawn 
 	return r, nil
 }
 
+// unload takes what was read to check the release out of memory: of an index of a gigabyte, searches
+// need a small part.
+func (r *Release) unload() {
+	unload(r.index)
+	for _, data := range r.made {
+		unload(data)
+	}
+}
+
 // Hold adds a user, unless the last user has already called Done. The caller of another Hold can't
 // be the last.
 func (r *Release) Hold() bool {
