@@ -52,7 +52,7 @@ func (j *janitor) trigger() {
 // tidy removes dropped and purged entries.
 func (c *Cache) tidy() {
 	c.janitor.mu.Lock()
-	many := c.invalidations.TooMany()
+	many := c.invalidations.TooMany() && (c.disk == nil || !c.disk.Indexing())
 	if many || c.janitor.purged {
 		c.janitor.swept = 0 // every entry is checked
 	}

@@ -172,14 +172,23 @@ const stopTime = 5 * time.Second
 
 // Stop ends the server and all its processes, and waits for them.
 func (s *Server) Stop() {
-	syscall.Kill(s.cmd.Process.Pid, syscall.SIGTERM)
-	select {
-	case <-s.done:
-	case <-time.After(stopTime):
-		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
-		<-s.done
-	}
+	s.End(stopTime)
 	s.out.Close()
+}
+
+// End ends the server, and waits for it. After a time it ends all its processes at once, and
+// returns an error.
+func (s *Server) End(within time.Duration) error {
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-s.done:
+		s.done <- err
+		return nil
+	case <-time.After(within):
+		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+		s.done <- <-s.done
+		return fmt.Errorf("%s did not end within %v", s.Name, within)
+	}
 }
 
 // Tree returns the processes of the server.

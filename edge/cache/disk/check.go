@@ -23,7 +23,7 @@ func (d *Tier) Check() (err error) {
 		}
 	}
 	for hash, s := range d.index.at {
-		if !locations[s.location] {
+		if s.location != nil && !locations[s.location] {
 			err = errors.Join(err, fmt.Errorf("the location under %x is in no segment", hash))
 		}
 	}

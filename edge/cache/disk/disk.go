@@ -48,8 +48,19 @@ type Tier struct {
 	index    index
 	// Every location was checked against the invalidations up to swept.
 	swept invalidation.Generation
+	rest  unindexed
 
 	hits, errors, dropped atomic.Uint64
+}
+
+// An unindexed is the rest of the log, which is still to be indexed.
+type unindexed struct {
+	tier     *Tier
+	segments []*segment          // the oldest first
+	past     *invalidation.Table // the purges in newer segments
+	left     atomic.Bool         // there are such segments
+	stop     atomic.Bool
+	ended    chan struct{} // closed when all are indexed, or no more will be
 }
 
 // Options are the limits of the tier, and what it calls.
@@ -57,6 +68,7 @@ type Options struct {
 	Dir       string // folder, which one process may use
 	MaxBytes  int64
 	MaxQueued int64 // bytes of entries that wait to be written
+	AtOnce    int64 // bytes of the newest segments that Open indexes itself; 0: a default
 
 	// Restored is called with each entry that is read, before any other caller gets it. It may be
 	// nil.
@@ -233,6 +245,8 @@ func (d *Tier) Hide(e *entry.Entry) {
 
 // Close writes the queued entries, and those of all that are not on disk yet, and ends the tier.
 func (d *Tier) Close(all func(yield func(*entry.Entry) bool)) {
+	d.rest.stop.Store(true)
+	<-d.rest.ended
 	close(d.queue)
 	<-d.written
 	for e := range all {

@@ -88,3 +88,13 @@ func encodePurge(p *invalidation.Purge, generation invalidation.Generation, now 
 	w.Strings(p.Tags)
 	return w.Out
 }
+
+// encodeMark encodes the mark at the start of a segment, a purge of nothing with the current
+// generation, as the head of a record. No record in an older segment has a higher one, so that the
+// next run knows the newest generation before it has read them.
+func encodeMark(generation invalidation.Generation, now time.Time) []byte {
+	return encodePurge(&invalidation.Purge{}, generation, now)
+}
+
+// markMost is the maximum size of the record of a mark.
+const markMost = 64

@@ -33,6 +33,10 @@ type index struct {
 	variants map[uint64][]*location
 	live     int64 // number of usable locations
 	slices   map[SliceID]sliceLocation
+	// While older records are still to be indexed, memory's newer entries leave marks: hidden
+	// values without a location, which these hashes have.
+	marking bool
+	marks   []uint64
 }
 
 // An indexed location is the value of an index under one hash.
@@ -81,15 +85,15 @@ func (x *index) add(p *location) {
 
 // addOlder adds a location that is older than all in the index, if it is usable beside them.
 func (x *index) addOlder(p *location) {
-	newest := x.at[p.labels[0]].location
+	newest, found := x.at[p.labels[0]]
 	switch {
-	case newest == nil:
+	case !found:
 		x.at[p.labels[0]] = indexed{location: p}
-	case !p.varies() || !newest.varies() || x.at[p.keys[0]].location != nil:
+	case newest.location == nil || !p.varies() || !newest.location.varies() || x.has(p.keys[0]):
 		return
 	}
 	for _, k := range p.keys {
-		if x.at[k].location == nil {
+		if !x.has(k) {
 			x.at[k] = indexed{location: p}
 		}
 	}
@@ -144,6 +148,31 @@ func (x *index) hide(e *entry.Entry) {
 	if s := x.at[e.Hash]; s.location != nil && s.location.varies() && s.location.keys[0] == e.Hash {
 		x.retire(s.location)
 	}
+	if x.marking {
+		x.mark(e.Labels[0])
+		x.mark(e.Hash)
+	}
+}
+
+// mark keeps older records from a hash.
+func (x *index) mark(hash uint64) {
+	if !x.has(hash) {
+		x.at[hash] = indexed{hidden: true}
+		x.marks = append(x.marks, hash)
+	}
+}
+
+// unmark removes a mark.
+func (x *index) unmark(hash uint64) {
+	if x.at[hash].location == nil {
+		delete(x.at, hash)
+	}
+}
+
+// has reports whether a hash has a location or a mark.
+func (x *index) has(hash uint64) bool {
+	_, found := x.at[hash]
+	return found
 }
 
 // clear makes the location of a key unusable.

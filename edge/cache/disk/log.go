@@ -35,18 +35,25 @@ func (d *Tier) room(size int64) (*segment, error) {
 		if last.size+size <= d.segmentSize() {
 			return last, d.shrink(size, 1)
 		}
+		last.buffer = nil
 	}
 	if err := d.sync(); err != nil {
 		return nil, err
 	}
-	if err := d.shrink(size+int64(segmentStart), 0); err != nil {
+	if err := d.shrink(size+int64(segmentStart)+markMost, 0); err != nil {
 		return nil, err
 	}
 	s, err := createSegment(d.Dir, d.number+1)
 	if err != nil {
 		return nil, err
 	}
-	d.number, d.fresh = s.number, true
+	d.number = s.number
+	if len(d.segments) > 0 {
+		if _, _, err := s.append(kindPurge, encodeMark(d.invalidations.Current(), d.Clock.Now()), nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("writing the cache to disk: %w", err), s.remove(d.Dir))
+		}
+	}
+	d.fresh = true
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.segments = append(d.segments, s)
@@ -62,6 +69,7 @@ func (d *Tier) shrink(room int64, left int) error {
 		old := d.segments[0]
 		d.segments = d.segments[1:]
 		d.bytes -= old.size
+		old.removed = true
 		d.index.remove(old)
 		d.mu.Unlock()
 		if err := errors.Join(old.remove(d.Dir), syncDir(d.Dir)); err != nil {
@@ -96,6 +104,7 @@ func (d *Tier) wipe() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.segments {
+		s.removed = true
 		d.index.remove(s)
 		if err := s.remove(d.Dir); err != nil {
 			d.errors.Add(1)

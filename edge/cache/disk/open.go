@@ -7,18 +7,28 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/iconedge/iconedge/edge/cache/codec"
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/hashes"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 	"github.com/iconedge/iconedge/internal/files"
 )
 
-// Open opens the tier in a folder, which it creates if necessary, indexes its records and starts
-// its writer.
+// Open opens the tier in a folder, which it creates if necessary, indexes the newest records and
+// starts its writer, and a goroutine that indexes the rest.
 // Generations continue after the newest one in the log: everything there was checked against
 // earlier invalidations.
 func Open(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*Tier, error) {
+	d, err := open(o, seeds, m)
+	if err != nil {
+		return nil, err
+	}
+	go d.write()
+	go d.rest.indexAll()
+	return d, nil
+}
+
+// open is Open without the goroutines.
+func open(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*Tier, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of the cache: %w", err)
 	}
@@ -31,6 +41,7 @@ func Open(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*Tier, error) 
 		index: index{at: map[uint64]indexed{}, variants: map[uint64][]*location{}, slices: map[SliceID]sliceLocation{}},
 		queue: make(chan writeJob, maxQueued), written: make(chan struct{}),
 	}
+	d.rest.tier, d.rest.past, d.rest.ended = d, &invalidation.Table{}, make(chan struct{})
 	if d.Log == nil {
 		d.Log = func(string, ...any) {}
 	}
@@ -48,19 +59,15 @@ func Open(o Options, seeds *hashes.Seeds, m *invalidation.Table) (*Tier, error) 
 		return nil, fmt.Errorf("opening the cache on disk: %w", err)
 	}
 	m.StartAt(d.swept)
-	go d.write()
 	return d, nil
 }
 
-// rebuild indexes the segments, the newest first, so that a purge is known before the entries that
-// it purged, and the newest of several records with the same keys comes first. Records older than a
-// damaged part are not used, because that part may have held a purge.
+// rebuild opens the segments and indexes the newest ones.
 func (d *Tier) rebuild() error {
 	numbers, err := segmentNumbers(d.Dir)
 	if err != nil {
 		return err
 	}
-	past := &invalidation.Table{}
 	for i, number := range slices.Backward(numbers) {
 		d.number = max(d.number, number)
 		s, err := openSegment(d.Dir, number)
@@ -73,56 +80,19 @@ func (d *Tier) rebuild() error {
 		case err != nil:
 			d.errors.Add(1)
 			d.Log("unreadable segment of the cache; it and older segments are discarded", "path", segmentPath(d.Dir, number), "error", err)
-			return d.discard(numbers[:i+1])
+			if err := d.discard(numbers[:i+1]); err != nil {
+				return err
+			}
 		}
-		d.segments = slices.Insert(d.segments, 0, s)
+		if err != nil {
+			break
+		}
+		d.segments = append(d.segments, s)
 		d.bytes += s.size
-		if !d.indexSegment(s, past) {
-			d.errors.Add(1)
-			d.Log("damaged segment of the cache; older records are discarded", "path", segmentPath(d.Dir, number))
-			return d.discard(numbers[:i])
-		}
 	}
-	return nil
-}
-
-// indexSegment indexes the records of a segment, the last one first, and reports whether none was
-// lost in the middle.
-func (d *Tier) indexSegment(s *segment, past *invalidation.Table) (whole bool) {
-	records, whole := s.walk()
-	for _, r := range slices.Backward(records) {
-		switch r.kind {
-		case kindPurge:
-			p, generation, now, err := decodePurge(r.head)
-			if err != nil {
-				return false
-			}
-			d.swept = max(d.swept, generation)
-			past.ApplyAt(generation, invalidation.SpecOf(d.seeds, &p, now))
-		case kindEntry:
-			decoder := &codec.Decoder{Rest: r.head}
-			if n := readName(decoder); !decoder.Bad {
-				d.swept = max(d.swept, n.generation)
-				d.indexEntry(s, r, &n, past)
-			}
-		case kindSlice:
-			d.indexSlice(s, r)
-		}
-	}
-	return whole
-}
-
-// indexEntry indexes an entry, unless it was dropped later or a newer one is indexed.
-func (d *Tier) indexEntry(s *segment, r foundRecord, n *name, past *invalidation.Table) {
-	p := d.locationOf(s, r.off, r.size, n)
-	found := past.Newest(n.key, p.labels)
-	if found.Hard > n.generation {
-		return
-	}
-	if found.Soft > n.generation && p.expiredAt == 0 {
-		p.expiredAt = found.When
-	}
-	d.index.addOlder(p)
+	slices.Reverse(d.segments)
+	d.rest.segments = slices.Clone(d.segments)
+	return d.rest.indexFirst()
 }
 
 // discard removes segments that are not open.

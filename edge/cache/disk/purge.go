@@ -9,6 +9,9 @@ import (
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 )
 
+// Indexing reports whether records are still to be indexed. Invalidations must be kept until then.
+func (d *Tier) Indexing() bool { return d.rest.left.Load() }
+
 // RecordPurge appends a purge or drop to the log, so that it applies after a restart. A durable one
 // is on disk when RecordPurge returns, also after a power failure; others are when the label is set
 // next.
@@ -36,7 +39,7 @@ func (d *Tier) affectsNothing(p *invalidation.Purge) bool {
 	if len(d.segments) == 0 {
 		return true
 	}
-	if p.Scans() {
+	if p.Scans() || d.Indexing() {
 		return false
 	}
 	mentioned := false

@@ -18,6 +18,8 @@ type segment struct {
 	size      int64
 	locations []*location // of the entries in it
 	slices    []SliceID   // of the slices in it, also of those that were replaced
+	removed   bool        // from the tier
+	buffer    []byte      // of append
 }
 
 const segmentPattern = "%016x.segment"
@@ -69,17 +71,34 @@ func openSegment(dir string, number uint64) (*segment, error) {
 	return s, nil
 }
 
+// writeMost is the size of a record up to which it is written by one call, which costs more than to
+// copy the record.
+const writeMost = 64 << 10
+
 // append writes a record, and returns its position.
 func (s *segment) append(kind byte, head []byte, body [][]byte) (off, size int64, err error) {
 	off, end := s.size, s.size
-	parts := append([][]byte{appendRecord(nil, s.marker, kind, head, body)}, body...)
-	for _, part := range parts {
-		if _, err := s.file.WriteAt(part, end); err != nil {
-			return 0, 0, err
+	b := appendRecord(s.buffer[:0], s.marker, kind, head, body)
+	write := func(part []byte) {
+		if err == nil {
+			_, err = s.file.WriteAt(part, end)
+			end += int64(len(part))
 		}
-		end += int64(len(part))
 	}
-	s.size = end
+	for _, part := range body {
+		if len(b)+len(part) <= writeMost {
+			b = append(b, part...)
+			continue
+		}
+		write(b)
+		write(part)
+		b = b[:0]
+	}
+	write(b)
+	if err != nil {
+		return 0, 0, err
+	}
+	s.size, s.buffer = end, b
 	return off, end - off, nil
 }
 

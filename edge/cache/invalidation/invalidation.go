@@ -80,13 +80,13 @@ func (m *Table) add(at Generation, s *Spec) {
 	}
 	m.mu.Lock()
 	if s.All {
-		m.all = m.all.merge(v)
+		m.all = m.all.Merge(v)
 	}
 	if m.labels == nil {
 		m.labels = map[uint64]Latest{}
 	}
 	m.mu.Unlock()
-	batches.Each(&m.mu, slices.Values(s.Labels), func(l uint64) { m.labels[l] = m.labels[l].merge(v) })
+	batches.Each(&m.mu, slices.Values(s.Labels), func(l uint64) { m.labels[l] = m.labels[l].Merge(v) })
 	batches.Each(&m.mu, slices.Values(s.Prefixes), func(p string) { m.prefixes.add(p, v) })
 }
 
@@ -123,18 +123,26 @@ func (m *Table) Check(s Subject, expire func(Latest)) bool {
 
 // Newest merges all invalidations that concern an entry. The caller holds mu.
 func (m *Table) Newest(key string, labels []uint64) Latest {
-	return m.prefixes.matchKey(key).merge(m.newestOfLabels(labels))
+	return m.prefixes.matchKey(key).Merge(m.newestOfLabels(labels))
+}
+
+// NewestOf is Newest for a caller that does not hold mu.
+func (m *Table) NewestOf(key string, labels []uint64) Latest {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.Newest(key, labels)
 }
 
 func (m *Table) newestOfLabels(labels []uint64) Latest {
 	v := m.all
 	for _, l := range labels {
-		v = v.merge(m.labels[l])
+		v = v.Merge(m.labels[l])
 	}
 	return v
 }
 
-func (v Latest) merge(other Latest) Latest {
+// Merge returns the newest of both.
+func (v Latest) Merge(other Latest) Latest {
 	v.Hard = max(v.Hard, other.Hard)
 	if other.Soft > v.Soft {
 		v.Soft, v.When = other.Soft, other.When

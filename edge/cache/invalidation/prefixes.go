@@ -50,7 +50,7 @@ func (p *prefixes) add(prefix string, v Latest) {
 		p.n++
 		p.bytes += len(prefix)
 	}
-	n.what = n.what.merge(v)
+	n.what = n.what.Merge(v)
 }
 
 // split inserts a parent that takes the first bytes of a node's text.
@@ -76,7 +76,7 @@ func (p *prefixes) match(key string) (v Latest, nodes int) {
 	for {
 		nodes++
 		if n.is {
-			v = v.merge(n.what)
+			v = v.Merge(n.what)
 		}
 		if key == "" || len(n.children) == 0 {
 			return v, nodes
@@ -96,7 +96,7 @@ func (p *prefixes) matchKey(key string) Latest {
 	v, _ := p.match(key)
 	if target, sited := hashes.TargetOf(key); sited && p.n > 0 {
 		of, _ := p.match(target)
-		v = v.merge(of)
+		v = v.Merge(of)
 	}
 	return v
 }

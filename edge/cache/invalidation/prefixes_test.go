@@ -35,11 +35,11 @@ func TestPrefixesModel(t *testing.T) {
 				v.Soft, v.When = Generation(r.IntN(1000)+1), int64(i)
 			}
 			tree.add(p, v)
-			plain[p] = plain[p].merge(v)
+			plain[p] = plain[p].Merge(v)
 			key, want := word(r, 12), Latest{}
 			for p, v := range plain {
 				if strings.HasPrefix(key, p) {
-					want = want.merge(v)
+					want = want.Merge(v)
 				}
 			}
 			if got, nodes := tree.match(key); got.Hard != want.Hard || got.Soft != want.Soft || nodes > len(key)+1 {
