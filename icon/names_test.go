@@ -2,6 +2,7 @@ package icon
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"iter"
 	"maps"
@@ -216,4 +217,20 @@ func BenchmarkNames(b *testing.B) {
 			n.Near(n.packs[i%222].key, "account-0500-outlien")
 		}
 	})
+}
+
+// The mirror of an origin keeps lists under NamesForm, so that another form needs another name.
+func TestNamesForm(t *testing.T) {
+	names := func(yield func(string, bool) bool) {
+		for i := range 40 {
+			if !yield(fmt.Sprintf("arrow-%02d", i), i%7 == 0) {
+				return
+			}
+		}
+	}
+	list := AppendNames(nil, slices.Values([]PackNames{{Key: "mdi", Names: names, Spellings: []string{"Arrow Left"}}}))
+	const want = "names-2 4556d4a3907b142aa99cca89acee5f90dd0e6e6cb42ee941470911359868880f"
+	if got := fmt.Sprintf("%s %x", NamesForm, sha256.Sum256(list)); got != want {
+		t.Errorf("NamesForm and the hash of a list are %s, want %s: change NamesForm whenever the bytes change", got, want)
+	}
 }

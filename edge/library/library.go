@@ -222,9 +222,9 @@ func (l *Library) try(ask func() error) error {
 }
 
 // update asks the origin for the changes since the known release, records the new release as the
-// newest, drops the changed entries, and records the release as known. From the first of these steps
-// on the edge stores responses of the old release only briefly: a tier before it may not have the
-// new one yet.
+// newest, drops the changed entries, and records the release as known. From the first of these
+// steps on the edge stores responses of the old release only briefly: a tier before it may not have
+// the new one yet.
 func (l *Library) update() error {
 	known := l.Known()
 	key := routes.ReleasePath

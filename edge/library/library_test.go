@@ -206,7 +206,8 @@ func TestOrderOfASwitch(t *testing.T) {
 	go func() {
 		defer close(done)
 		for i := range 3000 {
-			f.says(icon.ReleaseAnswer{Release: fmt.Sprintf("%032x", i+1), Since: fmt.Sprintf("%032x", i), Changed: []string{"icon/mdi/home"}})
+			f.says(icon.ReleaseAnswer{Release: fmt.Sprintf("%032x", i+1), Since: fmt.Sprintf("%032x", i),
+				Changed: []string{"icon/mdi/home"}})
 			if err := l.Poll(); err != nil {
 				t.Error(err)
 			}

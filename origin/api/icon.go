@@ -130,13 +130,11 @@ func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Ic
 			detail = "the pack has no such icon: names have lower-case letters, digits and single hyphens"
 		}
 		p, _ := r.Pack(ref.Pack)
-		near := p.Near(ref.Name)
+		near := p.Near(ctx, ref.Name)
 		if len(near) == 0 {
 			near = nearInCode(ctx, r, ref)
 		}
 		return ic, problem.NotFound(detail, near...)
-	case err != nil && r.Whole():
-		return ic, err
 	case err != nil:
 		return ic, unavailable(err)
 	}

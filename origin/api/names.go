@@ -1,9 +1,10 @@
 package api
 
 import (
-	"crypto/sha256"
+	"context"
 	"encoding/hex"
 	"net/http"
+	"slices"
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/internal/problem"
@@ -27,15 +28,19 @@ func (a *API) names(_ http.ResponseWriter, c *call) (*answer, error) {
 	return ans, nil
 }
 
-// namesOf returns the list of names of a release, and its SHA-256.
-func namesOf(r *catalog.Release) (*entity, string) {
-	body := icon.AppendNames(nil, func(yield func(icon.PackNames) bool) {
-		for _, p := range r.Packs() {
-			if !yield(icon.PackNames{Key: p.Pack.Key, Hidden: p.Hidden, Names: p.Names, Spellings: p.Spellings()}) {
-				return
+// listNames makes the list of names of a release, or takes the one that the mirror has.
+func (p *prepared) listNames(r *catalog.Release) error {
+	body, sum, err := r.Made(icon.NamesForm, func() ([]byte, error) {
+		all := make([]icon.PackNames, 0, len(r.Packs()))
+		for _, pack := range r.Packs() {
+			c, err := pack.Open(context.Background())
+			if err != nil {
+				return nil, err
 			}
+			all = append(all, icon.PackNames{Key: pack.Pack.Key, Hidden: pack.Hidden, Names: c.Names, Spellings: c.Spellings()})
 		}
+		return icon.AppendNames(nil, slices.Values(all)), nil
 	})
-	sum := sha256.Sum256(body)
-	return newContent(typeNames, body), hex.EncodeToString(sum[:])
+	p.names, p.sum = newContent(typeNames, body), hex.EncodeToString(sum[:])
+	return err
 }

@@ -26,19 +26,23 @@ func (a *API) pack(_ http.ResponseWriter, c *call) (*answer, error) {
 	case !ok:
 		return nil, noPack(c.release, c.route.ref.Pack)
 	}
+	icons, err := p.Open(c.Context())
+	if err != nil {
+		return nil, err
+	}
 	return &answer{
-		entity: newEntity(onePack(p, page, perPage)), cacheControl: listsCached,
+		entity: newEntity(onePack(p, icons, page, perPage)), cacheControl: listsCached,
 		surrogate: icon.LibraryKey + " pack/" + p.Pack.Key,
 	}, nil
 }
 
 // onePack describes a pack, with one page of its visible icons and the visible aliases of these
 // icons. A page beyond the last is empty.
-func onePack(p *catalog.Pack, page, perPage int) icon.PackAnswer {
+func onePack(p *catalog.Pack, icons catalog.Contents, page, perPage int) icon.PackAnswer {
 	ans := icon.PackAnswer{Pack: filled(*p.Pack), Page: page, PerPage: perPage, Icons: []icon.PackIcon{}, Aliases: map[string]string{}}
 	first, n := (page-1)*perPage, 0
 	onPage := map[string]bool{}
-	for m := range p.Icons {
+	for m := range icons.Icons {
 		if m.Hidden || m.AliasOf != "" {
 			continue
 		}
@@ -51,7 +55,7 @@ func onePack(p *catalog.Pack, page, perPage int) icon.PackAnswer {
 		}
 		n++
 	}
-	for m := range p.Icons {
+	for m := range icons.Icons {
 		if !m.Hidden && onPage[m.AliasOf] {
 			ans.Aliases[m.Name] = m.AliasOf
 		}

@@ -119,12 +119,16 @@ func TestPages(t *testing.T) {
 	r := w.Catalog.Current()
 	defer r.Done()
 	p, _ := r.Pack("mdi")
-	all := onePack(p, 1, icon.MaxOnPage)
+	icons, err := p.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := onePack(p, icons, 1, icon.MaxOnPage)
 	for perPage := 1; perPage <= len(all.Icons)+1; perPage++ {
 		var names []string
-		first := onePack(p, 1, perPage)
+		first := onePack(p, icons, 1, perPage)
 		for page := 1; page <= first.Pages; page++ {
-			for _, i := range onePack(p, page, perPage).Icons {
+			for _, i := range onePack(p, icons, page, perPage).Icons {
 				names = append(names, i.Name)
 			}
 		}

@@ -31,8 +31,12 @@ func Prepare(r *catalog.Release) (any, error) {
 	index.Hide(r.Withdrawn())
 	p := &prepared{index: index, packs: newEntity(listed(r, func(*icon.Pack) bool { return true }))}
 	p.packs.gzip() // compress it now, while no client waits
-	p.names, p.sum = namesOf(r)
-	p.iconify = iconify.New(r, index, p.names.body)
+	if err := p.listNames(r); err != nil {
+		return nil, fmt.Errorf("listing the names: %w", err)
+	}
+	if p.iconify, err = iconify.New(r, index, p.names.body); err != nil {
+		return nil, fmt.Errorf("preparing Iconify's lists: %w", err)
+	}
 	return p, nil
 }
 

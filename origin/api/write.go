@@ -187,6 +187,9 @@ func errNoRelease() error {
 
 // refuse sends a problem. It is the only place where errors become answers.
 func (a *API) refuse(w http.ResponseWriter, c *call, err error) {
+	if errors.Is(err, catalog.ErrNotOpen) {
+		err = unavailable(err)
+	}
 	p := problem.From(err)
 	h := w.Header()
 	for name, values := range p.Header {

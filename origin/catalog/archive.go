@@ -11,8 +11,8 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
-// An archive is the archive of one pack, open for reading. Releases share it, and users counts the
-// releases that have it open.
+// An archive is the archive of one pack, once it is opened. Releases share it, and users counts the
+// releases that hold it.
 type archive struct {
 	*release.Archive
 	hash  string
@@ -20,38 +20,36 @@ type archive struct {
 
 	opening sync.Mutex
 	file    *os.File // nil until opened
+	mapped  []byte   // its content
 }
 
-// acquire opens an archive, or shares the open one. The caller must call putBack.
-func (m *mirror) acquire(ctx context.Context, b release.Blob) (*archive, error) {
+// hold returns an archive, open or not, whose file stays in the mirror until the caller calls
+// putBack.
+func (m *mirror) hold(b release.Blob) *archive {
 	m.mu.Lock()
-	a := m.open[b.Hash]
+	defer m.mu.Unlock()
+	a := m.held[b.Hash]
 	if a == nil {
 		a = &archive{hash: b.Hash}
-		m.open[b.Hash] = a
+		m.held[b.Hash] = a
 	}
-	a.users++ // from here on, nobody removes the file
-	m.mu.Unlock()
+	a.users++
+	return a
+}
 
+// ensure opens an archive that the caller holds, unless it is open. It checks the hash of its file.
+func (m *mirror) ensure(ctx context.Context, a *archive, b release.Blob) error {
 	a.opening.Lock()
 	defer a.opening.Unlock()
 	if a.file != nil {
-		return a, nil
+		return nil
 	}
-	if err := m.openArchive(ctx, a, b); err != nil {
-		m.putBack(a)
-		return nil, err
-	}
-	return a, nil
-}
-
-func (m *mirror) openArchive(ctx context.Context, a *archive, b release.Blob) error {
 	key := release.ArchiveKey(b.Hash)
 	f, err := m.fetch(ctx, key, b)
 	if err != nil {
 		return err
 	}
-	if a.Archive, err = release.OpenArchive(f, b.Size); err != nil {
+	if err := a.read(f, b.Size); err != nil {
 		f.Close()
 		return fmt.Errorf("opening %s: %w", key, err)
 	}
@@ -59,18 +57,36 @@ func (m *mirror) openArchive(ctx context.Context, a *archive, b release.Blob) er
 	return nil
 }
 
-// putBack undoes one acquire. The last call closes the archive and removes it from the mirror.
+// read opens the archive in a file. Of what is mapped, only its directory is used: an SVG that
+// can't be read from the disk is an error, and an address that can't be read ends the process.
+func (a *archive) read(f *os.File, size int64) (err error) {
+	if !mapsFiles {
+		a.Archive, err = release.OpenArchive(f, size)
+		return err
+	}
+	if a.mapped, err = mapFile(f, size); err != nil {
+		return err
+	}
+	if a.Archive, err = release.OpenMapped(f, a.mapped); err != nil {
+		unmap(a.mapped)
+		return err
+	}
+	unload(a.mapped)
+	return nil
+}
+
+// putBack undoes one hold. The last call closes the archive and removes it from the mirror.
 func (m *mirror) putBack(a *archive) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if a.users--; a.users > 0 {
 		return
 	}
-	delete(m.open, a.hash)
-	if a.file == nil {
-		return
+	delete(m.held, a.hash)
+	if a.file != nil {
+		unmap(a.mapped)
+		a.file.Close()
 	}
-	a.file.Close()
 	if !m.closing.Load() {
 		os.Remove(m.path(release.ArchiveKey(a.hash)))
 	}
@@ -114,16 +130,17 @@ func (m *mirror) readSets(ctx context.Context, b release.Blob) ([]release.Set, e
 	return sets, nil
 }
 
-// prune removes archives, indexes and sets that are not in use: remains of an earlier run, and
-// those of former releases.
-func (m *mirror) prune(man *release.Manifest) error {
+// prune removes archives, indexes, sets and what was made of releases, except what the release of
+// man in a state uses: remains of an earlier run, and those of former releases.
+func (m *mirror) prune(man *release.Manifest, state string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	keepArchive := func(name string) bool { return m.open[strings.TrimSuffix(name, ".zip")] != nil }
+	keepArchive := func(name string) bool { return m.held[strings.TrimSuffix(name, ".zip")] != nil }
 	if err := m.sweep(release.ArchivePrefix, keepArchive); err != nil {
 		return err
 	}
 	return errors.Join(
 		m.sweep(release.IndexPrefix, func(name string) bool { return strings.TrimSuffix(name, ".idx") == man.Index.Hash }),
-		m.sweep(release.SetsPrefix, func(name string) bool { return strings.TrimSuffix(name, ".json") == man.Sets.Hash }))
+		m.sweep(release.SetsPrefix, func(name string) bool { return strings.TrimSuffix(name, ".json") == man.Sets.Hash }),
+		m.sweep(madeDir, func(name string) bool { return strings.HasPrefix(name, state+".") }))
 }

@@ -27,11 +27,13 @@ import (
 	"github.com/iconedge/iconedge/origin/withdrawal"
 )
 
-// Errors of a look-up. ErrNoRelease means that the store has no release with that id.
+// Errors of a look-up. ErrNoRelease means that the store has no release with that id, ErrNotOpen
+// that the archive of a pack can't be read at the moment.
 var (
 	ErrNoPack    = errors.New("no such pack")
 	ErrNoIcon    = errors.New("no such icon in this pack")
 	ErrNoRelease = errors.New("no such release")
+	ErrNotOpen   = errors.New("the archive can't be read")
 )
 
 // Options are the settings of a catalog. No two catalogs may share a mirror folder.
@@ -52,6 +54,10 @@ type Catalog struct {
 	counts     counts
 	storeReads chan struct{} // limits concurrent reads of earlier releases from the store
 
+	rest     sync.WaitGroup // see openRest
+	stopping context.Context
+	stop     context.CancelFunc
+
 	mu      sync.Mutex
 	earlier []*Release // open earlier releases, the most recently used first
 	changes []changes  // cached results of Since, the latest first
@@ -67,6 +73,7 @@ func New(opts Options) (*Catalog, error) {
 	}
 	c := &Catalog{opts: opts, mirror: m, storeReads: make(chan struct{}, maxStoreReads)}
 	m.counts = &c.counts
+	c.stopping, c.stop = context.WithCancel(context.Background())
 	return c, nil
 }
 
@@ -157,6 +164,7 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest, withdrawn *wi
 			return fmt.Errorf("opening %s: %w", release.IndexKey(m.Index.Hash), err)
 		}
 	}
+	next.unload()
 	// The list comes first: after a crash between the two, no withdrawn icon is served.
 	if err := errors.Join(c.mirror.setWithdrawn(list), c.mirror.setCurrent(m)); err != nil {
 		next.Done()
@@ -173,10 +181,26 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest, withdrawn *wi
 	if before != nil {
 		before.Done()
 	}
-	if err := c.mirror.prune(m); err != nil {
+	if err := c.mirror.prune(m, next.State()); err != nil {
 		c.opts.Log.Warn("pruning the mirror failed", "because", err)
 	}
+	next.Hold()
+	c.rest.Go(func() { c.openRest(next) })
 	return nil
+}
+
+// openRest opens the archives of the current release that are not open yet, so that all hashes are
+// checked, and the first use of a pack need not wait for it. It ends with the use of the release.
+func (c *Catalog) openRest(r *Release) {
+	defer r.Done()
+	for _, p := range r.order {
+		if c.stopping.Err() != nil || c.current.Load() != r {
+			return
+		}
+		if _, err := r.open(c.stopping, p); err != nil && c.stopping.Err() == nil {
+			c.opts.Log.Error("pack not usable; the next request for it tries again", "because", err)
+		}
+	}
 }
 
 // TempFile creates an empty file in the mirror, which the next start removes if it is still there.
@@ -201,6 +225,8 @@ func (c *Catalog) Close() {
 	c.earlier = nil
 	c.mu.Unlock()
 	c.mirror.closing.Store(true)
+	c.stop()
+	c.rest.Wait()
 	for _, r := range kept {
 		r.Done()
 	}

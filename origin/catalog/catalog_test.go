@@ -3,7 +3,9 @@ package catalog
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -333,22 +335,94 @@ func remove(t *testing.T, folder, key string) {
 	}
 }
 
+// A start with a complete mirror fetches nothing. Of an archive that is damaged there, it learns
+// when the archive is opened.
 func TestWarmStart(t *testing.T) {
 	w := newWorld(t)
 	m := w.publish(library("M0 0h1z"))
 	w.start().Close()
+	for _, row := range []struct {
+		name string
+		harm func(key string)
+		want int64 // bytes fetched
+	}{
+		{"complete", func(string) {}, 0},
+		{"a bit of an archive", func(key string) { change(t, w.mirror, key) }, archiveOf(t, m, "one").Size},
+		{"half an archive", func(key string) { write("PK")(t, w.mirror, key) }, archiveOf(t, m, "one").Size},
+		{"no archive", func(key string) { remove(t, w.mirror, key) }, archiveOf(t, m, "one").Size},
+	} {
+		row.harm(release.ArchiveKey(archiveOf(t, m, "one").Hash))
+		c := w.start()
+		w.wantPath(c, "M0 0h1z")
+		c.rest.Wait()
+		if n := c.Stats().Fetched; n != row.want {
+			t.Errorf("%s: %d bytes were fetched, want %d", row.name, n, row.want)
+		}
+		c.Close()
+	}
+}
+
+// While the store is away, a pack whose archive is damaged in the mirror can't be used, and the
+// others can. Once the store is back, all can.
+func TestDamagedMirror(t *testing.T) {
+	w := newWorld(t)
+	m := w.publish(library("M0 0h1z"))
+	w.start().Close()
+	change(t, w.mirror, release.ArchiveKey(archiveOf(t, m, "one").Hash))
+	w.store.fail(objectstore.ErrUnreachable)
 	c := w.start()
-	if n := c.Stats().Fetched; n != 0 {
-		t.Errorf("%d bytes were fetched into a complete mirror", n)
+	c.rest.Wait()
+	r := c.Current()
+	defer r.Done()
+	if _, err := r.Icon(t.Context(), icon.Ref{Pack: "one", Name: "home"}); !errors.Is(err, ErrNotOpen) {
+		t.Errorf("a damaged archive: %v", err)
 	}
-	c.Close()
-	key := release.ArchiveKey(archiveOf(t, m, "one").Hash)
-	change(t, w.mirror, key)
-	c = w.start()
-	if n := c.Stats().Fetched; n != archiveOf(t, m, "one").Size {
-		t.Errorf("%d bytes were fetched for a damaged archive of %d", n, archiveOf(t, m, "one").Size)
+	if _, err := r.Icon(t.Context(), icon.Ref{Pack: "two", Name: "star"}); err != nil {
+		t.Errorf("another archive: %v", err)
 	}
+	if !strings.Contains(w.log.String(), "pack not usable") {
+		t.Errorf("logged:\n%s", w.log.String())
+	}
+	w.store.fail(nil)
 	w.wantPath(c, "M0 0h1z")
+}
+
+// The mirror keeps the content that is made of a release until the next release. Damaged content is
+// made again.
+func TestMade(t *testing.T) {
+	w := newWorld(t)
+	builds := 0
+	run := func(want string) {
+		t.Helper()
+		c := w.open()
+		c.opts.Prepare = func(r *Release) (any, error) {
+			body, sum, err := r.Made("list", func() ([]byte, error) {
+				builds++
+				return []byte("list of " + r.State()), nil
+			})
+			if string(body) != "list of "+r.State() || sum != sha256.Sum256(body) {
+				t.Errorf("Made = %q, %x", body, sum)
+			}
+			return nil, err
+		}
+		if err := c.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		kept, err := os.ReadDir(filepath.Join(w.mirror, madeDir))
+		if got := fmt.Sprintf("%d made, %d kept", builds, len(kept)); got != want || err != nil {
+			t.Errorf("%s, want %s; %v", got, want, err)
+		}
+	}
+	m := w.publish(library("M0 0h1z"))
+	run("1 made, 1 kept")
+	run("1 made, 1 kept")
+	change(t, w.mirror, madeDir+"/"+m.ID+".list")
+	run("2 made, 1 kept")
+	write("")(t, w.mirror, madeDir+"/"+m.ID+".list")
+	run("3 made, 1 kept")
+	w.publish(library("M9 9h9z"))
+	run("4 made, 1 kept")
 }
 
 func TestStoreGone(t *testing.T) {

@@ -41,6 +41,12 @@ func (m *mirror) fetch(ctx context.Context, key string, b release.Blob) (*os.Fil
 	})
 }
 
+// has reports whether the mirror has a file of that size. It does not check the content.
+func (m *mirror) has(key string, size int64) bool {
+	info, err := os.Stat(m.path(key))
+	return err == nil && info.Size() == size
+}
+
 // check opens the mirror's file if its content matches b.
 func (m *mirror) check(key string, b release.Blob) (*os.File, error) {
 	f, err := os.Open(m.path(key))

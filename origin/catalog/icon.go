@@ -22,9 +22,8 @@ type Icon struct {
 }
 
 // Icon finds an icon by its reference, even a hidden one. The error is ErrNoPack, ErrNoIcon or
-// ErrWithdrawn, which an icon has in every release, whether the release has the icon or not. In
-// an earlier release, which opens its archives when they are needed, it may also be an error of the
-// store.
+// ErrWithdrawn, which an icon has in every release, whether the release has the icon or not. It may
+// also be the error of Pack.Open.
 func (r *Release) Icon(ctx context.Context, ref icon.Ref) (Icon, error) {
 	if r.withdrawn.Icon(ref) {
 		return Icon{}, ErrWithdrawn
@@ -80,25 +79,39 @@ func (i Icon) Member() (release.Member, error) {
 	return m, nil
 }
 
-// Names calls yield with the name of each icon of a pack of the current release, sorted, and
-// whether it is hidden.
-func (p *Pack) Names(yield func(name string, hidden bool) bool) {
-	p.Icons(func(m release.Meta) bool { return yield(m.Name, m.Hidden) })
+// Contents are the icons of a pack whose archive is open. They are valid until the release's Done.
+type Contents struct {
+	archive   *archive
+	withdrawn map[string]bool // names, aliases included
 }
 
-// Spellings returns the other spellings of the names of a pack of the current release, sorted.
-func (p *Pack) Spellings() []string { return p.archive.Load().Spellings() }
+// Open opens the archive of a pack, unless it is open. The error is ErrNotOpen: the mirror lacks
+// the archive or has a damaged one, and the store can't deliver it.
+func (p *Pack) Open(ctx context.Context) (Contents, error) {
+	a, err := p.release.open(ctx, p)
+	return Contents{a, p.withdrawn}, err
+}
 
-// Icons calls yield with the metadata of each icon of a pack of the current release, sorted by
-// name, without the withdrawn ones.
-func (p *Pack) Icons(yield func(m release.Meta) bool) {
-	a := p.archive.Load()
-	for e := range a.All() {
-		m, err := a.Meta(e)
+// Names calls yield with the name of each icon, sorted, and whether it is hidden.
+func (c Contents) Names(yield func(name string, hidden bool) bool) {
+	for e := range c.archive.All() {
+		if name := c.archive.Name(e); !c.withdrawn[name] && !yield(name, c.archive.Hidden(e)) {
+			return
+		}
+	}
+}
+
+// Spellings returns the other spellings of the names, sorted.
+func (c Contents) Spellings() []string { return c.archive.Spellings() }
+
+// Icons calls yield with the metadata of each icon, sorted by name, without the withdrawn ones.
+func (c Contents) Icons(yield func(m release.Meta) bool) {
+	for e := range c.archive.All() {
+		m, err := c.archive.Meta(e)
 		if err != nil { // OpenArchive has read them all without an error
 			panic(err)
 		}
-		if !p.withdrawn[m.Name] && !yield(m) {
+		if !c.withdrawn[m.Name] && !yield(m) {
 			return
 		}
 	}

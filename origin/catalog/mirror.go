@@ -25,19 +25,19 @@ type mirror struct {
 	closing atomic.Bool // set at the end, when files are closed but stay for the next start
 
 	mu   sync.Mutex
-	open map[string]*archive // by hash
+	held map[string]*archive // by hash
 }
 
 // maxManifest bounds the size of a manifest; one with 243 packs has about 300 KB.
 const maxManifest = 64 << 20
 
 func openMirror(dir string, store objectstore.Reader) (*mirror, error) {
-	for _, sub := range []string{tempDir, release.ArchivePrefix, release.IndexPrefix, release.SetsPrefix} {
+	for _, sub := range []string{tempDir, release.ArchivePrefix, release.IndexPrefix, release.SetsPrefix, madeDir} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return nil, fmt.Errorf("making the mirror: %w", err)
 		}
 	}
-	m := &mirror{dir: dir, store: store, open: map[string]*archive{}}
+	m := &mirror{dir: dir, store: store, held: map[string]*archive{}}
 	return m, m.sweepDownloads()
 }
 

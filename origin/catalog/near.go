@@ -1,25 +1,33 @@
 package catalog
 
 import (
+	"context"
+
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/icon/spelling"
 )
 
 // Near returns names in the pack that are similar to a name that it lacks. The first is the valid
 // name for which another spelling stands.
-func (p *Pack) Near(name string) []string {
-	a := p.archive.Load()
-	if a == nil {
-		return nil
-	}
-	var names icon.NameList = a
-	if len(p.withdrawn) > 0 {
-		names = shownNames{a, p.withdrawn}
+func (c Contents) Near(name string) []string {
+	var names icon.NameList = c.archive
+	if len(c.withdrawn) > 0 {
+		names = shownNames{c.archive, c.withdrawn}
 	}
 	if icon.ValidKey(name) {
 		return icon.Near(names, name)
 	}
 	return icon.Meant(names, spelling.Mend(name))
+}
+
+// Near returns the names of an open pack that are similar to a name; see Contents.Near. It returns
+// none if the pack can't be opened.
+func (p *Pack) Near(ctx context.Context, name string) []string {
+	c, err := p.Open(ctx)
+	if err != nil {
+		return nil
+	}
+	return c.Near(name)
 }
 
 // Lookup implements icon.NameList.
@@ -28,8 +36,7 @@ func (a *archive) Lookup(name string) (there, visible bool) {
 	if !there {
 		return false, false
 	}
-	m, err := a.Meta(e)
-	return true, err == nil && !m.Hidden
+	return true, !a.Hidden(e)
 }
 
 // Near returns keys of visible packs that are similar to a key that does not exist.

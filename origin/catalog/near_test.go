@@ -43,12 +43,12 @@ func TestNear(t *testing.T) {
 		{"qqqqqq", ""},
 		{strings.Repeat("a", 128), ""},
 	} {
-		got := strings.Join(p.Near(row.name), " ")
+		got := strings.Join(p.Near(t.Context(), row.name), " ")
 		if first, _, _ := strings.Cut(row.want, " "); !strings.HasPrefix(got, first) || row.want == "" && got != "" ||
 			strings.Contains(got, "homes") {
 			t.Errorf("Near(%s) = %q, want %q", row.name, got, row.want)
 		}
-		if n := len(p.Near(row.name)); n > icon.MaxNear {
+		if n := len(p.Near(t.Context(), row.name)); n > icon.MaxNear {
 			t.Errorf("Near(%s) gives %d names", row.name, n)
 		}
 	}
@@ -80,7 +80,7 @@ func BenchmarkNear(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if n := len(p.Near(name)); n > icon.MaxNear {
+				if n := len(p.Near(b.Context(), name)); n > icon.MaxNear {
 					b.Fatal(n)
 				}
 			}
@@ -107,7 +107,8 @@ func TestSpellings(t *testing.T) {
 			t.Errorf("Icon(own/%s) = %s, %v; want %q", name, ic.Ref, err, want)
 		}
 	}
-	if p, _ := r.Pack("own"); !slices.Equal(p.Spellings(), []string{"Arrow Left"}) {
-		t.Errorf("Spellings = %q", p.Spellings())
+	p, _ := r.Pack("own")
+	if icons, err := p.Open(t.Context()); err != nil || !slices.Equal(icons.Spellings(), []string{"Arrow Left"}) {
+		t.Errorf("Spellings = %q, %v", icons.Spellings(), err)
 	}
 }

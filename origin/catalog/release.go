@@ -27,6 +27,7 @@ type Release struct {
 	index    []byte        // mapped; nil in an earlier release
 	sets     []release.Set // in the order of the sources; nil in an earlier release
 	prepared any
+	made     [][]byte // mapped, see Made
 	users    atomic.Int64
 
 	withdrawn *withdrawal.Set
@@ -43,7 +44,7 @@ func newRelease(m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) *Re
 		}
 		about := e.Pack
 		about.Palette = about.Palette || !about.Monochrome // earlier programs do not say it
-		p := &Pack{Pack: &about, Hidden: e.Hidden, blob: e.Archive, seqs: e.Seqs}
+		p := &Pack{Pack: &about, Hidden: e.Hidden, release: r, blob: e.Archive, seqs: e.Seqs}
 		r.packs[e.Pack.Key] = p
 		r.order = append(r.order, p)
 	}
@@ -55,7 +56,10 @@ func newRelease(m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) *Re
 // network, and the processors of a small machine.
 const parallel = 4
 
-// openWhole opens a release with all its objects, so that it needs the store no more.
+// openWhole opens a release whose objects are all in the mirror, so that it needs the store no
+// more. It leaves an archive that the mirror has already to open, which checks the hash, until the
+// first use of the pack or Catalog.openRest: that would take a minute for ten million icons. An
+// archive of which icons are withdrawn is opened, because the lists of packs do not count them.
 func openWhole(ctx context.Context, m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) (*Release, error) {
 	r := newRelease(m, man, withdrawn)
 	g, ctx := errgroup.WithContext(ctx)
@@ -70,6 +74,12 @@ func openWhole(ctx context.Context, m *mirror, man *release.Manifest, withdrawn 
 		return err
 	})
 	for _, p := range r.order {
+		p.held = m.hold(p.blob)
+	}
+	for _, p := range r.order {
+		if m.has(release.ArchiveKey(p.blob.Hash), p.blob.Size) && len(withdrawn.Names(p.Pack.Key)) == 0 {
+			continue
+		}
 		g.Go(func() error {
 			_, err := r.open(ctx, p)
 			return err
@@ -80,6 +90,15 @@ func openWhole(ctx context.Context, m *mirror, man *release.Manifest, withdrawn 
 		return nil, fmt.Errorf("opening release %s: %w", man.ID, err)
 	}
 	return r, nil
+}
+
+// unload takes what was read to check the release out of memory: of an index of a gigabyte, searches
+// need a small part.
+func (r *Release) unload() {
+	unload(r.index)
+	for _, data := range r.made {
+		unload(data)
+	}
 }
 
 // Hold adds a user, unless the last user has already called Done. The caller of another Hold can't
@@ -103,9 +122,12 @@ func (r *Release) Done() {
 		return
 	}
 	unmap(r.index)
+	for _, data := range r.made {
+		unmap(data)
+	}
 	for _, p := range r.order {
-		if a := p.archive.Load(); a != nil {
-			r.mirror.putBack(a)
+		if p.held != nil {
+			r.mirror.putBack(p.held)
 		}
 	}
 }
@@ -126,10 +148,6 @@ func (r *Release) Sets() []release.Set { return r.sets }
 
 // Epoch returns the release in which something with that number last changed.
 func (r *Release) Epoch(seq int) release.Epoch { return r.manifest.Changed(seq) }
-
-// Whole reports whether all of the release is open. That holds for the current one; earlier ones
-// open their archives when they are needed.
-func (r *Release) Whole() bool { return r.index != nil }
 
 // Prepared returns the result of Options.Prepare for the release, or nil in an earlier one.
 func (r *Release) Prepared() any { return r.prepared }
@@ -158,10 +176,12 @@ type Pack struct {
 	*icon.Pack
 	Hidden bool
 
+	release *Release
 	blob    release.Blob
 	seqs    []int
 	opening sync.Mutex
-	archive atomic.Pointer[archive]
+	held    *archive                // of the mirror, open or not; nil: not held. Guarded by opening
+	archive atomic.Pointer[archive] // held, once it is open
 
 	withdrawn map[string]bool // names, aliases included; set before archive
 }
@@ -182,16 +202,17 @@ func (r *Release) open(ctx context.Context, p *Pack) (*archive, error) {
 	if a := p.archive.Load(); a != nil {
 		return a, nil
 	}
-	a, err := r.mirror.acquire(ctx, p.blob)
-	if err != nil {
-		return nil, fmt.Errorf("pack %s: %w", p.Pack.Key, err)
+	if p.held == nil {
+		p.held = r.mirror.hold(p.blob)
+	}
+	if err := r.mirror.ensure(ctx, p.held, p.blob); err != nil {
+		return nil, fmt.Errorf("pack %s: %w: %w", p.Pack.Key, ErrNotOpen, err)
 	}
 	if names := r.withdrawn.Names(p.Pack.Key); len(names) > 0 {
-		if err := p.withdraw(a, names); err != nil {
-			r.mirror.putBack(a)
+		if err := p.withdraw(p.held, names); err != nil {
 			return nil, fmt.Errorf("pack %s: %w", p.Pack.Key, err)
 		}
 	}
-	p.archive.Store(a)
-	return a, nil
+	p.archive.Store(p.held)
+	return p.held, nil
 }

@@ -80,13 +80,17 @@ func TestWithdrawn(t *testing.T) {
 		t.Errorf("withdrawn: %v", got)
 	}
 	p, _ := now.Pack("one")
+	icons, err := p.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	var names []string
-	for name := range p.Names {
+	for name := range icons.Names {
 		names = append(names, name)
 	}
 	if !slices.Equal(names, []string{"house"}) || p.Count != 1 || slices.Contains(p.Samples, "home") ||
-		slices.Contains(p.Near("hom"), "home") {
-		t.Errorf("pack one lists %v, count %d, samples %v, near %v", names, p.Count, p.Samples, p.Near("hom"))
+		slices.Contains(icons.Near("hom"), "home") {
+		t.Errorf("pack one lists %v, count %d, samples %v, near %v", names, p.Count, p.Samples, icons.Near("hom"))
 	}
 	if got := c.Since(t.Context(), now, before.State()); got.All || !slices.Contains(got.Keys, "pack/one") ||
 		!slices.Contains(got.Keys, icon.LibraryKey) || slices.Contains(got.Keys, "pack/two") {

@@ -64,7 +64,7 @@ func (l *Library) Answer(ctx context.Context, r iconify.Request) (*Answer, error
 	case iconify.SVG:
 		return l.icon(ctx, r)
 	}
-	v, err := l.list(r)
+	v, err := l.list(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +72,14 @@ func (l *Library) Answer(ctx context.Context, r iconify.Request) (*Answer, error
 }
 
 // list returns the content of a list or a search.
-func (l *Library) list(r iconify.Request) (any, error) {
+func (l *Library) list(ctx context.Context, r iconify.Request) (any, error) {
 	switch r.Kind {
 	case iconify.Collections:
 		return l.collections(r.Fields), nil
 	case iconify.Collection:
-		return l.collection(r.Fields)
+		return l.collection(ctx, r.Fields)
 	case iconify.List, iconify.ListCategorized:
-		return l.oldLists(r)
+		return l.oldLists(ctx, r)
 	case iconify.Search:
 		return l.search(r.Fields)
 	case iconify.Keywords:

@@ -2,6 +2,7 @@ package iconify
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -16,27 +17,36 @@ import (
 // @iconify/utils).
 const defaultSide = 16
 
-// New prepares a release. names is its list for edges, in the form of icon.AppendNames.
-func New(r *catalog.Release, index *search.Index, names []byte) *Library {
+// New prepares a release. names is its list for edges, in the form of icon.AppendNames. The error
+// is one of reading a pack whose source does not say how many icons it has.
+func New(r *catalog.Release, index *search.Index, names []byte) (*Library, error) {
 	l := &Library{release: r, index: index, sets: map[string]release.Set{}}
 	l.words = sync.OnceValue(func() *keywords { return newKeywords(names) })
 	for _, s := range r.Sets() {
 		if p, ok := r.Pack(s.Key); ok {
-			l.sets[s.Key] = l.completed(p, s)
-			l.order = append(l.order, s.Key)
+			if err := l.addSet(p, s); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, p := range r.Packs() { // of a release of an earlier program
 		if _, known := l.sets[p.Key]; !known {
-			l.sets[p.Key] = l.completed(p, release.Set{Key: p.Key, Total: -1})
-			l.order = append(l.order, p.Key)
+			if err := l.addSet(p, release.Set{Key: p.Key, Total: -1}); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return l
+	return l, nil
+}
+
+func (l *Library) addSet(p *catalog.Pack, s release.Set) (err error) {
+	l.order = append(l.order, s.Key)
+	l.sets[s.Key], err = l.completed(p, s)
+	return err
 }
 
 // completed returns a set with what its source lacks, and without the icons that are withdrawn.
-func (l *Library) completed(p *catalog.Pack, s release.Set) release.Set {
+func (l *Library) completed(p *catalog.Pack, s release.Set) (release.Set, error) {
 	s.Width, s.Height = cmp.Or(s.Width, defaultSide), cmp.Or(s.Height, defaultSide)
 	if s.LastModified == 0 {
 		seqs := p.Seqs()
@@ -46,7 +56,11 @@ func (l *Library) completed(p *catalog.Pack, s release.Set) release.Set {
 	}
 	counted := s.Total
 	if s.Total < 0 || p.HasWithdrawn() {
-		s.Total = namesOf(p).total
+		n, err := namesOf(context.Background(), p)
+		if err != nil {
+			return s, err
+		}
+		s.Total = n.total
 	}
 	switch {
 	case s.Info == nil:
@@ -54,7 +68,7 @@ func (l *Library) completed(p *catalog.Pack, s release.Set) release.Set {
 	case counted != s.Total || p.HasWithdrawn():
 		s.Info = corrected(s.Info, p, s.Total)
 	}
-	return s
+	return s, nil
 }
 
 // An info is what an answer says about a set whose source is not in Iconify's form (IconifyInfo of

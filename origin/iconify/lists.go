@@ -1,6 +1,7 @@
 package iconify
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -80,6 +81,7 @@ func (l *Library) modified(p icon.Params) any {
 
 // A names is the names of a set, as clients show them.
 type names struct {
+	pack          catalog.Contents
 	total         int
 	uncategorized []string
 	categories    map[string][]string
@@ -89,15 +91,19 @@ type names struct {
 }
 
 // namesOf reads all names of a pack, sorted.
-func namesOf(p *catalog.Pack) *names {
-	n := &names{categories: map[string][]string{}, aliases: map[string]string{}}
+func namesOf(ctx context.Context, p *catalog.Pack) (*names, error) {
+	icons, err := p.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := &names{pack: icons, categories: map[string][]string{}, aliases: map[string]string{}}
 	concealed := map[string]bool{}
-	for m := range p.Icons {
+	for m := range icons.Icons {
 		if m.Hidden && m.AliasOf == "" {
 			concealed[m.Name] = true
 		}
 	}
-	for m := range p.Icons {
+	for m := range icons.Icons {
 		if m.AliasOf != "" && m.Turn == nil && m.Hidden == concealed[m.AliasOf] {
 			n.aliases[m.Name] = m.AliasOf
 			continue
@@ -115,7 +121,7 @@ func namesOf(p *catalog.Pack) *names {
 			n.uncategorized = append(n.uncategorized, m.Name)
 		}
 	}
-	return n
+	return n, nil
 }
 
 // A listing answers /collection, and the old lists.
@@ -141,16 +147,16 @@ func (l *Library) listing(p *catalog.Pack, s release.Set, n *names, params icon.
 		list.Info = s.Info
 	}
 	if params["chars"] != "" {
-		list.Chars = l.characters(p, s, n)
+		list.Chars = characters(s, n)
 	}
 	return list
 }
 
 // characters maps the font characters of a set to its icons. A character that is also a name is
 // left out, because the name counts.
-func (l *Library) characters(p *catalog.Pack, s release.Set, n *names) map[string]string {
+func characters(s release.Set, n *names) map[string]string {
 	known := map[string]bool{}
-	for name := range p.Names {
+	for name := range n.pack.Names {
 		known[name] = true
 	}
 	to := map[string]string{}
@@ -167,12 +173,15 @@ func (l *Library) characters(p *catalog.Pack, s release.Set, n *names) map[strin
 }
 
 // collection answers /collection.
-func (l *Library) collection(params icon.Params) (any, error) {
+func (l *Library) collection(ctx context.Context, params icon.Params) (any, error) {
 	p, s, err := l.set(params["prefix"])
 	if err != nil {
 		return nil, err
 	}
-	n := namesOf(p)
+	n, err := namesOf(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	list := l.listing(p, s, n, params)
 	list.Uncategorized, list.Categories, list.Hidden, list.Aliases = n.uncategorized, n.categories, n.hidden, n.aliases
 	list.Prefixes, list.Suffixes = s.Prefixes, s.Suffixes
@@ -180,13 +189,13 @@ func (l *Library) collection(params icon.Params) (any, error) {
 }
 
 // oldLists answers /list-icons and /list-icons-categorized.
-func (l *Library) oldLists(r iconify.Request) (any, error) {
+func (l *Library) oldLists(ctx context.Context, r iconify.Request) (any, error) {
 	if prefix := r.Fields["prefix"]; prefix != "" {
 		p, s, err := l.set(prefix)
 		if err != nil {
 			return nil, err
 		}
-		return l.oldList(p, s, r), nil
+		return l.oldList(ctx, p, s, r)
 	}
 	if r.Fields["prefixes"] == "" {
 		return nil, badParameter("prefix", "prefix or prefixes is missing: the icon sets to list")
@@ -197,26 +206,35 @@ func (l *Library) oldLists(r iconify.Request) (any, error) {
 	}
 	all := ordered{}
 	for _, prefix := range prefixes[:min(len(prefixes), maxLists)] {
-		if p, s, err := l.set(prefix); err == nil {
-			all = append(all, pair{prefix, l.oldList(p, s, r)})
+		p, s, err := l.set(prefix)
+		if err != nil {
+			continue
 		}
+		list, err := l.oldList(ctx, p, s, r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pair{prefix, list})
 	}
 	return all, nil
 }
 
-func (l *Library) oldList(p *catalog.Pack, s release.Set, r iconify.Request) any {
-	n := namesOf(p)
+func (l *Library) oldList(ctx context.Context, p *catalog.Pack, s release.Set, r iconify.Request) (any, error) {
+	n, err := namesOf(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	list := l.listing(p, s, n, r.Fields)
 	if r.Fields["aliases"] != "" {
 		list.Aliases = n.aliases
 	}
 	if r.Kind == iconify.ListCategorized {
 		list.Categories, list.Uncategorized = n.categories, n.uncategorized
-		return list
+		return list, nil
 	}
 	list.Icons = n.icons
 	return struct {
 		listing
 		Icons []string `json:"icons"` // even if there are none
-	}{list, append([]string{}, n.icons...)}
+	}{list, append([]string{}, n.icons...)}, nil
 }

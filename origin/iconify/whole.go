@@ -25,9 +25,13 @@ func (l *Library) whole(ctx context.Context, r iconify.Request) (*Answer, error)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	icons, err := p.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var names []string
-	for m := range p.Icons {
-		names = append(names, m.Name)
+	for name := range icons.Names {
+		names = append(names, name)
 	}
 	sel, err := l.pick(ctx, r.Prefix, s, names)
 	if err != nil {

@@ -11,28 +11,31 @@ import (
 	"github.com/iconedge/iconedge/icon"
 )
 
-// An Archive is the archive of a pack, open for reading. It holds the names and the places of the
-// SVGs in memory, about 50 bytes an icon, and reads SVGs when they are requested. It is safe for
-// concurrent use if its reader is. It does not close the reader.
+// An Archive is the archive of a pack, open for reading. It uses the directory in place, with 12
+// bytes of its own an icon, and reads SVGs when they are requested. It is safe for concurrent use
+// if its reader is. It does not close the reader.
 type Archive struct {
 	r       io.ReaderAt
+	dir     []byte   // the central directory
 	records []record // sorted by name
-	names   []byte   // all names in the order of records
-	metas   []byte   // each description once: most icons of a pack share theirs
 
 	spellings []string // see Spellings
 }
 
-// A record has no pointers, so that the garbage collector need not scan hundreds of thousands of
-// them.
+// A record is an entry of the directory. It has no pointers, so that the garbage collector need not
+// scan hundreds of thousands of them.
 type record struct {
-	name     uint32 // offset of its name in names; it ends where the next begins
-	meta     uint32 // offset of its description in metas
-	at       uint32 // offset of the local header in the archive
-	deflated uint32 // size in bytes
-	size     uint32 // size of the SVG in bytes
-	crc      uint32
+	at    uint32 // offset of the entry in the directory
+	seq   uint32 // of its Meta
+	flags uint8
 }
+
+// Flags of a record: fields of its Meta that are needed without the rest.
+const (
+	isMonochrome = 1 << iota
+	hasColor
+	isHidden
+)
 
 // An Entry is one icon of the archive that returned it.
 type Entry struct{ i int }
@@ -73,13 +76,9 @@ func (a *Archive) search(name string) (int, bool) {
 // Name returns the name of an icon.
 func (a *Archive) Name(e Entry) string { return string(a.name(e.i)) }
 
-func (a *Archive) name(i int) []byte {
-	end := uint32(len(a.names))
-	if i+1 < len(a.records) {
-		end = a.records[i+1].name
-	}
-	return a.names[a.records[i].name:end]
-}
+func (a *Archive) name(i int) []byte { return a.entry(i).name() }
+
+func (a *Archive) entry(i int) central { return central(a.dir[a.records[i].at:]) }
 
 // Near yields up to n names around the place of name in sorted order, alternately after and before
 // it.
@@ -96,23 +95,19 @@ func (a *Archive) Near(name string, n int) iter.Seq[string] {
 
 // Meta returns the metadata of an icon. The error is ErrDamaged, which can't happen after
 // OpenArchive has read all metadata.
-func (a *Archive) Meta(e Entry) (Meta, error) {
-	return parseMeta(a.Name(e), comment(a.description(e)))
-}
+func (a *Archive) Meta(e Entry) (Meta, error) { return parseMeta(a.Name(e), a.entry(e.i).comment()) }
 
-// Seq and Monochrome return those fields of an icon's Meta, and Own reports whether it has a Color,
-// without reading all of it.
-func (a *Archive) Seq(e Entry) int         { return seq(a.description(e)) }
-func (a *Archive) Monochrome(e Entry) bool { return monochrome(a.description(e)) }
-func (a *Archive) Own(e Entry) bool        { return own(a.description(e)) }
-
-// description returns the description of an icon, and those after it.
-func (a *Archive) description(e Entry) []byte { return a.metas[a.records[e.i].meta:] }
+// Seq, Monochrome and Hidden return those fields of an icon's Meta, and Own reports whether it has
+// a Color, without reading all of it.
+func (a *Archive) Seq(e Entry) int         { return int(a.records[e.i].seq) }
+func (a *Archive) Monochrome(e Entry) bool { return a.records[e.i].flags&isMonochrome != 0 }
+func (a *Archive) Hidden(e Entry) bool     { return a.records[e.i].flags&isHidden != 0 }
+func (a *Archive) Own(e Entry) bool        { return a.records[e.i].flags&hasColor != 0 }
 
 // SameSVG reports whether two entries have the same SVG, by its checksum and size.
 func (a *Archive) SameSVG(e, other Entry) bool {
-	x, y := &a.records[e.i], &a.records[other.i]
-	return x.crc == y.crc && x.size == y.size && x.deflated == y.deflated
+	x, y := a.entry(e.i), a.entry(other.i)
+	return x.crc() == y.crc() && x.size() == y.size() && x.deflated() == y.deflated()
 }
 
 // Read returns an SVG and verifies its checksum. The error is ErrDamaged, or one of the reader.
@@ -131,15 +126,15 @@ func (a *Archive) Read(e Entry) ([]byte, error) {
 // Member returns an SVG as compressed in the archive, unverified. The error is ErrDamaged, or one
 // of the reader.
 func (a *Archive) Member(e Entry) (Member, error) {
-	r := &a.records[e.i]
-	name := a.name(e.i)
+	c := a.entry(e.i)
+	name := c.name()
 	head := localHeader + len(name) + len(extension)
-	buf := make([]byte, head+int(r.deflated)+gzipTrailer)
-	if err := readAt(a.r, buf[:head+int(r.deflated)], int64(r.at)); err != nil {
+	buf := make([]byte, head+int(c.deflated())+gzipTrailer)
+	if err := readAt(a.r, buf[:head+int(c.deflated())], int64(c.at())); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if !localMatches(buf[:head], name) {
 		return nil, fmt.Errorf("%w: %s is not at the offset in the directory", ErrDamaged, name)
 	}
-	return newMember(buf[head-gzipHead:], r.crc, r.size), nil
+	return newMember(buf[head-gzipHead:], c.crc(), c.size()), nil
 }

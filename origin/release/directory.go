@@ -26,19 +26,33 @@ const (
 // OpenArchive reads the directory of an archive of size bytes. It accepts the output of a Writer
 // and no other ZIP: the entries are sorted by name, deflated and described by a Meta, their names
 // are valid icon names, nothing precedes the first entry, and there is no archive comment.
-// archive/zip could read the same, but keeps about 300 bytes an entry instead of 50. The error is
-// ErrDamaged, or one of the reader.
+// archive/zip could read the same, but keeps about 300 bytes an entry. The error is ErrDamaged, or
+// one of the reader.
 func OpenArchive(r io.ReaderAt, size int64) (*Archive, error) {
+	return openArchive(r, size, func(at, n int64) ([]byte, error) {
+		dir := make([]byte, n)
+		return dir, readAt(r, dir, at)
+	})
+}
+
+// OpenMapped is OpenArchive for a file whose content is also mapped into memory. The archive reads
+// its directory there, so that the kernel can drop pages of it. The mapping must outlive the
+// archive.
+func OpenMapped(r io.ReaderAt, data []byte) (*Archive, error) {
+	return openArchive(r, int64(len(data)), func(at, n int64) ([]byte, error) { return data[at:][:n:n], nil })
+}
+
+func openArchive(r io.ReaderAt, size int64, directory func(at, n int64) ([]byte, error)) (*Archive, error) {
 	at, n, err := findDirectory(r, size)
 	if err != nil {
 		return nil, err
 	}
-	dir := make([]byte, n)
-	if err := readAt(r, dir, at); err != nil {
+	dir, err := directory(at, n)
+	if err != nil {
 		return nil, err
 	}
-	a := &Archive{r: r}
-	if err := a.readDirectory(dir, at); err != nil {
+	a := &Archive{r: r, dir: dir}
+	if err := a.readDirectory(at); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -78,58 +92,76 @@ func findDirectory(r io.ReaderAt, size int64) (at, n int64, err error) {
 	return at, n, nil
 }
 
+// central is an entry of the central directory, and those after it (APPNOTE 6.3.10, section
+// 4.3.12).
+type central []byte
+
+// Fields of the entry. Sizes and lengths are in bytes; at is the offset of the local header.
+func (c central) method() uint16     { return binary.LittleEndian.Uint16(c[10:]) }
+func (c central) crc() uint32        { return binary.LittleEndian.Uint32(c[16:]) }
+func (c central) deflated() uint32   { return binary.LittleEndian.Uint32(c[20:]) }
+func (c central) size() uint32       { return binary.LittleEndian.Uint32(c[24:]) }
+func (c central) nameLength() int    { return int(binary.LittleEndian.Uint16(c[28:])) }
+func (c central) extraLength() int   { return int(binary.LittleEndian.Uint16(c[30:])) }
+func (c central) commentLength() int { return int(binary.LittleEndian.Uint16(c[32:])) }
+func (c central) at() uint32         { return binary.LittleEndian.Uint32(c[42:]) }
+
+// length returns the length of the entry in bytes.
+func (c central) length() int {
+	return centralHeader + c.nameLength() + c.extraLength() + c.commentLength()
+}
+
+// name returns the name of the icon, in place.
+func (c central) name() []byte { return c[centralHeader:][:c.nameLength()-len(extension)] }
+
+// comment returns the JSON of the icon's Meta, in place. An entry of an icon has no extra field.
+func (c central) comment() []byte { return c[centralHeader+c.nameLength():][:c.commentLength()] }
+
+// isIcon reports whether a Writer could have written the entry.
+func (c central) isIcon() bool {
+	name, ok := bytes.CutSuffix(c[centralHeader:][:c.nameLength()], []byte(extension))
+	return ok && icon.ValidKey(string(name)) && c.extraLength() == 0 && c.method() == methodDeflate
+}
+
 // readDirectory fills a from the central directory, which starts at stop.
-func (a *Archive) readDirectory(dir []byte, stop int64) error {
-	seen := map[string]uint32{}
-	var next int64 // required offset of the next entry
-	for len(dir) > 0 {
-		if len(dir) < centralHeader || binary.LittleEndian.Uint32(dir) != centralSig {
+func (a *Archive) readDirectory(stop int64) error {
+	seen := map[string]record{} // by comment: many icons of a pack share theirs
+	var next int64              // required offset of the next entry
+	var last []byte
+	for at := 0; at < len(a.dir); {
+		c := central(a.dir[at:])
+		if len(c) < centralHeader || binary.LittleEndian.Uint32(c) != centralSig || len(c) < c.length() {
 			return damaged("its directory is truncated")
 		}
-		nameLen, extraLen := int(binary.LittleEndian.Uint16(dir[28:])), int(binary.LittleEndian.Uint16(dir[30:]))
-		commentLen := int(binary.LittleEndian.Uint16(dir[32:]))
-		if len(dir) < centralHeader+nameLen+extraLen+commentLen {
-			return damaged("its directory is truncated")
-		}
-		name, ok := bytes.CutSuffix(dir[centralHeader:centralHeader+nameLen], []byte(extension))
-		if !ok || !icon.ValidKey(string(name)) || extraLen != 0 || binary.LittleEndian.Uint16(dir[10:]) != methodDeflate {
+		if !c.isIcon() {
 			return damaged("an entry is not an icon")
 		}
-		if n := len(a.records); n > 0 && bytes.Compare(a.name(n-1), name) >= 0 {
+		if len(a.records) > 0 && bytes.Compare(last, c.name()) >= 0 {
 			return damaged("its entries are not sorted")
 		}
-		rec := record{
-			name: uint32(len(a.names)),
-			crc:  binary.LittleEndian.Uint32(dir[16:]), deflated: binary.LittleEndian.Uint32(dir[20:]),
-			size: binary.LittleEndian.Uint32(dir[24:]), at: binary.LittleEndian.Uint32(dir[42:]),
-		}
-		if int64(rec.at) != next || rec.size > MaxSVG {
+		if int64(c.at()) != next || c.size() > MaxSVG {
 			return damaged("an entry is at the wrong offset")
 		}
-		next += int64(localHeader+nameLen) + int64(rec.deflated)
-		comment := dir[centralHeader+nameLen+extraLen:][:commentLen]
-		meta, known := seen[string(comment)]
+		last = c.name()
+		next += int64(localHeader+c.nameLength()) + int64(c.deflated())
+		rec, known := seen[string(c.comment())]
 		if !known {
-			m, err := parseMeta(string(name), comment)
+			m, err := parseMeta(string(last), c.comment())
 			if err != nil {
 				return err
 			}
 			a.spellings = append(a.spellings, m.Spellings()...)
-			meta = uint32(len(a.metas))
-			seen[string(comment)] = meta
-			if a.metas, err = appendDescription(a.metas, m, comment); err != nil {
-				return err
-			}
+			rec = record{seq: uint32(m.Seq), flags: m.flags()}
+			seen[string(c.comment())] = rec
 		}
-		rec.meta = meta
-		a.names = append(a.names, name...)
+		rec.at = uint32(at)
 		a.records = append(a.records, rec)
-		dir = dir[centralHeader+nameLen+extraLen+commentLen:]
+		at += c.length()
 	}
 	if next != stop {
 		return damaged("an entry is at the wrong offset")
 	}
-	a.records, a.names, a.metas = clip(a.records), clip(a.names), clip(a.metas)
+	a.records = clip(a.records)
 	slices.Sort(a.spellings)
 	a.spellings = clip(slices.Compact(a.spellings))
 	return nil

@@ -1,7 +1,6 @@
 package release
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -82,42 +81,28 @@ func (m Meta) comment() (string, error) {
 	return string(b), nil
 }
 
-// appendDescription appends what an Archive holds about a Meta: four bytes of Seq, one of
-// Monochrome and Color, two of the length of the comment, and the comment.
-func appendDescription(dst []byte, m Meta, comment []byte) ([]byte, error) {
-	if m.Seq < 0 || m.Seq > math.MaxInt32 {
-		return nil, damaged("an entry has an impossible number of its publication")
-	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.Seq))
-	mono := byte(0)
+// flags returns the flags of a record.
+func (m Meta) flags() (flags uint8) {
 	if m.Monochrome {
-		mono |= isMonochrome
+		flags |= isMonochrome
 	}
 	if m.Color != "" {
-		mono |= hasColor
+		flags |= hasColor
 	}
-	dst = binary.LittleEndian.AppendUint16(append(dst, mono), uint16(len(comment)))
-	return append(dst, comment...), nil
+	if m.Hidden {
+		flags |= isHidden
+	}
+	return flags
 }
 
-// Bits of the byte of Monochrome and Color.
-const (
-	isMonochrome = 1 << iota
-	hasColor
-)
-
-func seq(description []byte) int         { return int(binary.LittleEndian.Uint32(description)) }
-func monochrome(description []byte) bool { return description[4]&isMonochrome != 0 }
-func own(description []byte) bool        { return description[4]&hasColor != 0 }
-
-func comment(description []byte) []byte {
-	return description[7:][:binary.LittleEndian.Uint16(description[5:])]
-}
-
+// parseMeta reads the comment of an entry.
 func parseMeta(name string, comment []byte) (Meta, error) {
 	m := Meta{}
 	if err := json.Unmarshal(comment, &m); err != nil {
 		return Meta{}, fmt.Errorf("%w: the entry of %s has no description", ErrDamaged, name)
+	}
+	if m.Seq < 0 || m.Seq > math.MaxInt32 {
+		return Meta{}, damaged("an entry has an impossible number of its publication")
 	}
 	m.Name = name
 	return m, nil

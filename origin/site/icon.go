@@ -229,12 +229,12 @@ func findIcon(ctx context.Context, r *catalog.Release, ref icon.Ref) (catalog.Ic
 	ic, err := r.Icon(ctx, ref)
 	switch {
 	case errors.Is(err, catalog.ErrWithdrawn):
-		return ic, withdrawn(r, ref)
+		return ic, withdrawn(ctx, r, ref)
 	case errors.Is(err, catalog.ErrNoPack):
 		return ic, noPack(r, ref.Pack)
 	case errors.Is(err, catalog.ErrNoIcon):
 		p, _ := r.Pack(ref.Pack)
-		return ic, problem.NotFound("the pack has no such icon", prefixed("/icon/"+ref.Pack+"/", p.Near(ref.Name))...)
+		return ic, problem.NotFound("the pack has no such icon", prefixed("/icon/"+ref.Pack+"/", p.Near(ctx, ref.Name))...)
 	}
 	return ic, err
 }

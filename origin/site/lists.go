@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -23,7 +24,7 @@ type lists struct {
 }
 
 // icons returns the visible icons of a pack, without aliases, by name.
-func (l *lists) icons(r *catalog.Release, p *catalog.Pack) []listed {
+func (l *lists) icons(ctx context.Context, r *catalog.Release, p *catalog.Pack) ([]listed, error) {
 	l.mu.Lock()
 	if l.state != r.State() {
 		l.state, l.packs = r.State(), map[string][]listed{}
@@ -31,30 +32,36 @@ func (l *lists) icons(r *catalog.Release, p *catalog.Pack) []listed {
 	icons, known := l.packs[p.Key]
 	l.mu.Unlock()
 	if known {
-		return icons
+		return icons, nil
 	}
-	icons = iconsWhere(p, func(release.Meta) bool { return true })
+	icons, err := iconsWhere(ctx, p, func(release.Meta) bool { return true })
+	if err != nil {
+		return nil, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == r.State() {
 		l.packs[p.Key] = icons
 	}
-	return icons
+	return icons, nil
 }
 
 // inCategory returns the visible icons of a pack in a category.
-func inCategory(p *catalog.Pack, category string) []listed {
-	return iconsWhere(p, func(m release.Meta) bool {
+func inCategory(ctx context.Context, p *catalog.Pack, category string) ([]listed, error) {
+	return iconsWhere(ctx, p, func(m release.Meta) bool {
 		return slices.ContainsFunc(m.Categories, func(c string) bool { return equalFold(c, category) })
 	})
 }
 
-func iconsWhere(p *catalog.Pack, wanted func(release.Meta) bool) (icons []listed) {
-	p.Icons(func(m release.Meta) bool {
+func iconsWhere(ctx context.Context, p *catalog.Pack, wanted func(release.Meta) bool) (icons []listed, err error) {
+	c, err := p.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for m := range c.Icons {
 		if !m.Hidden && m.AliasOf == "" && wanted(m) {
 			icons = append(icons, listed{m.Name, lookOf(m.Monochrome, m.Color)})
 		}
-		return true
-	})
-	return slices.Clip(icons)
+	}
+	return slices.Clip(icons), nil
 }

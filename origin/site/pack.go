@@ -26,19 +26,24 @@ type packView struct {
 func (v packView) Credited() bool { return credited(v.Pack.License) }
 
 // pack renders a page of a pack.
-func (s *Site) pack(_ context.Context, q *Request) (*Page, error) {
+func (s *Site) pack(ctx context.Context, q *Request) (*Page, error) {
 	asked, err := parseSelection(q.Params)
 	if err != nil {
 		return nil, err
 	}
-	p, err := packOf(q)
+	p, err := packOf(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	v := packView{Pack: p.Pack, Category: asked.Category}
-	icons := s.lists.icons(q.Release, p)
+	var icons []listed
 	if asked.Category != "" {
-		icons = inCategory(p, asked.Category)
+		icons, err = inCategory(ctx, p, asked.Category)
+	} else {
+		icons, err = s.lists.icons(ctx, q.Release, p)
+	}
+	if err != nil {
+		return nil, err
 	}
 	v.Total = len(icons)
 	first := min((asked.Page-1)*onPack, v.Total)
@@ -79,11 +84,11 @@ func noPack(r *catalog.Release, key string) error {
 }
 
 // packOf returns the pack that a request names, or the problem that there is none.
-func packOf(q *Request) (*catalog.Pack, error) {
+func packOf(ctx context.Context, q *Request) (*catalog.Pack, error) {
 	p, ok := q.Release.Pack(q.Ref.Pack)
 	switch {
 	case q.Release.IsWithdrawn(q.Ref.Pack):
-		return nil, withdrawn(q.Release, q.Ref)
+		return nil, withdrawn(ctx, q.Release, q.Ref)
 	case !ok:
 		return nil, noPack(q.Release, q.Ref.Pack)
 	}
@@ -91,10 +96,10 @@ func packOf(q *Request) (*catalog.Pack, error) {
 }
 
 // withdrawn returns the 410 for a withdrawn icon or pack, with similar ones.
-func withdrawn(r *catalog.Release, ref icon.Ref) error {
+func withdrawn(ctx context.Context, r *catalog.Release, ref icon.Ref) error {
 	gone := problem.Withdrawn()
 	if p, ok := r.Pack(ref.Pack); ok {
-		gone.Suggestions = prefixed("/icon/"+ref.Pack+"/", p.Near(ref.Name))
+		gone.Suggestions = prefixed("/icon/"+ref.Pack+"/", p.Near(ctx, ref.Name))
 	} else {
 		gone.Suggestions = prefixed("/pack/", r.Near(ref.Pack))
 	}

@@ -42,13 +42,13 @@ func (v packView) Files() (list []packFile) {
 func archiveName(pack string, kind bag.Kind) string { return pack + "-" + string(kind) + ".zip" }
 
 // packArchive answers with an archive of all icons that the page of a pack shows.
-func (s *Site) packArchive(_ context.Context, q *Request) (*Page, error) {
+func (s *Site) packArchive(ctx context.Context, q *Request) (*Page, error) {
 	name, isZip := strings.CutSuffix(q.File, ".zip")
 	kind := bag.Kind(name)
 	if !isZip || !slices.Contains(bag.Kinds, kind) {
 		return nil, problem.NotFound("there is no such archive of a pack: there are svg.zip, react.zip and sprite.zip")
 	}
-	p, err := packOf(q)
+	p, err := packOf(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,14 @@ func (s *Site) packArchive(_ context.Context, q *Request) (*Page, error) {
 		Stream: &Stream{tag, func() *bundle.File {
 			q.Release.Hold() // the archive is made to its end, also if the client leaves
 			return s.bundles.Open(tag, bundle.Source{
-				Write: func(w io.Writer) error { return s.whole(q.Release, p).Write(w, kind) }, Done: q.Release.Done,
+				Write: func(w io.Writer) error {
+					whole, err := s.whole(q.Release, p)
+					if err != nil {
+						return err
+					}
+					return whole.Write(w, kind)
+				},
+				Done: q.Release.Done,
 			})
 		}},
 	}, nil
@@ -80,8 +87,8 @@ func (s *Site) archiveTag(p *catalog.Pack, kind bag.Kind) (string, error) {
 }
 
 // whole returns a pack with its icons. The caller holds the release until it has written them.
-func (s *Site) whole(r *catalog.Release, p *catalog.Pack) bag.Whole {
-	icons := s.lists.icons(r, p)
+func (s *Site) whole(r *catalog.Release, p *catalog.Pack) (bag.Whole, error) {
+	icons, err := s.lists.icons(context.Background(), r, p)
 	return bag.Whole{Pack: p.Pack, Count: len(icons), Icons: func(yield func(bag.Item, error) bool) {
 		for _, i := range icons {
 			ic, err := r.Icon(context.Background(), icon.Ref{Pack: p.Key, Name: i.name})
@@ -93,7 +100,7 @@ func (s *Site) whole(r *catalog.Release, p *catalog.Pack) bag.Whole {
 				return
 			}
 		}
-	}}
+	}}, err
 }
 
 // itemOf reads an icon for an archive.

@@ -37,7 +37,9 @@ func sampled(ctx context.Context, r *catalog.Release, p *icon.Pack) (icons []cat
 		return icons
 	}
 	if pack, ok := r.Pack(p.Key); ok {
-		pack.Names(func(name string, hidden bool) bool { return hidden || add(name) })
+		if c, err := pack.Open(ctx); err == nil {
+			c.Names(func(name string, hidden bool) bool { return hidden || add(name) })
+		}
 	}
 	return icons
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/internal/problem"
-	"github.com/iconedge/iconedge/origin/release"
 )
 
 // robots keeps crawlers out of archives, and of the pages whose number has no end. It names the
@@ -51,7 +50,7 @@ func (s *Site) sitemap(_ context.Context, q *Request) (*Page, error) {
 }
 
 // packSitemap lists the pages of a pack and its icons, without aliases.
-func (s *Site) packSitemap(_ context.Context, q *Request) (*Page, error) {
+func (s *Site) packSitemap(ctx context.Context, q *Request) (*Page, error) {
 	key, ok := strings.CutSuffix(q.File, ".xml")
 	p, known := q.Release.Pack(key)
 	switch {
@@ -60,16 +59,19 @@ func (s *Site) packSitemap(_ context.Context, q *Request) (*Page, error) {
 	case !ok || !known || p.Hidden:
 		return nil, problem.NotFound("there is no sitemap of such a pack")
 	}
+	icons, err := p.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var b strings.Builder
 	b.WriteString(xml.Header + "<urlset" + sitemapSpace + "\n")
 	add := func(path string) { b.WriteString("<url><loc>" + escape(s.site+path) + "</loc></url>\n") }
 	add("/pack/" + key)
-	p.Icons(func(m release.Meta) bool {
+	for m := range icons.Icons {
 		if !m.Hidden && m.AliasOf == "" {
 			add("/icon/" + key + "/" + m.Name)
 		}
-		return true
-	})
+	}
 	b.WriteString("</urlset>\n")
 	page := s.text("application/xml", b.String())
 	page.Keys += " " + icon.LibraryKey + " pack/" + key
