@@ -227,7 +227,7 @@ var rooms = map[string]string{
 	"docs": "",
 	// Pages of the documentation, and the search in them.
 	"origin/manual":  "docs github.com/yuin/goldmark github.com/blevesearch/snowballstem golang.org/x/image",
-	"origin/catalog": "internal/files icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync",
+	"origin/catalog": "internal/files icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync golang.org/x/sys",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
 		"github.com/andybalholm/brotli golang.org/x/text",
 	// It writes the lexicon that the program embeds.

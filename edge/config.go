@@ -103,7 +103,7 @@ func (c *Config) GroupedFlags(fs *flag.FlagSet, begin func(title string)) {
 // nothing of the files, because Run reads them again. An empty Origins means the default origin.
 func (c *Config) Validate() error {
 	now := time.Now()
-	errs := []error{c.Addresses.Validate()}
+	errs := []error{c.Addresses.Validate(c.Loop, c.Listener != nil || c.TLSListener != nil)}
 	if c.OriginTimeout < 0 || c.OriginConns < 0 {
 		errs = append(errs, errors.New("--origin-timeout and --origin-connections must not be negative"))
 	}

@@ -123,7 +123,7 @@ func (s *Server) build() (err error) {
 // open opens the sockets, the cache and the files of an edge.
 func (s *Server) open() (lists *access.Lists, err error) {
 	cfg := &s.cfg
-	if s.sockets, err = cfg.Secure.Open(s.life, cfg.Listen, cfg.Listener); err != nil {
+	if s.sockets, err = cfg.Secure.Open(s.life, &cfg.Addresses); err != nil {
 		return nil, err
 	}
 	s.life.onEnd(func() { s.sockets.Close() })

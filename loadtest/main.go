@@ -28,6 +28,7 @@ var commands = []cli.Command{
 	{Name: "bench", Does: "an edge against nginx, Varnish, HAProxy and bare fasthttp on one core", Run: runBench},
 	{Name: "grow", Does: "how an edge's cost grows with entries, connections, cores and bodies", Run: runGrow},
 	{Name: "entries", Does: "an edge with millions of small entries: memory, hits, purges, eviction, disk and restarts", Run: runEntries},
+	{Name: "cores", Does: "what the event loops of an edge cost each other, and what 16 and 64 cores would give", Run: runCores},
 	{Name: "handshakes", Does: "what a new connection costs an edge, over TCP and QUIC, in full and resumed", Run: runHandshakes},
 	{Name: "pages", Does: "how long Chromium takes for a page over HTTP/2 and HTTP/3, with delay and loss", Run: runPages},
 	{Name: "quic", Does: "the memory of connections over HTTP/3, and their processor time at rest", Run: runQUIC},

@@ -36,7 +36,7 @@ var flagValues = map[string][]string{
 	"origin-host": {"origin", "client", "x.test"}, "origin-key": {"k"}, "origin-sni": {"sni.test"},
 	"origin-timeout": {"7s"}, "pass-field": {"CF-IP"}, "client-encoding": {"as-sent", "normal"}, "proxy-all": {"true"},
 	"purge-method": {"true"}, "redis": {"redis://a.test:1/2"}, "redis-password-file": {"p"}, "region": {"eu"},
-	"request-timeout": {"7s"}, "require-token": {"true"},
+	"request-timeout": {"7s"}, "require-token": {"true"}, "reuse-port": {"true"},
 	"shutdown-delay": {"3s"}, "site": {"off"}, "store-cookies": {"true"}, "strict-env": {"true"},
 	"tier-secret-file": {"s"}, "tls-cert": {"a.pem"}, "tls-client-ca": {"ca"}, "tls-key": {"a.key"}, "tls-listen": {"127.0.0.1:9"},
 	"tls-redirect": {"true"}, "tls-ticket-secret-file": {"s"}, "trace-endpoint": {"http://t.test"},

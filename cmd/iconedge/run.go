@@ -64,10 +64,8 @@ func runBoth(ctx context.Context, e edge.Config, o origin.Config) error {
 		return err
 	}
 	defer ended()
-	if e.Listener == nil {
-		if e.Listener, err = hostport.Listen(ctx, "--listen", e.Listen); err != nil {
-			return err
-		}
+	if e.Listener, err = e.Addresses.Open(ctx); err != nil {
+		return err
 	}
 	if e.AdminListener == nil && e.AdminListen != noAdmin {
 		if e.AdminListener, err = hostport.Listen(ctx, "--admin-listen", e.AdminListen); err != nil {

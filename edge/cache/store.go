@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"math/rand/v2"
+
 	"github.com/iconedge/iconedge/edge/cache/entry"
 	"github.com/iconedge/iconedge/edge/cache/invalidation"
 	"github.com/iconedge/iconedge/edge/cache/memory"
@@ -99,12 +101,27 @@ func (s *shard) count(c *Cache, hash uint64) {
 // entry that is in constant use is still counted usesPerPeriod times until then. Each count reads
 // several lines of memory that are in no cache of the processor.
 func (s *shard) countUse(c *Cache, l *memory.Slot, hash uint64) {
-	if l.CountDue(s.uses.Add(1), c.countApart) {
+	if l.CountDue(s.use(c.countApart/usesApart), c.countApart) {
 		s.count(c, hash)
 	}
 }
 
-const usesPerPeriod = 64
+// use counts a use of the hit path: one of about so many, at random, as that many, because
+// processors wait for a count that another has just changed. It returns the number of uses so far.
+func (s *shard) use(step uint32) uint32 {
+	if step <= 1 {
+		return s.uses.Add(1)
+	}
+	if rand.Uint32()%step != 0 {
+		return s.uses.Load()
+	}
+	return s.uses.Add(step)
+}
+
+const (
+	usesPerPeriod = 64
+	usesApart     = 16 // countings of uses between two of an entry that ristretto counts
+)
 
 // liveEntry returns the entry of a slot, or nil if it was dropped. The janitor removes it then.
 func (c *Cache) liveEntry(s *shard, l *memory.Slot, hash uint64) *entry.Entry {

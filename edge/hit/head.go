@@ -180,12 +180,13 @@ func (p *Path) note(m *hit, by exchange.Protocol, q *request.Request, body int) 
 
 // record counts, logs and traces a response to a request whose site m has.
 func (p *Path) record(m *hit, q *request.Request, r *observe.Hit) {
+	r.Stripe = m.stripe
 	p.Metrics.Hit(r, q.Now)
 	r.LogShare, r.ID = m.ruled.LogShare(), m.id
 	if r.Site = m.site.Name; r.Site != "" && m.made {
 		p.Metrics.SiteAnswered(r.Site, r.Outcome, r.Status)
 	} else {
-		m.site.hits.Count(r.Outcome, r.Status)
+		m.site.hits.Count(m.stripe, r.Outcome, r.Status)
 	}
 	if p.Reports.Tracer != nil {
 		p.trace(m, q, r)

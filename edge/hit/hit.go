@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -35,7 +36,10 @@ type hit struct {
 
 	vary  [maxVary]byte // memory of a secondary key
 	lines []byte        // memory of the fields of a made response
-	id    []byte        // of the request; see labels
+
+	// stripe is its part of counts. The pool keeps a hit with its processor, mostly.
+	stripe uint8
+	id     []byte // of the request; see labels
 
 	rules    rules.Request
 	tolls    tolls
@@ -97,7 +101,10 @@ const (
 	maxVary  = 256
 )
 
-var hits = sync.Pool{New: func() any { return new(hit) }}
+var (
+	hits = sync.Pool{New: func() any { return &hit{stripe: uint8(made.Add(1))} }}
+	made atomic.Uint32 // hits that the pool has got
+)
 
 // end gives a hit back to the pool.
 func (m *hit) end() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -35,16 +34,16 @@ func (s *Server) Drain(atMost time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), atMost)
 	defer cancel()
 	s.socks.Public.Close()
-	together(ctx, log, s.conns.shutdown, s.streams.Shutdown, s.reference.shutdown, s.shutdownTLS)
-	together(ctx, log, s.http1.ShutdownWithContext)
-}
-
-// shutdownTLS stops the TLS listener and drains HTTP/3. The servers of HTTP/1.1 and HTTP/2 drain
-// their own connections.
-func (s *Server) shutdownTLS(ctx context.Context) error {
 	if s.tls != nil {
 		s.tls.Close()
 	}
+	s.accepting.Wait()
+	together(ctx, log, s.conns.shutdown, s.streams.Shutdown, s.reference.shutdown, s.shutdownQUIC)
+	together(ctx, log, s.http1.ShutdownWithContext)
+}
+
+// shutdownQUIC drains HTTP/3.
+func (s *Server) shutdownQUIC(ctx context.Context) error {
 	if s.quic == nil {
 		return nil
 	}
@@ -106,16 +105,3 @@ func (c *lingeringConn) closable(began, now time.Time) bool {
 	}
 	return phase == h1.Idle && now.Sub(since) >= IdleGrace && !c.http1().Waiting()
 }
-
-// CloseOnce returns a listener whose Close may be called again, because Drain, the server and the
-// owner of the sockets each close it. It closes l once.
-func CloseOnce(l net.Listener) net.Listener {
-	return &onceListener{l, sync.OnceValue(l.Close)}
-}
-
-type onceListener struct {
-	net.Listener
-	close func() error
-}
-
-func (l *onceListener) Close() error { return l.close() }

@@ -27,8 +27,13 @@ func newSecureListener(l net.Listener, s *Server, config *tls.Config) *secureLis
 // serve accepts connections until the listener is closed.
 func (l *secureListener) serve(plainer *fasthttp.Server) error {
 	l.plainer = plainer
+	return serveEach(l.listener.Listener, l.accept)
+}
+
+func (l *secureListener) accept(sockets net.Listener) error {
+	from := listener{sockets, l.server, l.config}
 	for {
-		c, err := l.listener.Accept()
+		c, err := from.Accept()
 		if err != nil {
 			return err
 		}

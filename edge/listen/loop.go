@@ -74,17 +74,23 @@ func newLooped(s *Server) (*looped, error) {
 
 // listen makes a listener accept connections for the loops, and reports whether it can.
 func (l *looped) listen(on *net.Listener) (bool, error) {
-	sockets := *on
-	if once, ok := sockets.(*onceListener); ok {
-		sockets = once.Listener
+	sockets, own := severalOf(*on)
+	accepting := &several{}
+	for i, socket := range sockets.all {
+		accept := func() (*netloop.Listener, error) { return netloop.Listen(socket, l.loops) }
+		if own {
+			accept = func() (*netloop.Listener, error) { return netloop.ListenAlone(socket, l.loops[i%len(l.loops)]) }
+		}
+		from, err := accept()
+		if errors.Is(err, errors.ErrUnsupported) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("opening the event loops: %w", err)
+		}
+		accepting.all = append(accepting.all, from)
 	}
-	accepting, err := netloop.Listen(sockets, l.loops)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("opening the event loops: %w", err)
-	}
+	accepting.Listener = accepting.all[0]
 	*on = CloseOnce(accepting)
 	return true, nil
 }
@@ -105,8 +111,8 @@ func (l *looped) run() {
 }
 
 // serve accepts connections without TLS until the listener is closed.
-func (l *looped) serve() error {
-	from := listener{l.clear, l.server, nil}
+func (l *looped) serve(clear net.Listener) error {
+	from := listener{clear, l.server, nil}
 	for {
 		c, err := from.Accept()
 		if err != nil {

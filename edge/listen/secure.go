@@ -7,9 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"runtime"
 	"strings"
 	"time"
 
+	"github.com/iconedge/iconedge/edge/netloop"
 	"github.com/iconedge/iconedge/edge/repeated"
 	"github.com/iconedge/iconedge/internal/certs"
 	"github.com/iconedge/iconedge/internal/files"
@@ -23,6 +25,7 @@ const handshakeTimeout = 10 * time.Second
 type Addresses struct {
 	Listen      string // public address, HOST:PORT
 	AdminListen string // address of health, readiness, metrics and purges
+	ReusePort   bool   // each event loop has a socket of its own at the public addresses
 
 	Listener, AdminListener net.Listener
 }
@@ -31,17 +34,52 @@ type Addresses struct {
 func (a *Addresses) Flags(fs *flag.FlagSet) {
 	fs.StringVar(&a.Listen, "listen", ":8080", "public `address`, HOST:PORT")
 	fs.StringVar(&a.AdminListen, "admin-listen", "127.0.0.1:8082", "`address` of /healthz, /readyz, /metrics and /purge; keep it private")
+	fs.BoolVar(&a.ReusePort, "reuse-port", false, "on Linux, open a socket for each event loop at --listen and --tls-listen "+
+		"(SO_REUSEPORT), so that the system distributes connections, by a hash of their addresses and thus less evenly; "+
+		"and other processes of this user may listen there too")
 }
 
-// Validate checks the form of the addresses.
-func (a *Addresses) Validate() error {
+// Validate checks the form of the addresses. Sockets that were opened already are one for all
+// loops.
+func (a *Addresses) Validate(loop Loop, given bool) error {
 	var errs []error
+	switch {
+	case !a.ReusePort:
+	case runtime.GOOS != "linux" || loop == LoopOff:
+		errs = append(errs, errors.New("--reuse-port requires Linux and --loop on, because each event loop gets a socket of its own"))
+	case given:
+		errs = append(errs, errors.New("--reuse-port can't be used with sockets that systemd passes in: the edge must open them itself"))
+	}
 	for _, f := range []struct{ flag, address string }{{"--listen", a.Listen}, {"--admin-listen", a.AdminListen}} {
 		if f.address != "" {
 			errs = append(errs, hostport.Check(f.flag, f.address))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Open opens the public socket, unless it is given.
+func (a *Addresses) Open(ctx context.Context) (net.Listener, error) {
+	if a.Listener != nil {
+		return a.Listener, nil
+	}
+	l, err := a.listen(ctx, a.Listen)
+	if err != nil {
+		return nil, hostport.Explain("--listen", a.Listen, err)
+	}
+	return l, nil
+}
+
+// listen listens on an address, by a socket for each event loop if they do not share one.
+func (a *Addresses) listen(ctx context.Context, address string) (net.Listener, error) {
+	if !a.ReusePort {
+		return new(net.ListenConfig).Listen(ctx, "tcp", address)
+	}
+	all, err := netloop.OpenEach(ctx, address, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	return &several{all[0], all}, nil
 }
 
 // Secure configures TLS. Without TLSListen the edge serves no TLS.
@@ -154,16 +192,14 @@ type Sockets struct {
 	Offer  *Offer         // of HTTP/3; a Server makes it depend on the room that is left
 }
 
-// Open opens the public socket at an address, unless it is given, and the sockets of c.
-func (c *Secure) Open(ctx context.Context, address string, given net.Listener) (s *Sockets, err error) {
-	s = &Sockets{Public: given, TLS: c.TLSListener}
-	if given == nil {
-		if s.Public, err = hostport.Listen(ctx, "--listen", address); err != nil {
-			return nil, err
-		}
+// Open opens the public socket, unless it is given, and the sockets of c.
+func (c *Secure) Open(ctx context.Context, a *Addresses) (s *Sockets, err error) {
+	s = &Sockets{TLS: c.TLSListener}
+	if s.Public, err = a.Open(ctx); err != nil {
+		return nil, err
 	}
 	s.Public = CloseOnce(s.Public)
-	if err := c.open(ctx, s); err != nil {
+	if err := c.open(ctx, a, s); err != nil {
 		s.Public.Close()
 		return nil, hostport.Explain("--tls-listen", c.TLSListen, err)
 	}
@@ -176,15 +212,15 @@ func (c *Secure) Open(ctx context.Context, address string, given net.Listener) (
 
 // open opens the sockets for TLS and for QUIC, unless they are given. It closes a socket for QUIC
 // that is given for nothing.
-func (c *Secure) open(ctx context.Context, s *Sockets) (err error) {
+func (c *Secure) open(ctx context.Context, a *Addresses, s *Sockets) (err error) {
 	off := c.HTTP3 == HTTP3Off
 	switch {
 	case s.TLS != nil || !c.Enabled():
 		s.QUIC = c.QUICSocket
 	case off:
-		s.TLS, err = new(net.ListenConfig).Listen(ctx, "tcp", c.TLSListen)
+		s.TLS, err = a.listen(ctx, c.TLSListen)
 	default:
-		s.TLS, s.QUIC, err = listenBoth(ctx, c.TLSListen)
+		s.TLS, s.QUIC, err = a.listenBoth(ctx, c.TLSListen)
 	}
 	if off && c.QUICSocket != nil {
 		s.QUIC = nil
@@ -235,16 +271,15 @@ const listenTries = 20
 
 // listenBoth listens on TCP and on UDP at one address. If its port is 0, the system's choice for
 // TCP may be taken on UDP; listenBoth then tries another.
-func listenBoth(ctx context.Context, address string) (net.Listener, net.PacketConn, error) {
-	var lc net.ListenConfig
+func (a *Addresses) listenBoth(ctx context.Context, address string) (net.Listener, net.PacketConn, error) {
 	for try := 1; ; try++ {
-		ln, err := lc.Listen(ctx, "tcp", address)
+		ln, err := a.listen(ctx, address)
 		if err != nil {
 			return nil, nil, err
 		}
 		host, _, _ := net.SplitHostPort(address)
 		_, port, _ := net.SplitHostPort(ln.Addr().String())
-		socket, err := lc.ListenPacket(ctx, "udp", net.JoinHostPort(host, port))
+		socket, err := new(net.ListenConfig).ListenPacket(ctx, "udp", net.JoinHostPort(host, port))
 		if err == nil {
 			return ln, socket, nil
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -77,6 +78,9 @@ type Server struct {
 	source    *secureSource   // certificates; nil: no TLS
 	tls       *secureListener // nil: no TLS
 	quic      *quicServer     // nil: no HTTP/3
+	// accepting is the acceptance of connections for loops, which goes on behind the end of a
+	// listener for those in its queue.
+	accepting sync.WaitGroup
 }
 
 // New returns a server that answers the requests from sockets by h. It reads the certificates.
@@ -126,14 +130,14 @@ func (s *Server) Serve(broken chan<- error) {
 		s.looped.run()
 	}
 	if s.looped != nil && s.looped.clear != nil {
-		go func() { broken <- s.looped.serve() }()
+		s.accepting.Go(func() { broken <- serveEach(s.looped.clear, s.looped.serve) })
 	} else {
 		go func() { broken <- s.http1.Serve(listener{s.socks.Public, s, nil}) }()
 	}
 	s.options.Log.Info("listening", "address", s.socks.Public.Addr().String(), "for", "public")
 	if s.tls != nil {
 		s.options.Log.Info("listening", "address", s.tls.Addr().String(), "for", "tls")
-		go func() { broken <- s.tls.serve(s.http1) }()
+		s.accepting.Go(func() { broken <- s.tls.serve(s.http1) })
 	}
 	if s.quic != nil {
 		go func() { broken <- s.quic.Serve() }()

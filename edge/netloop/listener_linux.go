@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -21,6 +22,10 @@ type Listener struct {
 	loops        []*Loop
 	next         atomic.Uint32
 	inherited    bool // connections inherit their options
+	alone        bool // no other process has the socket
+
+	mu    sync.Mutex
+	queue []*Conn // of a closed socket
 }
 
 // Listen returns a Listener on the socket of l, which it then owns. The connections have the
@@ -73,33 +78,44 @@ func (l *Listener) Accept() (net.Conn, error) {
 		fd, remote, err := l.accept()
 		switch err {
 		case nil:
-			if !l.inherited {
-				setOptions(fd)
-			}
-			return l.loops[int(l.next.Add(1))%len(l.loops)].NewConn(fd, remote), nil
+			return l.newConn(fd, remote), nil
 		case unix.ECONNABORTED, unix.EINTR: // the client left while it waited
+		case net.ErrClosed:
+			if c := l.queued(); c != nil {
+				return c, nil
+			}
+			fallthrough
 		default:
 			return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: err}
 		}
 	}
 }
 
-func (l *Listener) accept() (fd int, remote netip.AddrPort, err error) {
+func (l *Listener) accept() (fd int, remote unix.Sockaddr, err error) {
 	closed := l.raw.Read(func(s uintptr) bool {
-		var sa unix.Sockaddr
-		fd, sa, err = unix.Accept4(int(s), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
-		remote = addrPort(sa)
+		fd, remote, err = unix.Accept4(int(s), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 		return err != unix.EAGAIN
 	})
 	if closed != nil {
-		return -1, remote, net.ErrClosed
+		return -1, nil, net.ErrClosed
 	}
 	return fd, remote, err
+}
+
+// newConn returns an accepted connection, on the loop whose turn it is.
+func (l *Listener) newConn(fd int, remote unix.Sockaddr) *Conn {
+	if !l.inherited {
+		setOptions(fd)
+	}
+	return l.loops[int(l.next.Add(1))%len(l.loops)].NewConn(fd, addrPort(remote))
 }
 
 // Close closes the listener. Connections in the queue of a socket that another process holds too
 // wait for that process.
 func (l *Listener) Close() error {
+	if l.alone {
+		l.takeQueue()
+	}
 	return errors.Join(l.file.Close(), l.Listener.Close())
 }
 

@@ -3,6 +3,7 @@
 package netloop
 
 import (
+	"context"
 	"errors"
 	"net"
 	"time"
@@ -37,3 +38,11 @@ type Listener struct{ net.Listener }
 
 // Listen fails, because this system has no loops.
 func Listen(net.Listener, []*Loop) (*Listener, error) { return nil, errors.ErrUnsupported }
+
+// OpenEach fails, because this system has no loops.
+func OpenEach(context.Context, string, int) ([]net.Listener, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// ListenAlone fails, because this system has no loops.
+func ListenAlone(net.Listener, *Loop) (*Listener, error) { return nil, errors.ErrUnsupported }

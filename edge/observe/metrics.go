@@ -3,6 +3,7 @@ package observe
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"runtime"
 	"sync"
 	"time"
@@ -24,7 +25,7 @@ type Metrics struct {
 	config       sync.Once // of configOK
 	configOK     *prometheus.GaugeVec
 	rulesStopped *prometheus.CounterVec // by site and result; nil without a configuration file
-	bySite       *prometheus.CounterVec
+	bySite       *siteCounters
 	Registry     *prometheus.Registry
 	answers      *tallies
 	decisions    [routes.Classes][2]prometheus.Counter // refused, accepted
@@ -59,7 +60,8 @@ var tokenResultNames = [tokenResults]string{"missing", "invalid", "valid", "unkn
 
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{Registry: prometheus.NewRegistry(), answers: newTallies(time.Now())}
-	m.Registry.MustRegister(m.answers, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.Registry.MustRegister(m.answers, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{Matcher: waits})))
 	decisions := m.counters("limit_decisions_total",
 		"Requests counted against a limit, by class of limit and decision.", "class", "decision")
 	for c := routes.ClassSearch; c < routes.Classes; c++ {
@@ -81,6 +83,10 @@ func NewMetrics(version string) *Metrics {
 		runtime.Version()).Set(1)
 	return m
 }
+
+// waits are metrics of the runtime besides those of every program: the time for which goroutines
+// wait for locks, and for a processor.
+var waits = regexp.MustCompile("^/(sync/mutex/wait/total|sched/latencies):seconds$")
 
 func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_" + name, Help: help}, labels)
@@ -231,7 +237,7 @@ func (m *Metrics) Traced(r routes.Route, took time.Duration, traceID string) {
 // Hit counts a request that was received at now and answered on the hit path, by a fresh or a
 // stale response.
 func (m *Metrics) Hit(h *Hit, now time.Time) {
-	m.answers.of(h.Protocol, h.Route, h.Outcome, h.Status).hit(now, h.Bytes)
+	m.answers.of(h.Protocol, h.Route, h.Outcome, h.Status).hit(now, h.Stripe, h.Bytes)
 }
 
 // Counted counts a decision of a rate limit.
@@ -253,9 +259,9 @@ func index(ok bool) int {
 // ConfigReloaded records whether the configuration file could be used when it was last read.
 func (m *Metrics) ConfigReloaded(ok bool) {
 	m.config.Do(func() {
-		m.bySite = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_responses_total",
-			Help: "Responses for each site of the configuration file, by the use of the cache and the class of the status."},
-			[]string{"site", "cache", "status"})
+		m.bySite = &siteCounters{parts: map[prometheus.Counter]*hitCounter{}, CounterVec: prometheus.NewCounterVec(
+			prometheus.CounterOpts{Name: "iconedge_edge_site_responses_total", Help: "Responses for each site of the configuration file, " +
+				"by the use of the cache and the class of the status."}, []string{"site", "cache", "status"})}
 		m.rulesStopped = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "iconedge_edge_site_rules_stopped_total",
 			Help: "Requests whose rules cost too much and were stopped, for each site of the configuration file: " +
 				"refused with 503, because a rule that keeps requests from the origin was not decided, or passed on uncached."},
@@ -298,25 +304,68 @@ var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx"}
 // SiteHits counts hits of one site on the hit path, by the class of their status. The zero value
 // counts nothing.
 type SiteHits struct {
-	fresh, stale [statusClasses]prometheus.Counter
+	fresh, stale [statusClasses]*hitCounter
 }
 
 // SiteHits returns the counters of a site of the configuration file.
 func (m *Metrics) SiteHits(site string) (s SiteHits) {
 	for class := 2; class < statusClasses; class++ { // no hit has another class
-		s.fresh[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Hit], classes[class])
-		s.stale[class] = m.bySite.WithLabelValues(site, exchange.OutcomeNames[exchange.Stale], classes[class])
+		s.fresh[class] = m.bySite.counter(site, exchange.OutcomeNames[exchange.Hit], classes[class])
+		s.stale[class] = m.bySite.counter(site, exchange.OutcomeNames[exchange.Stale], classes[class])
 	}
 	return s
 }
 
-// Count counts a response.
-func (s *SiteHits) Count(o exchange.Outcome, status int) {
+// Count counts a response in a stripe.
+func (s *SiteHits) Count(at uint8, o exchange.Outcome, status int) {
 	counters := &s.fresh
 	if o == exchange.Stale {
 		counters = &s.stale
 	}
 	if c := counters[classOf(status)]; c != nil {
-		c.Inc()
+		c.parts[at%Stripes].Add(1)
 	}
+}
+
+// A hitCounter is a part of a counter that the processors change apart.
+type hitCounter struct {
+	whole prometheus.Counter
+	parts [Stripes]stripe
+}
+
+// settle adds the parts to the whole.
+func (c *hitCounter) settle() {
+	for i := range c.parts {
+		if n := c.parts[i].Swap(0); n > 0 {
+			c.whole.Add(float64(n))
+		}
+	}
+}
+
+// siteCounters are the counters of the sites' responses, some of which have parts for hits.
+type siteCounters struct {
+	*prometheus.CounterVec
+	mu    sync.Mutex
+	parts map[prometheus.Counter]*hitCounter
+}
+
+// counter returns a counter with parts.
+func (c *siteCounters) counter(labels ...string) *hitCounter {
+	whole := c.WithLabelValues(labels...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parts[whole] == nil {
+		c.parts[whole] = &hitCounter{whole: whole}
+	}
+	return c.parts[whole]
+}
+
+// Collect implements prometheus.Collector.
+func (c *siteCounters) Collect(to chan<- prometheus.Metric) {
+	c.mu.Lock()
+	for _, h := range c.parts {
+		h.settle()
+	}
+	c.mu.Unlock()
+	c.CounterVec.Collect(to)
 }

@@ -97,6 +97,7 @@ type Hit struct {
 	Outcome  exchange.Outcome
 	Status   int
 	Bytes    int         // of the body
+	Stripe   uint8       // of counts; equal ones are mostly of one processor
 	Span     *trace.Span // of a traced request
 	LogShare *float64    // of its site and its rules; nil: that of all sites
 	ID       []byte      // of the request; empty: it has none

@@ -19,15 +19,25 @@ const statusClasses = 6 // "0xx" is for invalid statuses, so that the index is t
 
 // A Tally counts the responses of one route, outcome, class of status and protocol.
 //
-// A hit on the hit path costs one addition: one word, ready, holds the number of hits and the
-// bytes of their bodies. Reading the clock takes a tenth of the time of such a hit. So a tally
-// times each of the first hits, and then one of every few, which stands for those before it.
+// A hit on the hit path costs one addition: one word holds the number of hits and the bytes of
+// their bodies. There are several such words, because a processor waits for a word that another has
+// just changed. Reading the clock takes a tenth of the time of such a hit. So a tally times each of
+// the first hits of a word, and then one of every few, which stands for those before it.
 type Tally struct {
 	durations
 	requests atomic.Uint64
 	bytes    atomic.Uint64 // of bodies
-	ready    atomic.Uint64
-	settling sync.Mutex // while the counts of ready move to requests and bytes
+	settling sync.Mutex    // while the counts of ready move to requests and bytes
+	ready    [Stripes]stripe
+}
+
+// Stripes is the number of parts of a count that processors change.
+const Stripes = 16
+
+// A stripe is a part of a count, with a line of the processor's cache to itself.
+type stripe struct {
+	atomic.Uint64
+	_ [56]byte
 }
 
 const (
@@ -38,29 +48,30 @@ const (
 )
 
 // hit counts a hit on the hit path, whose request was received at now.
-func (t *Tally) hit(now time.Time, bytes int) {
-	if n := t.ready.Add(1<<bytesBits|uint64(bytes)) >> bytesBits; n <= timedFirst || n%timedEvery == 0 {
-		t.time(n, now)
+func (t *Tally) hit(now time.Time, at uint8, bytes int) {
+	ready := &t.ready[at%Stripes]
+	if n := ready.Add(1<<bytesBits|uint64(bytes)) >> bytesBits; n <= timedFirst || n%timedEvery == 0 {
+		t.time(n, now, ready)
 	}
 }
 
-// time reads the clock and counts the duration of hit n.
-func (t *Tally) time(n uint64, now time.Time) {
+// time reads the clock and counts the duration of hit n of a stripe.
+func (t *Tally) time(n uint64, now time.Time, ready *stripe) {
 	stands := 1
 	if n > timedFirst {
 		stands = timedEvery
 	}
 	t.took(time.Since(now), stands)
 	if n >= settleAt {
-		t.settle()
+		t.settle(ready)
 	}
 }
 
-// settle moves the counts of ready to requests and bytes, before ready overflows.
-func (t *Tally) settle() {
+// settle moves the counts of a stripe to requests and bytes, before it overflows.
+func (t *Tally) settle(ready *stripe) {
 	t.settling.Lock()
 	defer t.settling.Unlock()
-	v := t.ready.Swap(0)
+	v := ready.Swap(0)
 	t.requests.Add(v >> bytesBits)
 	t.bytes.Add(v % (1 << bytesBits))
 }
@@ -77,8 +88,12 @@ func (t *Tally) Send(bytes int) { t.bytes.Add(uint64(bytes)) }
 func (t *Tally) sums() (requests, bytes uint64) {
 	t.settling.Lock()
 	defer t.settling.Unlock()
-	v := t.ready.Load()
-	return t.requests.Load() + v>>bytesBits, t.bytes.Load() + v%(1<<bytesBits)
+	requests, bytes = t.requests.Load(), t.bytes.Load()
+	for i := range t.ready {
+		v := t.ready[i].Load()
+		requests, bytes = requests+v>>bytesBits, bytes+v%(1<<bytesBits)
+	}
+	return requests, bytes
 }
 
 // tallies holds the tallies of all responses. Each is made when it is first needed, because most

@@ -22,7 +22,7 @@ func TestHitsAreCounted(t *testing.T) {
 	hit := func(n int) {
 		for range n {
 			size := rand.IntN(32 << 10)
-			tally.hit(now, size)
+			tally.hit(now, 1, size)
 			requests, bytes = requests+1, bytes+uint64(size)
 			if r, b := tally.sums(); r != requests || b != bytes {
 				t.Fatalf("%d hits of %d bytes are counted as %d hits of %d bytes", requests, bytes, r, b)
@@ -45,7 +45,7 @@ func TestHitsAreCounted(t *testing.T) {
 	hit(1000*timedEvery - 1)
 	timed(requests-timedEvery+1, requests-timedEvery+1)
 	ahead := uint64(settleAt - 3000)
-	tally.ready.Add(ahead << bytesBits)
+	tally.ready[1].Add(ahead << bytesBits)
 	requests += ahead
 	hit(10_000)
 	if tally.requests.Load() < settleAt {
@@ -58,11 +58,12 @@ func TestHitsAreCountedAtOnce(t *testing.T) {
 	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK)
 	const each, size = 20_000, 100
 	var all sync.WaitGroup
-	for range 4 {
+	for i := range 4 {
+		at := uint8(i / 2) // some share a stripe
 		all.Go(func() {
 			for range each {
-				tally.hit(time.Now(), size)
-				tally.settle()
+				tally.hit(time.Now(), at, size)
+				tally.settle(&tally.ready[at])
 			}
 		})
 	}
@@ -89,9 +90,9 @@ func TestHitsAreCountedAtOnce(t *testing.T) {
 func TestHitsAreCountedWhileSettling(t *testing.T) {
 	tally := newTallies(time.Now()).of(exchange.H1, routes.CDN, exchange.Hit, http.StatusOK)
 	for i := range uint64(50) {
-		tally.hit(time.Now(), 1)
+		tally.hit(time.Now(), 3, 1)
 		tally.settling.Lock()
-		v := tally.ready.Swap(0)
+		v := tally.ready[3].Swap(0)
 		looks, seen := make(chan struct{}), make(chan uint64, 1)
 		go func() {
 			close(looks)
@@ -117,5 +118,34 @@ func BenchmarkHit(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Hit(&hit, now)
+	}
+}
+
+// Hits of a site that several processors count are one sum, whenever it is read, and after a reload
+// too, which asks for the counters again.
+func TestHitsOfSite(t *testing.T) {
+	m := NewMetrics("test")
+	m.ConfigReloaded(true)
+	for round := range 3 {
+		hits := m.SiteHits("shop")
+		for at := range uint8(2 * Stripes) {
+			hits.Count(at, exchange.Hit, http.StatusOK)
+		}
+		m.SiteAnswered("shop", exchange.Hit, http.StatusOK) // of the pipeline
+		families, err := m.Registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0.0
+		for _, f := range families {
+			if f.GetName() == "iconedge_edge_site_responses_total" {
+				for _, s := range f.GetMetric() {
+					got += s.GetCounter().GetValue()
+				}
+			}
+		}
+		if want := float64((round + 1) * (2*Stripes + 1)); got != want {
+			t.Errorf("%v responses, want %v", got, want)
+		}
 	}
 }

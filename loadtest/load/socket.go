@@ -48,10 +48,33 @@ func connect(fd int, target netip.AddrPort, source netip.Addr) error {
 			return err
 		}
 	}
-	if err := unix.Connect(fd, sockaddr(target)); err != nil {
+	err := unix.Connect(fd, sockaddr(target))
+	if err == unix.EINTR {
+		err = connected(fd)
+	}
+	if err != nil {
 		return err
 	}
 	return unix.SetNonblock(fd, true)
+}
+
+// connected waits for a connection whose call of connect was interrupted by a signal, and which is
+// made nevertheless (connect(2)).
+func connected(fd int) error {
+	for {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, int(dialTime/time.Millisecond))
+		if err == unix.EINTR {
+			continue
+		}
+		failed := 0
+		if err == nil {
+			failed, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+		}
+		if err == nil && failed != 0 {
+			err = unix.Errno(failed)
+		}
+		return err
+	}
 }
 
 func sockaddr(a netip.AddrPort) unix.Sockaddr {

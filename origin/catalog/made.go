@@ -10,9 +10,9 @@ import (
 const madeDir = "made" // folder in the mirror for content that is made of a release
 
 // Made returns content that is made of the release, and its SHA-256. The mirror keeps it for the
-// next start, under a name that says how it is made: another way needs another name. Like the index,
-// it may be used until the last Done, but never written. Made must not be called once the release is
-// current.
+// next start, under a name that says how it is made: another way needs another name. Like the
+// index, it may be used until the last Done, but never written. Made must not be called once the
+// release is current.
 func (r *Release) Made(name string, build func() ([]byte, error)) ([]byte, [sha256.Size]byte, error) {
 	key := madeDir + "/" + r.State() + "." + name
 	data, sum, err := r.mirror.readMade(key)

@@ -92,8 +92,8 @@ func openWhole(ctx context.Context, m *mirror, man *release.Manifest, withdrawn 
 	return r, nil
 }
 
-// unload takes what was read to check the release out of memory: of an index of a gigabyte, searches
-// need a small part.
+// unload takes the pages out of memory that were read to check the release: of an index of a
+// gigabyte, searches need a small part.
 func (r *Release) unload() {
 	unload(r.index)
 	for _, data := range r.made {

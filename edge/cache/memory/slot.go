@@ -2,6 +2,8 @@ package memory
 
 import (
 	"math"
+	"math/bits"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -203,6 +205,25 @@ func (l *Slot) CountHit() uint64 {
 		return l.Entry().Hits.Add(1)
 	}
 	return uint64(l.hits.Add(1))
+}
+
+// exactHits is the number of uses up to which SampleHit counts each.
+const exactHits = 64
+
+// SampleHit counts one use, and returns how often the slot has been used. Of a slot with many uses
+// it counts one of several, at random, as that many, and returns 0 otherwise: processors would wait
+// for the slot each time that another has counted. Each power of two is among the results, unless
+// two are counted at once.
+func (l *Slot) SampleHit() uint64 {
+	n := l.hits.Load()
+	if n < exactHits || l.IsLarge() {
+		return l.CountHit()
+	}
+	step := uint32(1) << (bits.Len32(n) - bits.Len32(exactHits) + 1)
+	if next := n/step*step + step; rand.Uint32()%step == 0 && l.hits.CompareAndSwap(n, next) {
+		return uint64(next)
+	}
+	return 0
 }
 
 // CountDue reports whether ristretto has to count the nth use of the slot's shard, which is one of

@@ -129,3 +129,28 @@ func TestCountDue(t *testing.T) {
 		}
 	}
 }
+
+// SampleHit counts each of the first uses, and of many about as many as there were; it reports each
+// power of two once.
+func TestSampleHit(t *testing.T) {
+	var l Slot
+	const uses = 1 << 16
+	powers := map[uint64]int{}
+	for i := range uint64(uses) {
+		n := l.SampleHit()
+		if i < exactHits && n != i+1 {
+			t.Fatalf("use %d is counted as number %d", i+1, n)
+		}
+		if n > 0 && n&(n-1) == 0 {
+			powers[n]++
+		}
+	}
+	if n := l.hits.Load(); n < uses/2 || n > uses*2 {
+		t.Errorf("%d uses are counted as %d", uses, n)
+	}
+	for n := uint64(1); n <= uses/4; n *= 2 {
+		if powers[n] != 1 {
+			t.Errorf("%d uses are reported %d times", n, powers[n])
+		}
+	}
+}

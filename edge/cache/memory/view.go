@@ -94,8 +94,9 @@ func (v *View) Began() invalidation.Generation { return v.slot.Generation }
 // Head has no lines unless IsPrebuilt.
 func (v *View) Head() *entry.Head { return &v.head }
 
-// Hit counts one use, and returns how often the response has been used.
-func (v *View) Hit() uint64 { return v.slot.CountHit() }
+// Hit counts one use, and returns how often the response has been used; 0: not each use of a
+// response with many is counted, and this one is not.
+func (v *View) Hit() uint64 { return v.slot.SampleHit() }
 
 // Has reports whether the response has a coding.
 func (v *View) Has(c entry.Coding) bool {
