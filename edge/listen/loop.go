@@ -86,6 +86,7 @@ func (l *looped) listen(on *net.Listener) (bool, error) {
 			return false, nil
 		}
 		if err != nil {
+			accepting.Close()
 			return false, fmt.Errorf("opening the event loops: %w", err)
 		}
 		accepting.all = append(accepting.all, from)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -323,20 +324,33 @@ func (s *SiteHits) Count(at uint8, o exchange.Outcome, status int) {
 		counters = &s.stale
 	}
 	if c := counters[classOf(status)]; c != nil {
-		c.parts[at%Stripes].Add(1)
+		c.add(at)
 	}
 }
 
 // A hitCounter is a part of a counter that the processors change apart.
 type hitCounter struct {
 	whole prometheus.Counter
-	parts [Stripes]stripe
+	parts atomic.Pointer[[Stripes]stripe] // nil until the first hit: most sites lack most kinds
+}
+
+func (c *hitCounter) add(at uint8) {
+	parts := c.parts.Load()
+	if parts == nil {
+		c.parts.CompareAndSwap(nil, new([Stripes]stripe))
+		parts = c.parts.Load()
+	}
+	parts[at%Stripes].Add(1)
 }
 
 // settle adds the parts to the whole.
 func (c *hitCounter) settle() {
-	for i := range c.parts {
-		if n := c.parts[i].Swap(0); n > 0 {
+	parts := c.parts.Load()
+	if parts == nil {
+		return
+	}
+	for i := range parts {
+		if n := parts[i].Swap(0); n > 0 {
 			c.whole.Add(float64(n))
 		}
 	}

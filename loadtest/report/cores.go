@@ -80,15 +80,14 @@ func (c *Cores) growth() []float64 {
 	return all
 }
 
-// waiting returns the part of a hit's time for which it waits for locks, by the worst kind that has
-// no more processors than cores.
+// waiting returns the part of a hit's time for which it waits for locks in one edge with two cores.
 func (c *Cores) waiting() float64 {
 	return median(c.values(Together, locksOf)) / 1000 / median(c.values(Apart, cpuOf))
 }
 
 // Tables returns the table of figures, and the one of predictions for more cores.
 func (c *Cores) Tables() []Table {
-	measured := Table{Head: []string{"edge", "CPU µs a hit", "median", "wait for locks, ns a hit", "wait for a processor, µs",
+	measured := Table{Head: []string{"edge", "CPU µs a hit, least", "median", "wait for locks, ns a hit", "wait for a processor, µs",
 		"CPU µs a connection"}}
 	for _, k := range c.Kinds {
 		measured.Rows = append(measured.Rows, []string{k.Name, micros(slices.Min(c.values(k.Name, cpuOf))),

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/iconedge/iconedge/icon"
+	"github.com/iconedge/iconedge/origin/catalog"
 	"github.com/iconedge/iconedge/origin/search"
 )
 
@@ -26,7 +28,11 @@ func (a *API) search(_ http.ResponseWriter, c *call) (*answer, error) {
 		Results: make([]icon.Result, 0, len(hits)), Suggestions: []string{}, License: icon.LicenseEach,
 	}
 	for _, h := range hits {
-		found.Results = append(found.Results, a.result(c, h))
+		r, err := a.result(c, h)
+		if err != nil {
+			return nil, err
+		}
+		found.Results = append(found.Results, r)
 	}
 	if total == 0 && q.Similar == (icon.Ref{}) {
 		found.Suggestions = list(index.Suggest(q.Text))
@@ -84,8 +90,8 @@ func parseSearch(p icon.Params) (q search.Query, err error) {
 	return q, err
 }
 
-// result makes a result from a hit and its pack.
-func (a *API) result(c *call, h search.Hit) icon.Result {
+// result makes a result from a hit and its pack. The error is catalog.ErrNotOpen.
+func (a *API) result(c *call, h search.Hit) (icon.Result, error) {
 	r := c.release
 	res := icon.Result{
 		Pack: h.Ref.Pack, Name: h.Ref.Name, URL: a.url(h.Ref), Width: h.Width, Height: h.Height,
@@ -96,7 +102,11 @@ func (a *API) result(c *call, h search.Hit) icon.Result {
 		res.License, res.CommercialUse, res.Attribution, res.PackName = p.License, p.CommercialUse, p.Attribution, p.Name
 	}
 	if h.Own { // few icons, so the index need not have their colours
-		if ic, err := r.Icon(c.Context(), h.Ref); err == nil {
+		ic, err := r.Icon(c.Context(), h.Ref)
+		if errors.Is(err, catalog.ErrNotOpen) {
+			return res, err
+		}
+		if err == nil {
 			res.Color = orNull(ic.Meta().Color)
 		}
 	}
@@ -113,5 +123,5 @@ func (a *API) result(c *call, h search.Hit) icon.Result {
 	for _, m := range h.Matched {
 		res.Matched = append(res.Matched, icon.Match{Word: m.Word, By: string(m.By), Through: m.Through})
 	}
-	return res
+	return res, nil
 }

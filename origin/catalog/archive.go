@@ -75,7 +75,8 @@ func (a *archive) read(f *os.File, size int64) (err error) {
 	return nil
 }
 
-// putBack undoes one hold. The last call closes the archive and removes it from the mirror.
+// putBack undoes one hold. The last call closes the archive and removes it from the mirror, unless
+// no release has been current yet: a start that fails falls back to the release in the mirror.
 func (m *mirror) putBack(a *archive) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +88,7 @@ func (m *mirror) putBack(a *archive) {
 		unmap(a.mapped)
 		a.file.Close()
 	}
-	if !m.closing.Load() {
+	if m.used.Load() && !m.closing.Load() {
 		os.Remove(m.path(release.ArchiveKey(a.hash)))
 	}
 }

@@ -176,6 +176,7 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest, withdrawn *wi
 		c.compare(ctx, before, next)
 	}
 	c.current.Store(next)
+	c.mirror.used.Store(true)
 	c.closeEarlier(func(r *Release) bool { return r.withdrawn.Sum() != withdrawn.Sum() })
 	c.counts.switches.Add(1)
 	if before != nil {
@@ -193,13 +194,20 @@ func (c *Catalog) change(ctx context.Context, m *release.Manifest, withdrawn *wi
 // checked, and the first use of a pack need not wait for it. It ends with the use of the release.
 func (c *Catalog) openRest(r *Release) {
 	defer r.Done()
+	failed := 0
 	for _, p := range r.order {
+		_, err := r.open(c.stopping, p)
 		if c.stopping.Err() != nil || c.current.Load() != r {
 			return
 		}
-		if _, err := r.open(c.stopping, p); err != nil && c.stopping.Err() == nil {
-			c.opts.Log.Error("pack not usable; the next request for it tries again", "because", err)
+		if err != nil {
+			if failed++; failed == 1 {
+				c.opts.Log.Error("pack not usable; the next request for it tries again", "because", err)
+			}
 		}
+	}
+	if failed > 1 {
+		c.opts.Log.Error("packs not usable", "packs", failed)
 	}
 }
 

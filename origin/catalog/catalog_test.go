@@ -362,6 +362,21 @@ func TestWarmStart(t *testing.T) {
 	}
 }
 
+// A start that fails removes nothing from the mirror to whose release it falls back.
+func TestFallBack(t *testing.T) {
+	w := newWorld(t)
+	w.publish(library("M0 0h1z"))
+	w.start().Close()
+	next := w.publish(library("M9 9h9z"))
+	change(t, w.folder, release.ArchiveKey(archiveOf(t, next, "one").Hash))
+	c := w.start()
+	w.wantPath(c, "M0 0h1z")
+	c.rest.Wait()
+	if n := c.Stats().Fetched; n > archiveOf(t, next, "one").Size {
+		t.Errorf("%d bytes were fetched; the archive that has changed has %d", n, archiveOf(t, next, "one").Size)
+	}
+}
+
 // While the store is away, a pack whose archive is damaged in the mirror can't be used, and the
 // others can. Once the store is back, all can.
 func TestDamagedMirror(t *testing.T) {

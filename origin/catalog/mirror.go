@@ -22,6 +22,7 @@ type mirror struct {
 	dir     string
 	store   objectstore.Reader
 	counts  *counts
+	used    atomic.Bool // set once a release is current: before, no file is removed, but by prune
 	closing atomic.Bool // set at the end, when files are closed but stay for the next start
 
 	mu   sync.Mutex

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"iter"
 	"slices"
 
@@ -55,7 +56,8 @@ func (r *unindexed) indexAll() {
 	d.index.marking, d.index.marks = false, nil
 	d.mu.Unlock()
 	batches.Each(&d.mu, slices.Values(marks), d.index.unmark)
-	r.left.Store(false)
+	r.left.Store(len(r.segments) > 0)
+	r.past = nil
 }
 
 // indexNext indexes the newest segment of the rest. marked says whether the segment has a mark.
@@ -86,19 +88,17 @@ func (r *unindexed) discard() (err error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, s := range r.segments {
-		if s.removed {
-			continue
-		}
+	unusable := slices.DeleteFunc(r.segments, func(s *segment) bool { return s.removed })
+	for _, s := range unusable {
 		s.removed = true
 		d.bytes -= s.size
-		d.segments = slices.DeleteFunc(d.segments, func(o *segment) bool { return o == s })
-		if e := s.remove(d.Dir); e != nil {
-			err = e
-		}
 	}
+	d.segments = slices.DeleteFunc(d.segments, func(s *segment) bool { return slices.Contains(unusable, s) })
+	d.mu.Unlock()
 	r.segments = nil
+	for _, s := range unusable {
+		err = errors.Join(err, s.remove(d.Dir))
+	}
 	return err
 }
 

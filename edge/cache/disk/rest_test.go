@@ -165,13 +165,13 @@ func TestRestDamagedOrRemoved(t *testing.T) {
 	restLog(t, dir)
 	d := openRest(t, dir, 1)
 	rest := slices.Clone(d.rest.segments)
+	if len(rest) < 3 {
+		t.Fatalf("the rest has %d segments, want 3", len(rest))
+	}
 	damaged := segmentPath(dir, rest[1].number)
 	log, err := os.ReadFile(damaged)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(rest) < 3 {
-		t.Fatalf("the rest has %d segments, want 3", len(rest))
 	}
 	records, _ := rest[1].walk()
 	log[records[1].off+recordStart] ^= 1
