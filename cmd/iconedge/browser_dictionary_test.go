@@ -62,6 +62,11 @@ func TestBrowserDictionary(t *testing.T) {
 				fmt.Fprintf(w, bundlePage, path)
 			}
 		}
+		if strings.HasPrefix(r.URL.Path, "/assets/app-0") { // a script like the bundle that nobody stores
+			w.Header().Set("Content-Type", "text/javascript")
+			w.Header().Set("Cache-Control", "no-store")
+			io.WriteString(w, strings.Repeat("// nothing\n", 400))
+		}
 	}))
 	defer app.Close()
 	edge := harness.Start(t, home, "edge", "--proxy-all", "--dictionaries", "auto", "--origin", app.URL, "--listen", "127.0.0.1:0",
@@ -85,6 +90,19 @@ func TestBrowserDictionary(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 	// Another visitor has version 1 too, and comes before the difference is made.
 	harness.AwaitDifference(t, client, address+paths[1], have)
+	// The browser stores a dictionary some time after the page has loaded.
+	probes := 0
+	harness.Eventually(t, "the browser has version 1 as a dictionary", func() bool {
+		probes++
+		probe := fmt.Sprintf("/assets/app-%08x.js", probes)
+		act(t, ctx, chromedp.Evaluate[bool](fmt.Sprintf(`new Promise(done => {
+			const script = document.createElement("script");
+			script.onload = script.onerror = () => done(true);
+			script.src = %q;
+			document.head.append(script);
+		})`, probe), chromedp.EvalAwaitPromise))
+		return received(probe).Dictionary == have
+	})
 	visit(2)
 	got := received(paths[1])
 	if got.Coding != "dcz" || got.Dictionary != have {
