@@ -62,49 +62,40 @@ func TestBrowserDictionary(t *testing.T) {
 				fmt.Fprintf(w, bundlePage, path)
 			}
 		}
-		if strings.HasPrefix(r.URL.Path, "/assets/app-0") { // a script like the bundle that nobody stores
-			w.Header().Set("Content-Type", "text/javascript")
-			w.Header().Set("Cache-Control", "no-store")
-			io.WriteString(w, strings.Repeat("// nothing\n", 400))
-		}
 	}))
 	defer app.Close()
 	edge := harness.Start(t, home, "edge", "--proxy-all", "--dictionaries", "auto", "--origin", app.URL, "--listen", "127.0.0.1:0",
 		"--admin-listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key).Ready()
 	address := "https://" + edge.Address("tls")
-	ctx := tab(t, browser, chromedp.Flag("ignore-certificate-errors-spki-list", certstest.KeyHash(t, cert, key)))
-	received := devtools.Record(t, ctx)
-	visit := func(v int) {
-		t.Helper()
-		act(t, ctx, chromedp.Navigate(fmt.Sprint(address, "/v", v)))
-		act(t, ctx, chromedp.WaitReady("body[class]"))
-		sum := sha256.Sum256([]byte(scriptOf(v)))
-		if got, want := act(t, ctx, chromedp.Evaluate[string](`document.body.className`)),
-			fmt.Sprintf("v%d %s", v, hex.EncodeToString(sum[:])); got != want {
-			t.Fatalf("the browser has %q, want %q", got, want)
-		}
-	}
-	visit(1)
 	sum := sha256.Sum256([]byte(scriptOf(1)))
 	have := base64.StdEncoding.EncodeToString(sum[:])
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
-	// Another visitor has version 1 too, and comes before the difference is made.
-	harness.AwaitDifference(t, client, address+paths[1], have)
-	// The browser stores a dictionary some time after the page has loaded.
-	probes := 0
-	harness.Eventually(t, "the browser has version 1 as a dictionary", func() bool {
-		probes++
-		probe := fmt.Sprintf("/assets/app-%08x.js", probes)
-		act(t, ctx, chromedp.Evaluate[bool](fmt.Sprintf(`new Promise(done => {
-			const script = document.createElement("script");
-			script.onload = script.onerror = () => done(true);
-			script.src = %q;
-			document.head.append(script);
-		})`, probe), chromedp.EvalAwaitPromise))
-		return received(probe).Dictionary == have
-	})
-	visit(2)
-	got := received(paths[1])
+	visits := func() devtools.Response {
+		t.Helper()
+		ctx := tab(t, browser, chromedp.Flag("ignore-certificate-errors-spki-list", certstest.KeyHash(t, cert, key)))
+		received := devtools.Record(t, ctx)
+		visit := func(v int) {
+			t.Helper()
+			act(t, ctx, chromedp.Navigate(fmt.Sprint(address, "/v", v)))
+			act(t, ctx, chromedp.WaitReady("body[class]"))
+			sum := sha256.Sum256([]byte(scriptOf(v)))
+			if got, want := act(t, ctx, chromedp.Evaluate[string](`document.body.className`)),
+				fmt.Sprintf("v%d %s", v, hex.EncodeToString(sum[:])); got != want {
+				t.Fatalf("the browser has %q, want %q", got, want)
+			}
+		}
+		visit(1)
+		// Another visitor has version 1 too, and comes before the difference is made.
+		harness.AwaitDifference(t, client, address+paths[1], have)
+		visit(2)
+		return received(paths[1])
+	}
+	// A browser stores a dictionary at some time after the page has loaded, on a busy machine after
+	// the next visit. Then another browser tries.
+	got := visits()
+	for tries := 1; got.Dictionary == "" && tries < 5; tries++ {
+		got = visits()
+	}
 	if got.Coding != "dcz" || got.Dictionary != have {
 		t.Errorf("version 2 came as %+v, want dcz by the dictionary %s", got, have)
 	}
