@@ -47,6 +47,12 @@ func listen(t testing.TB, l *Loop, each func(*Conn)) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	accepting(t, ln, each)
+	return tcp.Addr().String()
+}
+
+// accepting accepts connections until the end of the test.
+func accepting(t testing.TB, ln net.Listener, each func(*Conn)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -59,7 +65,6 @@ func listen(t testing.TB, l *Loop, each func(*Conn)) (address string) {
 		}
 	}()
 	t.Cleanup(func() { ln.Close(); <-done })
-	return tcp.Addr().String()
 }
 
 func dial(t testing.TB, address string) *net.TCPConn {

@@ -30,22 +30,6 @@ func openEach(t testing.TB, n int, each func(*Conn)) (address string, loops []*L
 	return sockets[0].Addr().String(), loops
 }
 
-// accepting accepts connections until the end of the test.
-func accepting(t testing.TB, ln net.Listener, each func(*Conn)) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			each(c.(*Conn))
-		}
-	}()
-	t.Cleanup(func() { ln.Close(); <-done })
-}
-
 // The system distributes connections among the sockets of an address, and each is served by the
 // loop of its socket.
 func TestConnectionsAreSpread(t *testing.T) {

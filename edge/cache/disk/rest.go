@@ -93,7 +93,7 @@ func (r *unindexed) discard() (err error) {
 		s.removed = true
 		d.bytes -= s.size
 	}
-	d.segments = slices.DeleteFunc(d.segments, func(s *segment) bool { return slices.Contains(unusable, s) })
+	d.segments = slices.DeleteFunc(d.segments, func(s *segment) bool { return s.removed })
 	d.mu.Unlock()
 	r.segments = nil
 	for _, s := range unusable {
