@@ -201,7 +201,7 @@ func (k *coreKind) waited(ctx context.Context) (locks, runnable, times float64, 
 	for _, e := range k.edges {
 		for name, sum := range map[string]*float64{"go_sync_mutex_wait_total_seconds_total": &locks,
 			"go_sched_latencies_seconds_sum": &runnable, "go_sched_latencies_seconds_count": &times} {
-			value, err := metric(ctx, e.Admin, name)
+			value, err := e.Metric(ctx, name)
 			if err != nil {
 				return 0, 0, 0, err
 			}

@@ -6,11 +6,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/iconedge/iconedge/loadtest/h2load"
 	"github.com/iconedge/iconedge/loadtest/load"
@@ -262,7 +260,7 @@ func (b *bench) countAllocations(ctx context.Context, server *peers.Server, colu
 				return err
 			}
 		}
-		count, err := metric(ctx, server.Admin, "go_memstats_mallocs_total")
+		count, err := server.Metric(ctx, "go_memstats_mallocs_total")
 		if err != nil {
 			return err
 		}
@@ -272,28 +270,4 @@ func (b *bench) countAllocations(ctx context.Context, server *peers.Server, colu
 	b.result.Allocations = append(b.result.Allocations, report.Allocation{Server: server.Name, Column: column, Each: max(0, each)})
 	fmt.Fprintf(b.std.Err, "%-26s %-26s %6.2f objects allocated a hit\n", column, server.Name, each)
 	return nil
-}
-
-// metric reads a metric of an edge, and adds up its values for all labels.
-func metric(ctx context.Context, admin netip.AddrPort, name string) (sum float64, err error) {
-	m := mix.Maker{Host: admin.String()}
-	err = load.Ask(ctx, admin, 1, func(int) []byte { return m.Get("/metrics") }, func(_ int, a load.Answer) error {
-		found := false
-		for line := range strings.Lines(string(a.Body)) {
-			of, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if of, _, _ = strings.Cut(of, "{"); of != name {
-				continue
-			}
-			n, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				return fmt.Errorf("metric %s: %w", name, err)
-			}
-			found, sum = true, sum+n
-		}
-		if !found {
-			return fmt.Errorf("status %d, and no %s among the metrics", a.Status, name)
-		}
-		return nil
-	})
-	return sum, err
 }

@@ -175,7 +175,7 @@ func (m *quicMeasure) measure(ctx context.Context, state quicState, p report.Qui
 		return errors.Join(err, server.Ended())
 	}
 	if p.Server == report.Ours {
-		if p.Charged, err = metric(ctx, server.Admin, "iconedge_edge_h3_memory_bytes"); err != nil {
+		if p.Charged, err = server.Metric(ctx, "iconedge_edge_h3_memory_bytes"); err != nil {
 			return err
 		}
 	}

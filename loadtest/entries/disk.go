@@ -68,7 +68,7 @@ func (m *measurement) started(ctx context.Context, e *edge) error {
 	m.add("ready after a start; processor time", "%s; %s", seconds(took), seconds(cpu))
 	err = m.requests(ctx, e, "until all are found", func() error {
 		for last, found := -1.0, 0.0; time.Since(e.began) < took+nothingNew; { // it finds more
-			if found, err = e.metric("iconedge_edge_cache_disk_entries"); err != nil {
+			if found, err = e.Metric(ctx, "iconedge_edge_cache_disk_entries"); err != nil {
 				return err
 			}
 			if found > last {
@@ -87,7 +87,7 @@ func (m *measurement) started(ctx context.Context, e *edge) error {
 		return err
 	}
 	m.add("until all entries are found; processor time with that of these requests", "%s; %s", seconds(took), seconds(cpu))
-	if err := m.weighDisk(e); err != nil {
+	if err := m.weighDisk(ctx, e); err != nil {
 		return err
 	}
 	return m.requests(ctx, e, "then", func() error { return load.Pause(ctx, quiet) })

@@ -3,7 +3,6 @@
 package entries
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -66,21 +65,6 @@ func (e *edge) ready(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-}
-
-// metric returns the value of a metric without labels.
-func (e *edge) metric(name string) (float64, error) {
-	response, err := http.Get("http://" + e.Admin.String() + "/metrics")
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			return strconv.ParseFloat(value, 64)
-		}
-	}
-	return 0, fmt.Errorf("the edge has no metric %s", name)
 }
 
 // purge sends a purge, and returns how many entries it concerned.

@@ -118,7 +118,7 @@ func (m *measurement) inMemory(ctx context.Context) error {
 	if err := m.fill(ctx, e); err != nil {
 		return err
 	}
-	if err := m.weigh(e, empty); err != nil {
+	if err := m.weigh(ctx, e, empty); err != nil {
 		return err
 	}
 	purges := func(ctx context.Context, e *edge) error { return m.purges(ctx, e, rate) }
@@ -178,7 +178,7 @@ func (m *measurement) fill(ctx context.Context, e *edge) error {
 }
 
 // weigh measures the memory of all entries.
-func (m *measurement) weigh(e *edge, empty int64) error {
+func (m *measurement) weigh(ctx context.Context, e *edge, empty int64) error {
 	rss, err := e.RSS()
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (m *measurement) weigh(e *edge, empty int64) error {
 		name string
 		into *float64
 	}{{"go_memstats_heap_alloc_bytes", &heap}, {"iconedge_edge_cache_entries", &n}, {"iconedge_edge_cache_bytes", &bytes}} {
-		if *metric.into, err = e.metric(metric.name); err != nil {
+		if *metric.into, err = e.Metric(ctx, metric.name); err != nil {
 			return err
 		}
 	}

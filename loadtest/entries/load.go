@@ -169,7 +169,7 @@ func (m *measurement) purge(ctx context.Context, e *edge, rate float64, p purge)
 // evicted measures misses when the cache is full.
 func (m *measurement) evicted(ctx context.Context, e *edge) error {
 	for {
-		before, err := e.metric("iconedge_edge_cache_evictions_total")
+		before, err := e.Metric(ctx, "iconedge_edge_cache_evictions_total")
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (m *measurement) evicted(ctx context.Context, e *edge) error {
 		if err != nil {
 			return err
 		}
-		after, err := e.metric("iconedge_edge_cache_evictions_total")
+		after, err := e.Metric(ctx, "iconedge_edge_cache_evictions_total")
 		if err != nil {
 			return err
 		}

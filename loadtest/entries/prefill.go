@@ -87,12 +87,12 @@ func (m *measurement) prefillFrom(folder string, from int, model **cache.Entry) 
 func (m *measurement) diskBytes() int64 { return max(2*int64(m.Entries)*int64(m.Body+diskRoom), 1<<30) }
 
 // weighDisk measures what an edge has on disk, and the memory that it takes.
-func (m *measurement) weighDisk(e *edge) error {
-	n, err := e.metric("iconedge_edge_cache_disk_entries")
+func (m *measurement) weighDisk(ctx context.Context, e *edge) error {
+	n, err := e.Metric(ctx, "iconedge_edge_cache_disk_entries")
 	if err != nil {
 		return err
 	}
-	bytes, err := e.metric("iconedge_edge_cache_disk_bytes")
+	bytes, err := e.Metric(ctx, "iconedge_edge_cache_disk_bytes")
 	if err != nil {
 		return err
 	}
