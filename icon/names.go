@@ -38,8 +38,9 @@ type packNames struct {
 	spellings []string // sorted
 }
 
-// NamesForm identifies the bytes that AppendNames writes for the same packs. It changes with them.
-const NamesForm = "names-2"
+// NamesVersion identifies the bytes that AppendNames writes for the same packs. It changes with
+// them.
+const NamesVersion = "names-2"
 
 const (
 	namesForm   = "names/1\n"

@@ -219,8 +219,8 @@ func BenchmarkNames(b *testing.B) {
 	})
 }
 
-// The mirror of an origin keeps lists under NamesForm, so that another form needs another name.
-func TestNamesForm(t *testing.T) {
+// The mirror of an origin keeps lists under NamesVersion, so that another form needs another name.
+func TestNamesVersion(t *testing.T) {
 	names := func(yield func(string, bool) bool) {
 		for i := range 40 {
 			if !yield(fmt.Sprintf("arrow-%02d", i), i%7 == 0) {
@@ -230,7 +230,7 @@ func TestNamesForm(t *testing.T) {
 	}
 	list := AppendNames(nil, slices.Values([]PackNames{{Key: "mdi", Names: names, Spellings: []string{"Arrow Left"}}}))
 	const want = "names-2 4556d4a3907b142aa99cca89acee5f90dd0e6e6cb42ee941470911359868880f"
-	if got := fmt.Sprintf("%s %x", NamesForm, sha256.Sum256(list)); got != want {
-		t.Errorf("NamesForm and the hash of a list are %s, want %s: change NamesForm whenever the bytes change", got, want)
+	if got := fmt.Sprintf("%s %x", NamesVersion, sha256.Sum256(list)); got != want {
+		t.Errorf("NamesVersion and the hash of a list are %s, want %s: change NamesVersion whenever the bytes change", got, want)
 	}
 }

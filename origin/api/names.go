@@ -30,7 +30,7 @@ func (a *API) names(_ http.ResponseWriter, c *call) (*answer, error) {
 
 // listNames makes the list of names of a release, or takes the one that the mirror has.
 func (p *prepared) listNames(r *catalog.Release) error {
-	body, sum, err := r.Made(icon.NamesForm, func() ([]byte, error) {
+	body, sum, err := r.Made(icon.NamesVersion, func() ([]byte, error) {
 		all := make([]icon.PackNames, 0, len(r.Packs()))
 		for _, pack := range r.Packs() {
 			c, err := pack.Open(context.Background())
@@ -41,6 +41,9 @@ func (p *prepared) listNames(r *catalog.Release) error {
 		}
 		return icon.AppendNames(nil, slices.Values(all)), nil
 	})
+	if err != nil {
+		return err
+	}
 	p.names, p.sum = newContent(typeNames, body), hex.EncodeToString(sum[:])
-	return err
+	return nil
 }

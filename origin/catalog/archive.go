@@ -57,8 +57,8 @@ func (m *mirror) ensure(ctx context.Context, a *archive, b release.Blob) error {
 	return nil
 }
 
-// read opens the archive in a file. Of what is mapped, only its directory is used: an SVG that
-// can't be read from the disk is an error, and an address that can't be read ends the process.
+// read opens the archive in a file. Of the mapping, only the directory is used: an SVG that can't
+// be read from the disk is an error, and an address that can't be read ends the process.
 func (a *archive) read(f *os.File, size int64) (err error) {
 	if !mapsFiles {
 		a.Archive, err = release.OpenArchive(f, size)
@@ -131,8 +131,8 @@ func (m *mirror) readSets(ctx context.Context, b release.Blob) ([]release.Set, e
 	return sets, nil
 }
 
-// prune removes archives, indexes, sets and what was made of releases, except what the release of
-// man in a state uses: remains of an earlier run, and those of former releases.
+// prune removes the archives, indexes, sets and made contents that the release of man in a state
+// does not use: remains of an earlier run, and those of former releases.
 func (m *mirror) prune(man *release.Manifest, state string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,7 +20,7 @@ func (c Contents) Near(name string) []string {
 	return icon.Meant(names, spelling.Mend(name))
 }
 
-// Near returns the names of an open pack that are similar to a name; see Contents.Near. It returns
+// Near opens the pack and returns names that are similar to a name; see Contents.Near. It returns
 // none if the pack can't be opened.
 func (p *Pack) Near(ctx context.Context, name string) []string {
 	c, err := p.Open(ctx)

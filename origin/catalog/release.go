@@ -57,9 +57,9 @@ func newRelease(m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) *Re
 const parallel = 4
 
 // openWhole opens a release whose objects are all in the mirror, so that it needs the store no
-// more. It leaves an archive that the mirror has already to open, which checks the hash, until the
-// first use of the pack or Catalog.openRest. An
-// archive of which icons are withdrawn is opened, because the lists of packs do not count them.
+// more. An archive that the mirror already has is opened, which checks its hash, by the first use
+// of the pack or by Catalog.openRest. An archive with withdrawn icons is opened now, because the
+// lists of packs do not count them.
 func openWhole(ctx context.Context, m *mirror, man *release.Manifest, withdrawn *withdrawal.Set) (*Release, error) {
 	r := newRelease(m, man, withdrawn)
 	g, ctx := errgroup.WithContext(ctx)
