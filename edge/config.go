@@ -30,6 +30,7 @@ type Config struct {
 	Origins       config.Origins // groups of base URLs, in order of preference
 	OriginTimeout time.Duration  // for an origin's response to begin; 0: the default of each path
 	OriginConns   int            // requests to one origin at a time, without long ones; 0: 256
+	OriginCheck   time.Duration  // between two health checks of an origin; 0: 2 s
 	Hosts         []string       // names that the edge answers for; none: any well-formed one
 	Admin         admin.Config   // which requests the admin listener answers
 	Caching
@@ -58,6 +59,7 @@ const (
 	defaultOriginTimeout = 10 * time.Second
 	forwardedTimeout     = time.Minute // of forwarded paths, for long polling
 	defaultOriginConns   = 256
+	defaultOriginCheck   = 2 * time.Second
 	defaultOrigin        = "http://127.0.0.1:8081"
 )
 
@@ -82,6 +84,8 @@ func (c *Config) GroupedFlags(fs *flag.FlagSet, begin func(title string)) {
 	fs.IntVar(&c.OriginConns, "origin-connections", defaultOriginConns, "`number` of requests that the edge sends to "+
 		"one origin at a time; more wait. Forwarded ones that last more than a second, such as uploads and streams of "+
 		"events, do not count, up to 16 times as many")
+	fs.DurationVar(&c.OriginCheck, "origin-check", defaultOriginCheck, "`time` between two health checks of an origin, if there are "+
+		"several. The edge takes an origin for unhealthy after two that fail; a thousand edges send an origin 500 a second")
 	c.Tiers.Flags(fs)
 	begin("Forwarding and icons")
 	c.Forwarding.Flags(fs)
@@ -104,8 +108,8 @@ func (c *Config) GroupedFlags(fs *flag.FlagSet, begin func(title string)) {
 func (c *Config) Validate() error {
 	now := time.Now()
 	errs := []error{c.Addresses.Validate(c.Loop, c.Listener != nil || c.TLSListener != nil)}
-	if c.OriginTimeout < 0 || c.OriginConns < 0 {
-		errs = append(errs, errors.New("--origin-timeout and --origin-connections must not be negative"))
+	if c.OriginTimeout < 0 || c.OriginConns < 0 || c.OriginCheck < 0 {
+		errs = append(errs, errors.New("--origin-timeout, --origin-connections and --origin-check must not be negative"))
 	}
 	errs = append(errs, c.Ending.validate(), c.Caching.Validate(), c.Forwarding.Validate(),
 		c.Settings.Validate(c.ProxyAll, c.Admin.TokenFile != "", c.RequireToken), c.Capacity.Validate(), c.Secure.Validate(now),

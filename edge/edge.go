@@ -69,7 +69,7 @@ func (s *Server) build() (err error) {
 	}
 	own, forwarded := cfg.originTimeouts()
 	set, err := s.makeSites(upstream.Config{
-		Origins: cfg.Origins, Connect: cfg.ConnectTimeout, FirstByte: own, MaxConns: cfg.OriginConns,
+		Origins: cfg.Origins, Connect: cfg.ConnectTimeout, FirstByte: own, MaxConns: cfg.OriginConns, Check: cfg.OriginCheck,
 		TLS: s.tiers.ToOrigins, Secret: s.tiers.Secrets.Sent, Log: log,
 		Host: cfg.HostName(), SNI: cfg.OriginSNI, Ours: icon.FieldRelease,
 	}, windows(shared))

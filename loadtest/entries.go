@@ -31,6 +31,7 @@ func runEntries(ctx context.Context, std cli.Streams, args []string) error {
 	fs.IntVar(&c.EdgeCPU, "server-cpu", 0, "`core` of the edge")
 	clientCPU := fs.Int("client-cpu", 1, "`core` of the load tester, which is the origin too")
 	work := fs.String("work", "", "`folder` for the disk tier (default a new one in the temporary folder)")
+	docs := fs.String("docs", "", "`folder` of scale.md, which gets the figures (default: they are not written)")
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
@@ -56,6 +57,9 @@ func runEntries(ctx context.Context, std cli.Streams, args []string) error {
 	tables, err := entries.Run(ctx, c)
 	for _, t := range tables {
 		report.Text(std.Out, t)
+		if err == nil && *docs != "" {
+			err = writeScale(*docs, "entries "+t.Head[0], "entries", machine().String()+"\n\n"+t.Markdown())
+		}
 	}
 	return err
 }

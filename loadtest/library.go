@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/iconedge/iconedge/internal/cli"
+	"github.com/iconedge/iconedge/loadtest/library"
+	"github.com/iconedge/iconedge/loadtest/report"
 )
 
 const libraryHelp = `
@@ -21,36 +24,74 @@ Writes a library of --icons icons in the form of @iconify/json: the packs of --f
 enough. Each icon of a copy differs in its SVG; a third of them have another name, with a word of another icon before it, and
 the key of each pack has the number of the copy. The same arguments give the same files. Two million icons take 2.4 GB.
 
-  loadtest library --icons 2000000 --from tools/library/node_modules/@iconify/json --out DIR`
+With --iconedge it measures that program with the library: two publications, of which the second one has one changed pack, and
+an origin. It removes the library then, unless --out names its folder. Two million icons take a quarter of an hour.
+
+  loadtest library --icons 2000000 --out DIR
+  make build .cache/loadtest && .cache/loadtest library --iconedge ./iconedge`
 
 func runLibrary(ctx context.Context, std cli.Streams, args []string) error {
 	fs := program.Flags("library", "", libraryHelp)
-	icons := fs.Int("icons", 2_000_000, "least `number` of icons")
-	from := fs.String("from", "tools/library/node_modules/@iconify/json", "`folder` of @iconify/json")
-	out := fs.String("out", "", "`folder` to write, which must not exist")
+	l := libraryCopies{infos: map[string]map[string]any{}}
+	fs.IntVar(&l.most, "icons", 2_000_000, "least `number` of icons")
+	fs.StringVar(&l.from, "from", "tools/library/node_modules/@iconify/json", "`folder` of @iconify/json")
+	fs.StringVar(&l.out, "out", "", "`folder` to write, which must not exist (default, with --iconedge, one that is removed)")
+	measured := fs.String("iconedge", "", "`program` to measure (default none: the library is only written)")
+	work := fs.String("work", "", "`folder` for the store and the mirror (default a new one in the temporary folder)")
+	docs := fs.String("docs", "", "`folder` of scale.md, which gets the figures (default: they are not written)")
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
 	switch {
-	case *icons < 1:
+	case l.most < 1:
 		return cli.Usage("--icons must be at least 1")
-	case *out == "":
-		return cli.Usage("--out must name the folder to write")
+	case l.out == "" && *measured == "":
+		return cli.Usage("--out must name the folder to write, or --iconedge the program to measure")
 	}
-	var infos map[string]map[string]any
-	if err := readJSON(filepath.Join(*from, "collections.json"), &infos); err != nil {
-		return cli.Usage("--from: " + cli.OneLine(err))
+	if *measured == "" {
+		return l.write(ctx, std.Out)
 	}
-	if err := os.Mkdir(*out, 0o755); err != nil {
-		return cli.Usage("--out: " + cli.OneLine(err))
-	}
-	l := libraryCopies{from: *from, out: *out, infos: map[string]map[string]any{}}
-	if err := os.Mkdir(filepath.Join(*out, "json"), 0o755); err != nil {
+	path, err := filepath.Abs(*measured)
+	if err != nil {
 		return err
 	}
-	for n := 1; l.icons < *icons; n++ {
+	dir, done, err := diskFolder(*work)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if l.out == "" {
+		l.out = filepath.Join(dir, "library")
+		defer os.RemoveAll(l.out)
+	}
+	var size strings.Builder
+	if err := l.write(ctx, &size); err != nil {
+		return err
+	}
+	table, err := library.Run(ctx, library.Config{Program: path, Library: l.out, Dir: dir, Log: std.Err})
+	report.Text(std.Out, table)
+	if err == nil && *docs != "" {
+		about := strings.TrimSpace(size.String()) + "; " + machine().String() + "\n\n"
+		err = writeScale(*docs, "library", "library --iconedge ./iconedge", about+table.Markdown())
+	}
+	return err
+}
+
+// write writes the library, and its size to out.
+func (l *libraryCopies) write(ctx context.Context, out io.Writer) error {
+	var infos map[string]map[string]any
+	if err := readJSON(filepath.Join(l.from, "collections.json"), &infos); err != nil {
+		return cli.Usage("--from: " + cli.OneLine(err))
+	}
+	if err := os.Mkdir(l.out, 0o755); err != nil {
+		return cli.Usage("--out: " + cli.OneLine(err))
+	}
+	if err := os.Mkdir(filepath.Join(l.out, "json"), 0o755); err != nil {
+		return err
+	}
+	for n := 1; l.icons < l.most; n++ {
 		for _, key := range sortedKeys(infos) {
-			if l.icons >= *icons {
+			if l.icons >= l.most {
 				break
 			}
 			if err := cmp.Or(ctx.Err(), l.copy(key, infos[key], n)); err != nil {
@@ -58,16 +99,17 @@ func runLibrary(ctx context.Context, std cli.Streams, args []string) error {
 			}
 		}
 	}
-	if err := writeJSON(filepath.Join(*out, "collections.json"), l.infos); err != nil {
+	if err := writeJSON(filepath.Join(l.out, "collections.json"), l.infos); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(std.Out, "%d icons in %d packs\n", l.icons, len(l.infos))
+	_, err := fmt.Fprintf(out, "%d icons in %d packs\n", l.icons, len(l.infos))
 	return err
 }
 
 // libraryCopies writes copies of packs.
 type libraryCopies struct {
 	from, out string
+	most      int                       // icons, besides the last pack
 	infos     map[string]map[string]any // of the written packs
 	icons     int
 	words     []string // of names, each as often as names have it

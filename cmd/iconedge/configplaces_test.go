@@ -32,7 +32,7 @@ var flagValues = map[string][]string{
 	"max-tunnels": {"7"},
 	"max-waiting": {"7"}, "node": {"fra-1"}, "negative-ttl": {"404=1m0s"},
 	"origin": {"http://a.test:81", "http://a.test:81,http://b.test http://c.test"}, "origin-ca": {"ca"},
-	"origin-cert": {"c"}, "origin-connections": {"7"},
+	"origin-cert": {"c"}, "origin-check": {"7s"}, "origin-connections": {"7"},
 	"origin-host": {"origin", "client", "x.test"}, "origin-key": {"k"}, "origin-sni": {"sni.test"},
 	"origin-timeout": {"7s"}, "pass-field": {"CF-IP"}, "client-encoding": {"as-sent", "normal"}, "proxy-all": {"true"},
 	"purge-method": {"true"}, "redis": {"redis://a.test:1/2"}, "redis-password-file": {"p"}, "region": {"eu"},

@@ -125,7 +125,9 @@ func (s *Server) Serve(broken chan<- error) {
 	if s.quic != nil {
 		rooms = append(rooms, s.quic.door.charge.room)
 	}
-	go returnMemory(s.options.Life, rooms...)
+	if !s.options.Capacity.Neighbours {
+		go returnMemory(s.options.Life, rooms...)
+	}
 	if s.looped != nil {
 		s.looped.run()
 	}

@@ -118,9 +118,11 @@ func EdgeWithSites(name, program string, p Place, icons bool) (Spec, error) {
 // Origin describes an origin of iconedge over a published store.
 func Origin(program, store string, p Place) (Spec, error) {
 	s, err := p.spec("origin", program)
-	s.Args = []string{"origin", "--listen", s.Listen.String(), "--admin-listen", "none", "--store", store, "--mirror",
+	admin, adminErr := FreePort()
+	s.Admin = admin
+	s.Args = []string{"origin", "--listen", s.Listen.String(), "--admin-listen", admin.String(), "--store", store, "--mirror",
 		filepath.Join(p.Dir, "mirror"), "--log-level", "warn"}
-	return s, err
+	return s, cmp.Or(err, adminErr)
 }
 
 // Self describes a command of this program that listens, such as its ceiling or its origin.

@@ -4,6 +4,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/iconedge/iconedge/loadtest/load"
@@ -33,6 +34,11 @@ type Machine struct {
 	Cores  int    `json:"cores"`
 	Kernel string `json:"kernel"`
 	System string `json:"system"`
+}
+
+// String describes the machine in a line of text.
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores, Linux %s, %s", m.CPU, m.Cores, m.Kernel, m.System)
 }
 
 // A Peer is one of the servers.

@@ -121,8 +121,7 @@ func (c *Cores) Tables() []Table {
 // Section returns the section of docs/reference/scale.md.
 func (c *Cores) Section() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d cores,\nLinux %s, %s; %s, %d rounds of %g s in turn.\n", c.Machine.CPU, c.Machine.Cores, c.Machine.Kernel,
-		c.Machine.System, c.Date, len(c.growth()), c.Seconds)
+	fmt.Fprintf(&b, "%s;\n%s, %d rounds of %g s in turn.\n", c.Machine, c.Date, len(c.growth()), c.Seconds)
 	for _, t := range c.Tables() {
 		b.WriteString("\n" + t.Markdown())
 	}

@@ -41,7 +41,7 @@ func startNode(n *node, skew time.Duration, change func(*edge.Config)) error {
 	cfg.CacheBytes, cfg.Loop, cfg.Log = 1<<20, "off", slog.New(n.log)
 	cfg.Listener, cfg.AdminListener = n.public, n.admin
 	cfg.Clock = func() time.Time { return time.Now().Add(skew) }
-	cfg.Drain = time.Second
+	cfg.Drain, cfg.Neighbours = time.Second, true
 	// Connections in memory come from 0.0.0.0, so that X-Forwarded-For names the client.
 	cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}
 	change(&cfg)

@@ -111,6 +111,5 @@ func fixed(f float64, digits int) string { return strconv.FormatFloat(f, 'f', di
 
 // Section returns the figures as a part of a page.
 func (r *Result) Section(m report.Machine) string {
-	return fmt.Sprintf("%d edges in %d regions; %s, %d cores,\nLinux %s, %s.\n\n%s",
-		r.c.Edges, r.c.Regions, m.CPU, m.Cores, m.Kernel, m.System, r.Table().Markdown())
+	return fmt.Sprintf("%d edges in %d regions; %s.\n\n%s", r.c.Edges, r.c.Regions, m, r.Table().Markdown())
 }

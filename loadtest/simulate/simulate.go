@@ -16,6 +16,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os/exec"
+	"runtime/debug"
 	"time"
 )
 
@@ -40,11 +41,20 @@ type Config struct {
 	Log     io.Writer
 }
 
+// manageable is the number of edges up to which two cores manage the loads of Whole. Larger fleets
+// get as many purges, checks of limits and requests in all, in a longer time.
+const manageable = 300
+
 // Whole returns the configuration of a measurement with so many edges. An hour at a purge every
 // three seconds has 1,200.
 func Whole(edges int) Config {
-	return Config{Edges: edges, Regions: len(places), Few: 10, Rounds: 30, Phase: 20 * time.Second, Purges: 10, Checks: 2000,
+	c := Config{Edges: edges, Regions: len(places), Few: 10, Rounds: 30, Phase: 20 * time.Second, Purges: 10, Checks: 2000,
 		Missed: 1200, CutOff: 20 * time.Second, Outage: 3 * time.Second, Herd: 12 * time.Second, Sample: 3, Seed: 1}
+	if edges > manageable {
+		c.Purges, c.Checks = c.Purges*manageable/float64(edges), c.Checks*manageable/float64(edges)
+		c.CutOff, c.Herd = c.CutOff*time.Duration(edges)/manageable, c.Herd*time.Duration(edges)/manageable
+	}
+	return c
 }
 
 // Validate returns the first error of the configuration.
@@ -61,6 +71,9 @@ func (c *Config) Validate() error {
 	return nil
 }
 
+// memoryLimit is how many bytes the process may have before it collects garbage.
+const memoryLimit = 8 << 30
+
 // A run is a simulation under way.
 type run struct {
 	Config
@@ -72,6 +85,10 @@ type run struct {
 // Run simulates a fleet. It returns an error if an edge has lost something or a step has failed; a
 // missed target is no error.
 func Run(ctx context.Context, c Config) (*Result, error) {
+	// A collection marks the memory of all edges at once, and then takes seconds of a core, during
+	// which health checks fail. An edge of a fleet has its own.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	r := &run{Config: c, Result: &Result{c: c}, random: rand.New(rand.NewPCG(c.Seed, 0))}
 	if c.Few > 0 {
 		few, err := r.herds(ctx, c.Few)

@@ -109,24 +109,39 @@ func (w *world) startShield(origin, secret string) (address string, err error) {
 }
 
 func (w *world) startEdges(ctx context.Context, count int, secret string) error {
-	w.edges = make([]*node, count)
-	err := each(w.edges, func(i int, _ *node) error {
-		n := &node{link: w.links[i%len(w.links)]}
-		w.edges[i] = n
-		skew := maxSkew * time.Duration(2*i-count) / time.Duration(count)
+	for i := range count {
+		w.edges = append(w.edges, &node{link: w.links[i%len(w.links)]})
+	}
+	// In groups, because a fleet whose edges all start at once keeps two cores so busy that health
+	// checks fail, and each failed one costs another connection.
+	for first := 0; first < count; first += atOnce {
+		group := w.edges[first:min(first+atOnce, count)]
+		if err := w.startGroup(ctx, group, first, secret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startGroup starts some edges, from the index first, and waits until each knows the release.
+func (w *world) startGroup(ctx context.Context, group []*node, first int, secret string) error {
+	err := each(group, func(i int, n *node) error {
+		skew := maxSkew * time.Duration(2*(first+i)-len(w.edges)) / time.Duration(len(w.edges))
 		return startNode(n, skew, func(c *edge.Config) {
 			c.TierSecretFile, c.Redis, c.Region = secret, "redis://"+n.addresses[0], n.name
 			c.Origins = nil
 			c.Origins.Set("http://" + strings.Join(n.addresses[2:], ",http://"))
 			c.Origins.Set("http://" + n.addresses[1])
 			c.RedisTimeout = w.timeout
+			// Of a large fleet the origin gets as many health checks as of a manageable one.
+			c.OriginCheck = max(c.OriginCheck, c.OriginCheck*time.Duration(len(w.edges))/manageable)
 			c.Limits.Set(fmt.Sprintf("search=%d/1m", searchLimit))
 		})
 	})
 	if err != nil {
 		return err
 	}
-	return w.wait(ctx, "every edge knows the release", w.edges, func(n *node) bool { return n.log.known() == releaseID(1) })
+	return w.wait(ctx, "every edge knows the release", group, func(n *node) bool { return n.log.known() == releaseID(1) })
 }
 
 // close ends everything.

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ import (
 // builder is part of the digest of every pack. Raise its number when a change in this package, in
 // svg or in release gives the same source another archive or entry, or when a change in search
 // gives it another index.
-const builder = "iconedge-5"
+const builder = "iconedge-6"
 
 // maxHeld limits the total bytes of the sources that are read at the same time. A larger source is
 // read alone.
@@ -38,6 +37,7 @@ type pack struct {
 	unchanged bool         // entry is that of the current release
 	file      string       // the new archive in the working folder
 	docs      []search.Doc // for the index, until saveDocs; none for a hidden pack
+	docsFile  string       // the new docs in the working folder
 	empty     bool         // the source has no icon, not even an invalid one
 	failed    bool         // it can't be published
 	set       release.Set
@@ -93,7 +93,8 @@ func (p *publication) compare(ctx context.Context, sources []source) ([]*pack, e
 		k.entry.Source = digest
 		set, described := p.prev.sets[k.about().key]
 		if old, ok := p.prev.pack(k.about().key); ok && described && old.Source == digest &&
-			p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) {
+			p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) &&
+			(old.Hidden || p.prev.holds(release.DocsKey(old.Docs.Hash), old.Docs)) {
 			k.entry, k.unchanged, k.set = *old, true, set
 		}
 		p.Progress.Add(k.size(), 0)
@@ -135,6 +136,10 @@ func (p *publication) build(ctx context.Context, packs []*pack) ([]*pack, error)
 	}
 	p.step("cleaning icons", total)
 	err := p.each(ctx, changed, func(ctx context.Context, k *pack) error {
+		if p.takeFinished(k) {
+			p.Progress.Add(k.size(), 0)
+			return nil
+		}
 		err := p.buildPack(ctx, k)
 		if k.failed = err != nil; k.failed {
 			return p.fail(k.about().key, err)
@@ -194,7 +199,7 @@ func (p *publication) buildPack(ctx context.Context, k *pack) error {
 		return err
 	}
 	defer old.Close()
-	k.file = filepath.Join(p.work, k.about().key+".zip")
+	k.file = p.workFile(k, archiveSuffix)
 	f, err := os.Create(k.file)
 	if err != nil {
 		return err
@@ -208,5 +213,8 @@ func (p *publication) buildPack(ctx context.Context, k *pack) error {
 	if k.entry.Archive, err = w.archive.Close(); err != nil {
 		return err
 	}
-	return cmp.Or(buf.Flush(), f.Close(), p.saveDocs(k))
+	if err := cmp.Or(buf.Flush(), f.Close(), p.saveDocs(k)); err != nil {
+		return err
+	}
+	return p.finish(k)
 }

@@ -38,7 +38,7 @@ func TestChanges(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		for _, pack := range packs {
-			files(t, dir, pack)
+			writeFiles(t, dir, pack)
 		}
 		return Publish(t.Context(), Options{Sources: []string{dir}, Tags: noTags, Store: b, Now: time.Now(),
 			Work: t.TempDir(), AllowRemoval: allow, DryRun: dry})
@@ -140,7 +140,7 @@ func TestAdvice(t *testing.T) {
 	pack["ours/words.svg"] = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><foreignObject><p xmlns="http://www.w3.org/1999/xhtml">A</p></foreignObject></svg>`
 	pack["ours/elsewhere.svg"] = "-> /etc/passwd"
 	pack["ours/notes/readme.txt"] = "no icons"
-	files(t, dir, pack)
+	writeFiles(t, dir, pack)
 	sum := mustPublish(t, objectstore.Dir(t.TempDir()), t0, dir)
 	var out strings.Builder
 	if err := sum.Write(&out); err != nil {
@@ -160,7 +160,7 @@ func TestAdvice(t *testing.T) {
 	if sum.Icons != 6 {
 		t.Errorf("%d icons, want 6", sum.Icons)
 	}
-	files(t, dir, map[string]string{"loose.svg": pack["ours/home.svg"]})
+	writeFiles(t, dir, map[string]string{"loose.svg": pack["ours/home.svg"]})
 	if sum := mustPublish(t, objectstore.Dir(t.TempDir()), t0, dir); len(sum.Warnings) != 1 ||
 		!strings.Contains(sum.Warnings[0], "itself (1) are not in a folder") {
 		t.Errorf("a file beside the pack: %q", sum.Warnings)
@@ -180,8 +180,8 @@ func TestNoPackFile(t *testing.T) {
 		!strings.Contains(err.Error(), "the pack bare needs the file testdata/unlicensed/bare/pack.json") {
 		t.Error(err)
 	}
-	dir := files(t, t.TempDir(), drawn("ours", "1", "home"))
-	files(t, dir, map[string]string{"ours/pack.json": PackFileExample})
+	dir := writeFiles(t, t.TempDir(), drawn("ours", "1", "home"))
+	writeFiles(t, dir, map[string]string{"ours/pack.json": PackFileExample})
 	if sum := mustPublish(t, objectstore.Dir(t.TempDir()), t0, dir); sum.Icons != 1 {
 		t.Errorf("the example: %+v", sum)
 	}

@@ -78,7 +78,7 @@ func TestDraft(t *testing.T) {
 			content["our-icons/LICENSE"] = tt.licence
 		}
 		p := &publication{}
-		tree, err := p.openTree(t.Context(), files(t, t.TempDir(), content))
+		tree, err := p.openTree(t.Context(), writeFiles(t, t.TempDir(), content))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestCopyrightHolder(t *testing.T) {
 
 // Init writes a pack.json once, by which the folder is then published.
 func TestInit(t *testing.T) {
-	dir := files(t, filepath.Join(t.TempDir(), "My Icons"), map[string]string{"a.svg": square, "outline/b.svg": square, "LICENSE": mitText})
+	dir := writeFiles(t, filepath.Join(t.TempDir(), "My Icons"), map[string]string{"a.svg": square, "outline/b.svg": square, "LICENSE": mitText})
 	d, err := Init(t.Context(), dir)
 	if err != nil || d.Icons != 2 {
 		t.Fatalf("%+v, %v", d, err)
@@ -144,7 +144,7 @@ func TestInit(t *testing.T) {
 	}
 	// A link is not followed out of the folder.
 	out := filepath.Join(t.TempDir(), "out.json")
-	linked := files(t, t.TempDir(), map[string]string{"a.svg": square, "pack.json": "-> " + out})
+	linked := writeFiles(t, t.TempDir(), map[string]string{"a.svg": square, "pack.json": "-> " + out})
 	if _, err := Init(t.Context(), linked); err == nil {
 		t.Error("a link in the place of pack.json was written")
 	}
@@ -159,12 +159,12 @@ func TestPackages(t *testing.T) {
 	pkg := func(name, licence string) string {
 		return `{"name":"` + name + `","version":"1.2.3","license":"` + licence + `","author":"Ada"}`
 	}
-	one := files(t, t.TempDir(), map[string]string{
+	one := writeFiles(t, t.TempDir(), map[string]string{
 		"package.json": pkg("@tabler/icons", "MIT"), "icons.json": `{"home":{}}`,
 		"icons/outline/home.svg": square, "icons/filled/home.svg": square,
 		"node_modules/x/y.svg": square, ".cache/z.svg": square, "src/home.svg": square, "docs/images/a.svg": square,
 	})
-	several := files(t, t.TempDir(), map[string]string{
+	several := writeFiles(t, t.TempDir(), map[string]string{
 		"a/package.json": pkg("lucide-static", "ISC"), "a/icons/home.svg": square, "b/pack.json": mit, "b/home.svg": square,
 		"notes/images/a.svg": square,
 	})
@@ -195,7 +195,7 @@ func TestPackages(t *testing.T) {
 
 // "folders": "packs" makes a pack of each folder.
 func TestFoldersAsPacks(t *testing.T) {
-	dir := files(t, t.TempDir(), map[string]string{
+	dir := writeFiles(t, t.TempDir(), map[string]string{
 		"ours/pack.json":        `{"name":"Ours","license":"MIT","folders":"packs"}`,
 		"ours/outline/home.svg": square, "ours/solid/home.svg": square,
 	})
@@ -208,7 +208,7 @@ func TestFoldersAsPacks(t *testing.T) {
 	if text := notesOf(sum); !strings.Contains(text, "ours: 2 folders, packs, such as outline/home.svg: ours-outline/home") {
 		t.Errorf("the notes are %q", text)
 	}
-	files(t, dir, map[string]string{"ours/pack.json": `{"name":"Ours","license":"MIT","folders":"sideways"}`})
+	writeFiles(t, dir, map[string]string{"ours/pack.json": `{"name":"Ours","license":"MIT","folders":"sideways"}`})
 	_, err := Publish(t.Context(), Options{Sources: []string{dir}, Tags: noTags, Store: b, Now: t0, Work: t.TempDir()})
 	if !errors.Is(err, ErrSource) || !strings.Contains(err.Error(), "suffix, prefix, ignore, packs, not sideways") {
 		t.Errorf("an unknown layout: %v", err)
@@ -217,7 +217,7 @@ func TestFoldersAsPacks(t *testing.T) {
 
 // The old spelling of a name is a tag of its icon.
 func TestSpellings(t *testing.T) {
-	dir := files(t, t.TempDir(), map[string]string{
+	dir := writeFiles(t, t.TempDir(), map[string]string{
 		"p/pack.json": mit, "p/Arrow Left.svg": square, "p/Größe.svg": square, "p/home.svg": square, "p/a\x1bb.svg": square,
 		`p/c\d.svg`:          square,
 		"p/Outlined/EC2.svg": square,
@@ -245,7 +245,7 @@ func TestFailures(t *testing.T) {
 		"bare/home.svg": square, "broken/pack.json": "{", "empty/pack.json": mit, "empty/a.svg": "not an icon",
 		"worded/pack.json": `{"license":"<b>"}`, "worded/a.svg": square,
 	}
-	dir := files(t, files(t, t.TempDir(), good), bad)
+	dir := writeFiles(t, writeFiles(t, t.TempDir(), good), bad)
 	b := objectstore.Dir(t.TempDir())
 	try := func(opt Options) (Summary, error) {
 		opt.Sources, opt.Tags, opt.Store, opt.Now, opt.Work = []string{dir}, noTags, b, t0, t.TempDir()
@@ -282,7 +282,7 @@ func TestFailures(t *testing.T) {
 	}
 	// The pack was published before, so that the release would remove it.
 	before := sum.Release
-	files(t, dir, map[string]string{"good/pack.json": "{", "other/pack.json": mit, "other/a.svg": square})
+	writeFiles(t, dir, map[string]string{"good/pack.json": "{", "other/pack.json": mit, "other/a.svg": square})
 	if sum, err = try(Options{}); !errors.Is(err, ErrRemoval) || !sum.Refused || whole(t, b).ID != before {
 		t.Errorf("a failed pack of the current release: %v, %+v", err, sum)
 	}

@@ -1,77 +1,102 @@
 package publish
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/gob"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/iconedge/iconedge/objectstore"
+	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
 )
 
-// saveDocs moves the documents of a pack to a file in the working folder, because those of a large
-// library would take more memory than all else.
-func (p *publication) saveDocs(k *pack) (err error) {
-	f, err := os.Create(p.docsFile(k))
+// saveDocs moves the docs of a new pack to a file in the working folder, because those of a large
+// library would take more memory than all else. The store gets the file, so that the next
+// publication makes no docs of an unchanged pack.
+func (p *publication) saveDocs(k *pack) error {
+	if k.entry.Hidden {
+		return nil
+	}
+	data, err := search.EncodeDocs(k.docs)
 	if err != nil {
-		return err
+		return fmt.Errorf("the pack %s: %w", k.about().key, err)
 	}
-	defer func() { err = cmp.Or(err, f.Close()) }()
-	buf := bufio.NewWriterSize(f, 1<<16)
-	enc := gob.NewEncoder(buf)
-	for i := range k.docs {
-		if err := enc.Encode(&k.docs[i]); err != nil {
-			return fmt.Errorf("writing the documents of the pack %s: %w", k.about().key, err)
-		}
-	}
-	k.docs = nil
-	return buf.Flush()
+	sum := sha256.Sum256(data)
+	k.docs, k.docsFile = nil, p.workFile(k, docsSuffix)
+	k.entry.Docs = release.Blob{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
+	return os.WriteFile(k.docsFile, data, 0o600)
 }
 
-func (p *publication) docsFile(k *pack) string { return filepath.Join(p.work, k.about().key+".docs") }
-
-// savedDocs passes the documents of packs, in the order of their keys. It sets err if a file can't
-// be read.
-func (p *publication) savedDocs(packs []*pack, err *error) iter.Seq[search.Doc] {
-	packs = slices.SortedFunc(slices.Values(packs), func(a, b *pack) int { return strings.Compare(a.about().key, b.about().key) })
-	return func(yield func(search.Doc) bool) {
-		for _, k := range packs {
-			more, failed := readDocs(p.docsFile(k), yield)
-			if failed != nil {
-				*err = fmt.Errorf("reading the documents of the pack %s: %w", k.about().key, failed)
-			}
-			if !more {
-				return
-			}
+// readDocs reads the docs of a pack: those of a new one in the working folder, those of an
+// unchanged one in the store.
+func (p *publication) readDocs(ctx context.Context, k *pack) ([]search.Doc, error) {
+	if k.docsFile != "" {
+		data, err := os.ReadFile(k.docsFile)
+		if err != nil {
+			return nil, err
 		}
+		return search.DecodeDocs(data)
 	}
+	key := release.DocsKey(k.entry.Docs.Hash)
+	data, err := objectstore.ReadAll(ctx, p.Store, key, k.entry.Docs.Size)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != k.entry.Docs.Hash {
+		return nil, fmt.Errorf("reading %s: %w: its content does not have its hash; delete it and publish again", key, release.ErrDamaged)
+	}
+	return search.DecodeDocs(data)
 }
 
-// readDocs passes the documents in a file until yield returns false. It reports whether yield wants
-// more.
-func readDocs(path string, yield func(search.Doc) bool) (more bool, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return false, err
+// docsAhead is the number of packs whose docs are read before the index takes them, because a
+// request to a distant store waits most of the time.
+const docsAhead = 16
+
+// errOrder means that the docs of another pack would be next.
+var errOrder = errors.New("packs are not indexed in the order of their keys")
+
+// docsOf returns a function that returns the docs of packs in their order, and reads those of the
+// next ones meanwhile. The caller calls end, which waits for these reads.
+func (p *publication) docsOf(ctx context.Context, packs []*pack) (next func(key string) ([]search.Doc, error), end func()) {
+	type result struct {
+		docs []search.Doc
+		err  error
 	}
-	defer f.Close()
-	dec := gob.NewDecoder(bufio.NewReaderSize(f, 1<<16))
-	for {
-		var d search.Doc
-		if err := dec.Decode(&d); errors.Is(err, io.EOF) {
-			return true, nil
-		} else if err != nil {
-			return false, err
+	ctx, cancel := context.WithCancel(ctx)
+	var reads errgroup.Group
+	results := make([]chan result, len(packs))
+	start := func(i int) {
+		if i >= len(packs) {
+			return
 		}
-		if !yield(d) {
-			return false, nil
+		results[i] = make(chan result, 1)
+		reads.Go(func() error {
+			docs, err := p.readDocs(ctx, packs[i])
+			results[i] <- result{docs, err}
+			return nil
+		})
+	}
+	for i := range docsAhead {
+		start(i)
+	}
+	at := 0
+	next = func(key string) ([]search.Doc, error) {
+		if at == len(packs) || packs[at].about().key != key {
+			return nil, fmt.Errorf("%w: %s", errOrder, key)
 		}
+		r := <-results[at]
+		start(at + docsAhead)
+		p.Progress.Add(packs[at].entry.Docs.Size, 0)
+		at++
+		return r.docs, r.err
+	}
+	return next, func() {
+		cancel()
+		_ = reads.Wait()
 	}
 }

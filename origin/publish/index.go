@@ -6,15 +6,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/iconedge/iconedge/icon"
-	"github.com/iconedge/iconedge/objectstore"
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
 )
@@ -23,6 +22,7 @@ import (
 // release, unchanged.
 type index struct {
 	blob release.Blob
+	made string // see release.Manifest
 	file string
 }
 
@@ -33,23 +33,21 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	if err != nil {
 		return index{}, err
 	}
-	old := p.oldIndex(ctx)
-	if p.isSame(old, packs, made) {
-		return index{blob: p.prev.manifest.Index}, nil
+	x := index{made: made}
+	if same, err := p.isSame(ctx, packs, made); same || err != nil {
+		x.blob = p.prev.manifest.Index
+		return x, err
 	}
-	if err := p.readUnchanged(ctx, packs, old); err != nil {
-		return index{}, err
-	}
-	p.Progress.Step("building the search index", 0)
-	if err := ctx.Err(); err != nil {
-		return index{}, err
-	}
-	var visible []icon.Pack
 	packs = slices.DeleteFunc(slices.Clone(packs), func(k *pack) bool { return k.entry.Hidden })
+	slices.SortFunc(packs, func(a, b *pack) int { return strings.Compare(a.about().key, b.about().key) })
+	var visible []icon.Pack
+	var total int64
 	for _, k := range packs {
 		visible = append(visible, k.entry.Pack)
+		total += k.entry.Docs.Size
 	}
-	x := index{file: filepath.Join(p.work, "search.idx")}
+	p.Progress.Step("building the search index", total)
+	x.file = filepath.Join(p.work, "search.idx")
 	f, err := os.Create(x.file)
 	if err != nil {
 		return index{}, err
@@ -57,10 +55,10 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	defer f.Close()
 	h := sha256.New()
 	buf := bufio.NewWriterSize(f, 1<<16)
-	var unread error
-	err = search.Build(ctx, io.MultiWriter(buf, h),
-		search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: p.savedDocs(packs, &unread)})
-	if err = cmp.Or(unread, err); err != nil {
+	docs, end := p.docsOf(ctx, packs)
+	defer end()
+	err = search.Build(ctx, io.MultiWriter(buf, h), search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: docs})
+	if err != nil {
 		return index{}, fmt.Errorf("building the search index: %w", err)
 	}
 	if err := buf.Flush(); err != nil {
@@ -71,89 +69,20 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	return x, cmp.Or(err, f.Close(), ctx.Err())
 }
 
-// oldIndex returns the index of the current release; nil if there is none, or if it can't be opened
-// or has an earlier form.
-func (p *publication) oldIndex(ctx context.Context) *search.Index {
+// isSame reports whether the index of the current release is also that of packs, and whole in the
+// store.
+func (p *publication) isSame(ctx context.Context, packs []*pack, made string) (bool, error) {
 	m := p.prev.manifest
-	if m == nil || !p.prev.holds(release.IndexKey(m.Index.Hash), m.Index) {
-		return nil
+	if m == nil || m.IndexMade != made || len(packs) != len(m.Packs) ||
+		slices.ContainsFunc(packs, func(k *pack) bool { return !k.unchanged }) {
+		return false, nil
 	}
-	data, err := objectstore.ReadAll(ctx, p.Store, release.IndexKey(m.Index.Hash), m.Index.Size)
+	r, err := p.Store.Open(ctx, release.IndexKey(m.Index.Hash))
 	if err != nil {
-		return nil
+		return false, ctx.Err() // the new index replaces it
 	}
-	sum := sha256.Sum256(data)
-	x, err := search.Open(data)
-	if err != nil || !x.Current() || hex.EncodeToString(sum[:]) != m.Index.Hash {
-		return nil
-	}
-	return x
-}
-
-// isSame reports whether the index of the current release is also that of packs.
-func (p *publication) isSame(old *search.Index, packs []*pack, made string) bool {
-	return old != nil && old.Made() == made && len(packs) == len(p.prev.manifest.Packs) &&
-		!slices.ContainsFunc(packs, func(k *pack) bool { return !k.unchanged })
-}
-
-// readUnchanged reads the documents for the index from the archives of the unchanged packs. It
-// takes their shapes from the old index, if there is one, because to make them takes much longer.
-func (p *publication) readUnchanged(ctx context.Context, packs []*pack, old *search.Index) error {
-	var unchanged []*pack
-	var total int64
-	for _, k := range packs {
-		if k.unchanged && !k.entry.Hidden {
-			unchanged = append(unchanged, k)
-			total += k.entry.Archive.Size
-		}
-	}
-	p.step("reading unchanged packs", total)
-	return p.each(ctx, unchanged, func(ctx context.Context, k *pack) error {
-		defer p.Progress.Add(k.entry.Archive.Size, 0)
-		b, err := p.fetch(ctx, release.ArchiveKey(k.entry.Archive.Hash), k.entry.Archive)
-		if errors.Is(err, release.ErrDamaged) {
-			return fmt.Errorf("%w; delete it and publish again", err)
-		}
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		if err := k.documents(ctx, b.archive, old); err != nil {
-			return err
-		}
-		return p.saveDocs(k)
-	})
-}
-
-// documents adds the visible icons of an archive to k.docs.
-func (k *pack) documents(ctx context.Context, a *release.Archive, old *search.Index) error {
-	for e := range a.All() {
-		m, err := a.Meta(e)
-		if err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if m.Hidden {
-			continue
-		}
-		svg, err := a.Read(e)
-		if err != nil {
-			return err
-		}
-		d := document(k.entry.Pack.Key, m, svg)
-		known := false
-		if old != nil {
-			ref := icon.Ref{Pack: d.Pack, Name: d.Name}
-			d.Shape, known = old.Shape(ref)
-			d.Look = old.Look(ref)
-			known = known && d.Look != search.NoLook
-		}
-		if !known {
-			d.Shape, d.Look = seen(m, svg)
-		}
-		k.docs = append(k.docs, d)
-	}
-	return ctx.Err()
+	defer r.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, reader{ctx, r})
+	return err == nil && hex.EncodeToString(h.Sum(nil)) == m.Index.Hash, ctx.Err()
 }

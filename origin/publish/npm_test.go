@@ -132,7 +132,7 @@ func TestNPM(t *testing.T) {
 			tar.Header{Name: "package/icons/outline/home.svg", Linkname: square},
 			tar.Header{Name: "package/icons/filled/home.svg", Linkname: square}),
 	})
-	project := files(t, t.TempDir(), map[string]string{
+	project := writeFiles(t, t.TempDir(), map[string]string{
 		"node_modules/@mdi/svg/package.json": pkg("@mdi/svg"), "node_modules/@mdi/svg/svg/home.svg": square, "sub/x": "",
 	})
 	t.Chdir(filepath.Join(project, "sub"))

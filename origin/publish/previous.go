@@ -23,7 +23,7 @@ type previous struct {
 	etag     string              // of the current object; "" if there is none
 	manifest *release.Manifest   // of the current release; nil if it is absent or damaged
 	stored   []*release.Manifest // all readable manifests, the newest first
-	objects  map[string]int64    // sizes of the archives, indexes and sets
+	objects  map[string]int64    // sizes of the archives, docs, indexes and sets
 	sets     map[string]release.Set
 	warnings []string
 }
@@ -114,10 +114,13 @@ func manifests(ctx context.Context, b objectstore.Bucket) (all []*release.Manife
 	return all, damaged, nil
 }
 
-// objects returns the sizes of the archives, indexes and sets in the store.
+// shared has the prefixes of the objects that several releases may name.
+var shared = []string{release.ArchivePrefix, release.DocsPrefix, release.IndexPrefix, release.SetsPrefix}
+
+// objects returns the sizes of the archives, docs, indexes and sets in the store.
 func objects(ctx context.Context, b objectstore.Bucket) (map[string]int64, error) {
 	sizes := map[string]int64{}
-	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix, release.SetsPrefix} {
+	for _, prefix := range shared {
 		for info, err := range b.List(ctx, prefix) {
 			if err != nil {
 				return nil, err

@@ -2,7 +2,8 @@ package publish
 
 import (
 	"context"
-	"strings"
+	"path"
+	"slices"
 	"time"
 
 	"github.com/iconedge/iconedge/objectstore"
@@ -13,8 +14,8 @@ import (
 // than a publication takes, because another publication may be about to name the object.
 const grace = time.Hour
 
-// prune deletes all releases except the `keep` newest ones, and the archives, indexes and sets
-// that no release needs any more. The current release counts as one of the newest. before is
+// prune deletes all releases except the `keep` newest ones, and the archives, docs, indexes and
+// sets that no release needs any more. The current release counts as one of the newest. before is
 // the time when the previous release became current. A release that was made after it and is
 // not current belongs to a publication that failed, so prune deletes it too. It returns the
 // ids of the deleted releases. It ends with ErrRaced as soon as another release is current, because
@@ -54,6 +55,7 @@ func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time
 		}
 		for _, p := range m.Packs {
 			needed[release.ArchiveKey(p.Archive.Hash)] = true
+			needed[release.DocsKey(p.Docs.Hash)] = true
 		}
 		needed[release.IndexKey(m.Index.Hash)] = true
 		needed[release.SetsKey(m.Sets.Hash)] = true
@@ -67,14 +69,15 @@ func prune(ctx context.Context, b objectstore.Bucket, keep int, before, now time
 	return gone, err
 }
 
-// unneeded lists the archives, indexes and sets that no release needs, as modified before a time.
+// unneeded lists the archives, docs, indexes and sets that no release needs, as modified before a
+// time.
 func unneeded(ctx context.Context, b objectstore.Bucket, needed map[string]bool, before time.Time) (useless []string, err error) {
-	for _, prefix := range []string{release.ArchivePrefix, release.IndexPrefix, release.SetsPrefix} {
+	for _, prefix := range shared {
 		for info, err := range b.List(ctx, prefix) {
 			if err != nil {
 				return nil, err
 			}
-			ours := strings.HasSuffix(info.Key, ".zip") || strings.HasSuffix(info.Key, ".idx") || strings.HasSuffix(info.Key, ".json")
+			ours := slices.Contains([]string{".zip", ".docs", ".idx", ".json"}, path.Ext(info.Key))
 			if ours && !needed[info.Key] && info.Modified.Before(before) {
 				useless = append(useless, info.Key)
 			}

@@ -48,8 +48,9 @@ type Options struct {
 	FailFast bool
 	Progress Progress  // may be nil
 	Now      time.Time // the time of the release; zero: now
-	// Work is the folder for temporary files, which need about the size of the archives that
-	// change; "": that of the system.
+	// Work is the folder for temporary files, which need about the size of the archives that change;
+	// "": that of the system. A publication that ends early leaves its finished packs in Work, and
+	// the next one takes them over.
 	Work string
 }
 
@@ -72,15 +73,19 @@ func Publish(ctx context.Context, opt Options) (Summary, error) {
 	if opt.Now.IsZero() {
 		opt.Now = time.Now()
 	}
-	work, err := workFolder(opt.Work, opt.Now)
+	work, err := openWork(opt.Work, opt.Now)
 	if err != nil {
 		return Summary{}, err
 	}
-	defer os.RemoveAll(work)
+	keep := false
+	defer func() { work.close(keep) }()
 	defer opt.Progress.Done()
-	p := &publication{Options: opt, work: work}
+	p := &publication{Options: opt, work: work.path}
 	defer p.closeTrees()
 	err = p.run(ctx)
+	if keep = err != nil && opt.Work != "" && hasFinished(p.work); keep {
+		err = fmt.Errorf("%w; the finished packs are kept in %s, and the next publication within a day takes them over", err, opt.Work)
+	}
 	if err != nil && !errors.Is(err, ErrRemoval) {
 		return Summary{}, errors.Join(err, p.failed())
 	}

@@ -198,6 +198,11 @@ func TestSweep(t *testing.T) {
 	}
 	m := whole(t, s.b)
 	want := 1 + 1 + len(m.Packs) + 1 + 1 + 1 // current, manifest, archives, index, sets, notes
+	for _, p := range m.Packs {
+		if !p.Hidden {
+			want++ // docs
+		}
+	}
 	if got := keys(t, s.b); len(got) != want {
 		t.Errorf("%d objects are left, want %d: %v", len(got), want, got)
 	}
@@ -208,7 +213,7 @@ func TestNeverCurrent(t *testing.T) {
 	s := newSeries(t)
 	one := s.publish(t, 9)
 	f := &failing{Bucket: s.b}
-	f.left.Store(4) // two that test the store, the archive and the manifest
+	f.left.Store(5) // two that test the store, the archive, the docs and the manifest
 	edit(t, filepath.Join(s.lib, "json/shapes.json"), s.path, "M9 9")
 	_, err := Publish(t.Context(), Options{Sources: []string{s.lib}, Tags: noTags, Store: f,
 		Now: s.now().Add(time.Minute), Work: t.TempDir()})

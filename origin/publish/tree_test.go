@@ -14,9 +14,9 @@ import (
 
 const square = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="M0 0h24v24H0z"/></svg>`
 
-// files writes files below a folder and returns the folder. The content "-> PATH" makes a symbolic
+// writeFiles writes files below a folder and returns the folder. The content "-> PATH" makes a symbolic
 // link; "large" and "huge" make sparse files of more than maxMetadata and maxIcons bytes.
-func files(t *testing.T, dir string, content map[string]string) string {
+func writeFiles(t *testing.T, dir string, content map[string]string) string {
 	t.Helper()
 	for name, text := range content {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -42,7 +42,7 @@ const mit = `{"name":"P","license":{"spdx":"MIT"}}`
 // An error of one line names metadata that is too large, a link that leaves the source, or a folder
 // in place of a file.
 func TestHostileSources(t *testing.T) {
-	outside := files(t, t.TempDir(), map[string]string{"pack.json": mit, "a.svg": square, "collections.json": "{}", "json/p.json": "{}"})
+	outside := writeFiles(t, t.TempDir(), map[string]string{"pack.json": mit, "a.svg": square, "collections.json": "{}", "json/p.json": "{}"})
 	const pack = `{"prefix":"p","icons":{"a":{"body":"<path d='M0 0h1v1z'/>"}}}`
 	for _, tt := range []struct {
 		name    string
@@ -74,7 +74,7 @@ func TestHostileSources(t *testing.T) {
 			"p/a.svg": square}, "pack.json", errOutside},
 		{"a pack.json that is a folder", map[string]string{"p/pack.json/x": "", "p/a.svg": square}, "p/pack.json", nil},
 	} {
-		dir := files(t, t.TempDir(), tt.content)
+		dir := writeFiles(t, t.TempDir(), tt.content)
 		_, err := Publish(t.Context(), Options{Sources: []string{dir}, Tags: noTags,
 			Store: objectstore.Dir(t.TempDir()), Now: t0, Work: t.TempDir()})
 		if !errors.Is(err, ErrSource) || tt.want != nil && !errors.Is(err, tt.want) ||
@@ -86,8 +86,8 @@ func TestHostileSources(t *testing.T) {
 
 // An icon behind a link that leaves the source is left out and reported; links inside are followed.
 func TestLinks(t *testing.T) {
-	outside := files(t, t.TempDir(), map[string]string{"a.svg": square})
-	dir := files(t, t.TempDir(), map[string]string{
+	outside := writeFiles(t, t.TempDir(), map[string]string{"a.svg": square})
+	dir := writeFiles(t, t.TempDir(), map[string]string{
 		"p/pack.json": mit, "p/a.svg": square, "p/b.svg": "-> a.svg", "p/c.svg": "-> ../.shared/c.svg", ".shared/c.svg": square,
 		"p/out.svg": "-> " + outside + "/a.svg", "p/up.svg": "-> ../../a.svg", "q": "-> .q", ".q/pack.json": mit, ".q/a.svg": square,
 	})
@@ -112,7 +112,7 @@ func TestLinks(t *testing.T) {
 // A pack whose folders are deep, or lead in circles, ends nothing but itself.
 func TestHostileFolders(t *testing.T) {
 	deep := strings.Repeat("d/", maxDepth+1)
-	dir := files(t, t.TempDir(), map[string]string{
+	dir := writeFiles(t, t.TempDir(), map[string]string{
 		"deep/pack.json": mit, "deep/" + deep + "a.svg": square,
 		"ring/pack.json": mit, "ring/a.svg": square, "ring/ring": "-> .", "ring/up": "-> ..",
 		"ring/b/c.svg": square, "ring/out.svg": "-> /etc/passwd",
@@ -140,7 +140,7 @@ func TestHostileFolders(t *testing.T) {
 
 // The same limits hold for tags.
 func TestHostileTags(t *testing.T) {
-	outside := files(t, t.TempDir(), map[string]string{"tags.json": `{"a":["b"]}`})
+	outside := writeFiles(t, t.TempDir(), map[string]string{"tags.json": `{"a":["b"]}`})
 	for _, tt := range []struct {
 		name    string
 		content map[string]string
@@ -150,7 +150,7 @@ func TestHostileTags(t *testing.T) {
 		{"elsewhere", map[string]string{"tags.json": "-> " + outside + "/tags.json"}, errOutside},
 		{"a part elsewhere", map[string]string{"dict/data.noun": "", "dict/data.verb": "-> " + outside + "/tags.json"}, errOutside},
 	} {
-		p := &publication{Options: Options{Tags: []string{files(t, t.TempDir(), tt.content)}}}
+		p := &publication{Options: Options{Tags: []string{writeFiles(t, t.TempDir(), tt.content)}}}
 		defer p.closeTrees()
 		if _, _, err := p.lexicon(t.Context()); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
@@ -182,7 +182,7 @@ func (c *countdown) Err() error {
 // each attempt then takes long.
 func TestStoppedAnywhere(t *testing.T) {
 	modules := filepath.Join(t.TempDir(), "node_modules")
-	files(t, modules, map[string]string{"lucide-static/tags.json": `{"square": ["box", "window"]}`})
+	writeFiles(t, modules, map[string]string{"lucide-static/tags.json": `{"square": ["box", "window"]}`})
 	tags := filepath.Join(modules, "lucide-static")
 	opt := Options{Sources: all, Tags: []string{NoTags, tags}, Now: t0, Work: t.TempDir()}
 	points, withLexicon := int64(60), int64(6)
@@ -207,6 +207,7 @@ func stoppedAnywhere(t *testing.T, opt Options, points int64) {
 	opt.Store = objectstore.Dir(t.TempDir())
 	stopped := int64(0)
 	for n := int64(0); n < checks; n += max(1, checks/points) {
+		opt.Work = t.TempDir()
 		_, err := Publish(countFrom(t, n), opt)
 		c, _, readErr := readCurrent(t.Context(), opt.Store)
 		switch {

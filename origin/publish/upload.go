@@ -18,7 +18,7 @@ import (
 // manifest returns the manifest of the release. If the release is the same as the current one, the
 // manifest has the same number, time and history.
 func (p *publication) manifest(packs []*pack, x index, sets blobFile) *release.Manifest {
-	m := &release.Manifest{Seq: p.seq, Created: p.prev.nextTime(p.Now), Base: p.prev.current.Release, Index: x.blob, Sets: sets.blob}
+	m := &release.Manifest{Seq: p.seq, Created: p.prev.nextTime(p.Now), Base: p.prev.current.Release, Index: x.blob, IndexMade: x.made, Sets: sets.blob}
 	seqs := map[int]bool{}
 	for _, k := range packs {
 		m.Packs = append(m.Packs, k.entry)
@@ -58,6 +58,7 @@ func (p *publication) toUpload(packs []*pack, x index, sets blobFile) (files []b
 	}
 	for _, k := range packs {
 		add(release.ArchiveKey(k.entry.Archive.Hash), k.file, k.entry.Archive)
+		add(release.DocsKey(k.entry.Docs.Hash), k.docsFile, k.entry.Docs)
 	}
 	add(release.IndexKey(x.blob.Hash), x.file, x.blob)
 	add(sets.key, sets.path, sets.blob)
@@ -72,8 +73,8 @@ func (p *publication) countUploads(files []blobFile) {
 	}
 }
 
-// upload writes the archives, the index and the sets, then the manifest, then the object that makes
-// it current.
+// upload writes the archives, the docs, the index and the sets, then the manifest, then the object
+// that makes it current.
 func (p *publication) upload(ctx context.Context, m *release.Manifest, files []blobFile) error {
 	p.countUploads(files)
 	p.step("uploading", p.sum.UploadedBytes)

@@ -28,8 +28,11 @@ type Omission struct {
 // A PackEntry is one pack in a manifest.
 type PackEntry struct {
 	icon.Pack
-	Hidden  bool       `json:"hidden,omitempty"` // excluded from lists and search
-	Archive Blob       `json:"archive"`
+	Hidden  bool `json:"hidden,omitempty"` // excluded from lists and search
+	Archive Blob `json:"archive"`
+	// Docs names the part of the pack in the search index (search.EncodeDocs), for the next
+	// publication. It is zero for a hidden pack, and in a release of an earlier program.
+	Docs    Blob       `json:"docs,omitzero"`
 	Source  string     `json:"source"` // digest of the pack's source and of the builder's version
 	LeftOut []Omission `json:"left_out,omitempty"`
 	// Icons counts the entries of the archive that are icons, including hidden ones.
@@ -67,6 +70,9 @@ type Manifest struct {
 	Base  string      `json:"base,omitempty"`
 	Packs []PackEntry `json:"packs"` // sorted by key
 	Index Blob        `json:"index"`
+	// IndexMade is a digest of what the index was made of besides the packs, the tags and the lexicon;
+	// "" in a release of an earlier program.
+	IndexMade string `json:"index_made,omitempty"`
 	// Sets names the sets of the packs; zero in a release of an earlier program.
 	Sets    Blob    `json:"sets,omitzero"`
 	History []Epoch `json:"history"` // ascending by Seq; at least those that an icon refers to
@@ -79,7 +85,7 @@ func (m *Manifest) ComputeID() string {
 	packs := slices.Clone(m.Packs)
 	for i := range packs {
 		packs[i].Source, packs[i].LeftOut = "", nil
-		packs[i].Colors, packs[i].Palette = Colors{}, false // earlier programs don't know them
+		packs[i].Colors, packs[i].Palette, packs[i].Docs = Colors{}, false, Blob{} // earlier programs don't know them
 	}
 	b, err := json.Marshal(struct {
 		Packs []PackEntry
@@ -126,6 +132,8 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("its packs are not sorted")
 		case !p.Archive.valid():
 			return fmt.Errorf("the archive of %s has no hash", p.Pack.Key)
+		case p.Docs != (Blob{}) && !p.Docs.valid():
+			return fmt.Errorf("the docs of %s have no hash", p.Pack.Key)
 		}
 	}
 	if !slices.IsSortedFunc(m.History, func(a, b Epoch) int { return cmp.Compare(a.Seq, b.Seq) }) {

@@ -8,6 +8,7 @@
 //	current                       names the current release; replaced last
 //	releases/<id>/release.json    the manifest
 //	packs/<sha256>.zip            an archive: an ordinary ZIP with an entry NAME.svg for each icon and alias
+//	docs/<sha256>.docs            the docs of a pack: its part of the index, for the next publication
 //	search/<sha256>.idx           a search index, in the form of package search
 //	sets/<sha256>.json            what the sources say about their packs (Set)
 //
@@ -34,6 +35,7 @@ const CurrentKey = "current"
 const (
 	ManifestPrefix = "releases/"
 	ArchivePrefix  = "packs/"
+	DocsPrefix     = "docs/"
 	IndexPrefix    = "search/"
 	SetsPrefix     = "sets/"
 )
@@ -52,6 +54,9 @@ func ManifestID(key string) (id string, ok bool) {
 
 // ArchiveKey returns the key of a pack's archive.
 func ArchiveKey(hash string) string { return ArchivePrefix + hash + ".zip" }
+
+// DocsKey returns the key of the docs of a pack.
+func DocsKey(hash string) string { return DocsPrefix + hash + ".docs" }
 
 // IndexKey returns the key of a search index.
 func IndexKey(hash string) string { return IndexPrefix + hash + ".idx" }

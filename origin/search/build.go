@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -20,22 +19,22 @@ import (
 	"github.com/iconedge/iconedge/origin/search/lexicon"
 )
 
-// ErrDocs means that the input of Build is not a valid library: a doc belongs to none of its packs,
-// or is repeated.
+// ErrDocs means that the input of Build is not a valid library: a doc is repeated, or belongs to
+// another pack.
 var ErrDocs = errors.New("not a library that can be indexed")
 
 // A Library is the input of Build.
 type Library struct {
 	Packs []icon.Pack // the visible ones
-	// Docs are those of these packs, in the order of the keys of the packs; those of a pack are in
-	// any order. Build holds one pack's at a time.
-	Docs    iter.Seq[Doc]
+	// Docs returns the docs of a pack in any order. Build calls it once for each pack, in the order of
+	// their keys, and changes and releases the docs before the next call.
+	Docs    func(pack string) ([]Doc, error)
 	Lexicon *lexicon.Lexicon // what words mean; nil: words have no other meanings
 	Made    string           // returned by Index.Made
 }
 
 // Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs,
-// one of the writer, or that of ctx, which ends Build.
+// one of lib.Docs or the writer, or that of ctx, which ends Build.
 func Build(ctx context.Context, w io.Writer, lib Library) error {
 	b := newBuilder(ctx)
 	records, err := b.addPacks(lib.Packs, lib.Docs)
@@ -120,29 +119,23 @@ func (n ids) id(key string) uint32 {
 }
 
 // addPacks adds the docs pack by pack.
-func (b *builder) addPacks(packs []icon.Pack, docs iter.Seq[Doc]) ([]packRecord, error) {
+func (b *builder) addPacks(packs []icon.Pack, docs func(pack string) ([]Doc, error)) ([]packRecord, error) {
 	packs = slices.SortedFunc(slices.Values(packs), func(a, b icon.Pack) int { return strings.Compare(a.Key, b.Key) })
 	records := make([]packRecord, len(packs))
 	sizes := make([]int, len(packs))
-	next, stop := iter.Pull(docs)
-	defer stop()
-	var own []Doc
-	d, more := next()
 	for i, p := range packs {
-		for own = own[:0]; more && d.Pack == p.Key; d, more = next() {
-			own = append(own, d)
+		own, err := docs(p.Key)
+		if err != nil {
+			return nil, err
 		}
 		slices.SortFunc(own, func(a, b Doc) int { return strings.Compare(a.Name, b.Name) })
-		if err := b.addPack(own); err != nil {
+		if err := b.addPack(p.Key, own); err != nil {
 			return nil, err
 		}
 		b.ends = append(b.ends, b.docs)
 		records[i] = packRecord{Key: p.Key, Name: p.Name, End: b.docs, License: p.License,
 			Commercial: p.CommercialUse, Category: p.Category}
 		sizes[i] = len(own)
-	}
-	if more { // the first doc without a pack ends the loop
-		return nil, fmt.Errorf("%w: %s/%s belongs to none of the packs, or comes after a later pack", ErrDocs, d.Pack, d.Name)
 	}
 	for rank, i := range packOrder(packs, sizes) {
 		records[i].Rank = rank
@@ -173,14 +166,17 @@ func packOrder(packs []icon.Pack, sizes []int) []int {
 }
 
 // addPack adds all docs of one pack, which are sorted by name.
-func (b *builder) addPack(docs []Doc) error {
+func (b *builder) addPack(key string, docs []Doc) error {
 	names := make([][]string, len(docs))
 	var words []string // of all names, because a list for each costs more
 	for i, d := range docs {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		if i > 0 && docs[i-1].Name == d.Name {
+		switch {
+		case d.Pack != key:
+			return fmt.Errorf("%w: %s/%s is among the icons of %s", ErrDocs, d.Pack, d.Name, key)
+		case i > 0 && docs[i-1].Name == d.Name:
 			return fmt.Errorf("%w: %s/%s is repeated", ErrDocs, d.Pack, d.Name)
 		}
 		n := len(words)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -63,11 +62,19 @@ func build(t testing.TB, packs []icon.Pack, docs []Doc) []byte {
 	return buildWith(t, packs, docs, smallLexicon())
 }
 
+// byPack returns the docs of each pack.
+func byPack(docs []Doc) func(pack string) ([]Doc, error) {
+	packs := map[string][]Doc{}
+	for _, d := range docs {
+		packs[d.Pack] = append(packs[d.Pack], d)
+	}
+	return func(pack string) ([]Doc, error) { return packs[pack], nil }
+}
+
 func buildWith(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon.Lexicon) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	docs = slices.SortedStableFunc(slices.Values(docs), func(a, b Doc) int { return strings.Compare(a.Pack, b.Pack) })
-	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: lex, Made: "a test"}); err != nil {
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: byPack(docs), Lexicon: lex, Made: "a test"}); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()

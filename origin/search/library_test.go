@@ -129,7 +129,7 @@ func readJSON(t testing.TB, path string, into any) {
 func openLibrary(t testing.TB) *Index {
 	packs, docs := library(t)
 	var file bytes.Buffer
-	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: byPack(docs)}); err != nil {
 		t.Fatal(err)
 	}
 	x, err := Open(file.Bytes())
@@ -189,7 +189,7 @@ func BenchmarkBuild(b *testing.B) {
 	packs, docs := library(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Build(b.Context(), io.Discard, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
+		if err := Build(b.Context(), io.Discard, Library{Packs: packs, Docs: byPack(docs)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -198,7 +198,7 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	packs, docs := library(b)
 	var file bytes.Buffer
-	if err := Build(b.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs)}); err != nil {
+	if err := Build(b.Context(), &file, Library{Packs: packs, Docs: byPack(docs)}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

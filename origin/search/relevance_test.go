@@ -196,7 +196,7 @@ func (r *report) atLeast(t *testing.T, what string, got, want float64) {
 
 func (r *report) build(t testing.TB, packs []icon.Pack, docs []Doc, lex *lexicon.Lexicon) (*Index, []byte) {
 	var file bytes.Buffer
-	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs), Lexicon: lex}); err != nil {
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: byPack(docs), Lexicon: lex}); err != nil {
 		t.Fatal(err)
 	}
 	x, err := Open(file.Bytes())

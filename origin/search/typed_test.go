@@ -160,7 +160,7 @@ func halves(t *testing.T, packs []icon.Pack, docs []Doc) *Index {
 		var file bytes.Buffer
 		err := Build(t.Context(), &file, Library{
 			Packs:   slices.DeleteFunc(slices.Clone(packs), func(p icon.Pack) bool { return other(p.Key) }),
-			Docs:    slices.Values(slices.DeleteFunc(slices.Clone(docs), func(d Doc) bool { return other(d.Pack) })),
+			Docs:    byPack(slices.DeleteFunc(slices.Clone(docs), func(d Doc) bool { return other(d.Pack) })),
 			Lexicon: shippedLexicon(t),
 		})
 		if err != nil {

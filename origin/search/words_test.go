@@ -86,7 +86,7 @@ func TestLanguages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: slices.Values(docs),
+	if err := Build(t.Context(), &file, Library{Packs: packs, Docs: byPack(docs),
 		Lexicon: &lexicon.Lexicon{Base: base}, Made: "a test"}); err != nil {
 		t.Fatal(err)
 	}

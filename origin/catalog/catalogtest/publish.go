@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -86,7 +85,7 @@ func (p *Publisher) put(ctx context.Context, key string, data []byte) error {
 func (p *Publisher) index(ctx context.Context, l Library, packs []icon.Pack) (release.Blob, error) {
 	packs = slices.DeleteFunc(slices.Clone(packs), func(p icon.Pack) bool { return l[p.Key].Hidden })
 	var b bytes.Buffer
-	if err := search.Build(ctx, &b, search.Library{Packs: packs, Docs: docs(l, packs)}); err != nil {
+	if err := search.Build(ctx, &b, search.Library{Packs: packs, Docs: docs(l)}); err != nil {
 		return release.Blob{}, err
 	}
 	sum := sha256.Sum256(b.Bytes())
@@ -94,23 +93,19 @@ func (p *Publisher) index(ctx context.Context, l Library, packs []icon.Pack) (re
 	return blob, p.put(ctx, release.IndexKey(blob.Hash), b.Bytes())
 }
 
-func docs(l Library, packs []icon.Pack) iter.Seq[search.Doc] {
-	return func(yield func(search.Doc) bool) {
-		for _, pack := range packs {
-			for _, name := range l[pack.Key].names() {
-				d := l[pack.Key].Icons[name]
-				if d.Meta.Hidden {
-					continue
-				}
-				sum := sha256.Sum256([]byte(d.SVG))
-				doc := search.Doc{
-					Pack: pack.Key, Name: name, AliasOf: d.Meta.AliasOf, Width: d.Meta.Width, Height: d.Meta.Height,
-					Monochrome: d.Meta.Monochrome, Own: d.Meta.Color != "", Stroked: d.Meta.Stroke != 0, Image: [16]byte(sum[:16]),
-				}
-				if !yield(doc) {
-					return
-				}
+func docs(l Library) func(pack string) ([]search.Doc, error) {
+	return func(pack string) (docs []search.Doc, err error) {
+		for _, name := range l[pack].names() {
+			d := l[pack].Icons[name]
+			if d.Meta.Hidden {
+				continue
 			}
+			sum := sha256.Sum256([]byte(d.SVG))
+			docs = append(docs, search.Doc{
+				Pack: pack, Name: name, AliasOf: d.Meta.AliasOf, Width: d.Meta.Width, Height: d.Meta.Height,
+				Monochrome: d.Meta.Monochrome, Own: d.Meta.Color != "", Stroked: d.Meta.Stroke != 0, Image: [16]byte(sum[:16]),
+			})
 		}
+		return docs, nil
 	}
 }
