@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -17,6 +18,9 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 	"github.com/iconedge/iconedge/origin/search"
 )
+
+// collectorPercent is GOGC while the index is built, because most of its memory is in use then.
+const collectorPercent = 15
 
 // An index is the search index of the release. file is "" if the index is that of the current
 // release, unchanged.
@@ -42,9 +46,11 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	slices.SortFunc(packs, func(a, b *pack) int { return strings.Compare(a.about().key, b.about().key) })
 	var visible []icon.Pack
 	var total int64
+	icons := 0
 	for _, k := range packs {
 		visible = append(visible, k.entry.Pack)
 		total += k.entry.Docs.Size
+		icons += k.entry.Icons + k.entry.Aliases
 	}
 	p.Progress.Step("building the search index", total)
 	x.file = filepath.Join(p.work, "search.idx")
@@ -57,7 +63,9 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	buf := bufio.NewWriterSize(f, 1<<16)
 	docs, end := p.docsOf(ctx, packs)
 	defer end()
-	err = search.Build(ctx, io.MultiWriter(buf, h), search.Library{Packs: visible, Lexicon: lex, Made: made, Docs: docs})
+	defer debug.SetGCPercent(debug.SetGCPercent(collectorPercent))
+	lib := search.Library{Packs: visible, Size: icons, Lexicon: lex, Made: made, Docs: docs}
+	err = search.Build(ctx, io.MultiWriter(buf, h), lib)
 	if err != nil {
 		return index{}, fmt.Errorf("building the search index: %w", err)
 	}

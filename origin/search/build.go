@@ -10,10 +10,12 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/iconedge/iconedge/icon"
 	"github.com/iconedge/iconedge/origin/search/lexicon"
@@ -26,6 +28,8 @@ var ErrDocs = errors.New("not a library that can be indexed")
 // A Library is the input of Build.
 type Library struct {
 	Packs []icon.Pack // the visible ones
+	// Size is about the number of all docs: for more, Build copies what it has.
+	Size int
 	// Docs returns the docs of a pack in any order. Build calls it once for each pack, in the order of
 	// their keys, and changes and releases the docs before the next call.
 	Docs    func(pack string) ([]Doc, error)
@@ -36,7 +40,7 @@ type Library struct {
 // Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs,
 // one of lib.Docs or the writer, or that of ctx, which ends Build.
 func Build(ctx context.Context, w io.Writer, lib Library) error {
-	b := newBuilder(ctx)
+	b := newBuilder(ctx, lib.Size)
 	records, err := b.addPacks(lib.Packs, lib.Docs)
 	if err != nil {
 		return err
@@ -46,14 +50,17 @@ func Build(ctx context.Context, w io.Writer, lib Library) error {
 	}
 	b.countNames()
 	b.addGroups()
+	b.sorted = b.concepts.sorted()
 	b.body[secMade] = []byte(lib.Made)
-	if err := b.addPostings(); err != nil {
-		return err
-	}
-	if err := b.addMeanings(lib.Lexicon); err != nil {
-		return err
-	}
-	if err := b.addPhrases(); err != nil {
+	var rest errgroup.Group
+	rest.Go(b.addPhrases)
+	rest.Go(func() error {
+		if err := b.addPostings(); err != nil {
+			return err
+		}
+		return b.addMeanings(lib.Lexicon)
+	})
+	if err := rest.Wait(); err != nil {
 		return err
 	}
 	return writeFile(w, b.body)
@@ -63,15 +70,16 @@ func Build(ctx context.Context, w io.Writer, lib Library) error {
 type builder struct {
 	ctx        context.Context // of Build
 	body       [sections][]byte
-	groups     map[[16]byte]uint32
-	lone       uint32 // number of groups of docs without a hash
+	groups     table
 	dims       map[[2]float64]uint32
 	words      postings
-	concepts   together // docs by concept, after addPacks
+	drawings   together // docs by concept, after addPacks
 	styles     postings
 	categories postings
-	names      ids
-	conceptIDs ids
+	names      table
+	hasher     hasher            // of names
+	concepts   *texts            // names without their styles
+	sorted     []uint32          // concepts in the order of their texts, after addPacks
 	wordAt     map[string]uint64 // offsets of bitmaps in secPostings
 	conceptAt  map[uint32]uint64 // the same for concepts that are meanings
 	docs       uint32
@@ -86,12 +94,16 @@ type drawn struct {
 	last  uint32 // the last of them, counted from 1
 }
 
-func newBuilder(ctx context.Context) *builder {
-	return &builder{
-		ctx: ctx, groups: map[[16]byte]uint32{}, dims: map[[2]float64]uint32{}, words: postings{},
-		styles: postings{}, categories: postings{},
-		names: ids{}, conceptIDs: ids{}, conceptAt: map[uint32]uint64{},
+func newBuilder(ctx context.Context, size int) *builder {
+	b := &builder{
+		ctx: ctx, dims: map[[2]float64]uint32{}, words: postings{}, styles: postings{}, categories: postings{},
+		groups: newTable(size), names: newTable(size / 4), hasher: newHasher(), concepts: newTexts(), conceptAt: map[uint32]uint64{},
 	}
+	const nameLength = 20 // more than the mean
+	for section, each := range map[int]int{secDocs: docSize, secShapes: shapeSize, secNames: nameLength} {
+		b.body[section] = make([]byte, 0, size*each)
+	}
+	return b
 }
 
 // postings maps a key to the docs that have it.
@@ -106,41 +118,95 @@ func (p postings) add(key string, doc uint32) {
 	docs.Add(doc)
 }
 
-// ids numbers distinct keys.
-type ids map[string]uint32
-
-func (n ids) id(key string) uint32 {
-	id, known := n[key]
-	if !known {
-		id = uint32(len(n))
-		n[key] = id
-	}
-	return id
+// A batch is the docs of one pack, sorted by name.
+type batch struct {
+	first  uint32 // number of the first doc
+	docs   []Doc
+	words  [][]string // of the name of each
+	shapes []shape
 }
 
-// addPacks adds the docs pack by pack.
+// batchesAhead is the number of packs that wait for either part of the index.
+const batchesAhead = 4
+
+// addPacks adds the docs pack by pack. One goroutine splits names into words, one makes the records
+// of docs, and one the postings.
 func (b *builder) addPacks(packs []icon.Pack, docs func(pack string) ([]Doc, error)) ([]packRecord, error) {
 	packs = slices.SortedFunc(slices.Values(packs), func(a, b icon.Pack) int { return strings.Compare(a.Key, b.Key) })
 	records := make([]packRecord, len(packs))
 	sizes := make([]int, len(packs))
-	for i, p := range packs {
-		own, err := docs(p.Key)
-		if err != nil {
-			return nil, err
+	work, failed := errgroup.WithContext(b.ctx)
+	parts := []chan batch{make(chan batch, batchesAhead), make(chan batch, batchesAhead)}
+	for i, add := range []func(batch){b.record, b.post} {
+		work.Go(func() error {
+			for one := range parts[i] {
+				if err := b.ctx.Err(); err != nil {
+					return err
+				}
+				add(one)
+			}
+			return nil
+		})
+	}
+	work.Go(func() error {
+		defer close(parts[0])
+		defer close(parts[1])
+		for i, p := range packs {
+			own, err := docs(p.Key)
+			if err != nil {
+				return err
+			}
+			one, err := b.prepare(p.Key, own)
+			if err != nil {
+				return err
+			}
+			for _, part := range parts {
+				select {
+				case part <- one:
+				case <-failed.Done():
+					return failed.Err()
+				}
+			}
+			b.docs += uint32(len(own))
+			sizes[i] = len(own)
+			records[i] = packRecord{Key: p.Key, Name: p.Name, End: b.docs, License: p.License,
+				Commercial: p.CommercialUse, Category: p.Category}
 		}
-		slices.SortFunc(own, func(a, b Doc) int { return strings.Compare(a.Name, b.Name) })
-		if err := b.addPack(p.Key, own); err != nil {
-			return nil, err
-		}
-		b.ends = append(b.ends, b.docs)
-		records[i] = packRecord{Key: p.Key, Name: p.Name, End: b.docs, License: p.License,
-			Commercial: p.CommercialUse, Category: p.Category}
-		sizes[i] = len(own)
+		return nil
+	})
+	if err := work.Wait(); err != nil {
+		return nil, err
 	}
 	for rank, i := range packOrder(packs, sizes) {
 		records[i].Rank = rank
 	}
 	return records, nil
+}
+
+// prepare sorts the docs of a pack, and splits their names into words.
+func (b *builder) prepare(key string, docs []Doc) (batch, error) {
+	slices.SortFunc(docs, func(a, b Doc) int { return strings.Compare(a.Name, b.Name) })
+	one := batch{first: b.docs, docs: docs, words: make([][]string, len(docs)), shapes: make([]shape, len(docs))}
+	var words []string // of all names, because a list for each costs more
+	for i, d := range docs {
+		if err := b.ctx.Err(); err != nil {
+			return one, err
+		}
+		switch {
+		case d.Pack != key:
+			return one, fmt.Errorf("%w: %s/%s is among the icons of %s", ErrDocs, d.Pack, d.Name, key)
+		case i > 0 && docs[i-1].Name == d.Name:
+			return one, fmt.Errorf("%w: %s/%s is repeated", ErrDocs, d.Pack, d.Name)
+		}
+		n := len(words)
+		words = nameWords(words, d.Name)
+		one.words[i] = words[n:len(words):len(words)]
+	}
+	styles := learnStyles(one.words)
+	for i, words := range one.words {
+		one.shapes[i] = styles.shape(words)
+	}
+	return one, nil
 }
 
 // packOrder lists packs, by index, from popular to unusual: maintained packs before archived ones,
@@ -165,35 +231,15 @@ func packOrder(packs []icon.Pack, sizes []int) []int {
 	return order
 }
 
-// addPack adds all docs of one pack, which are sorted by name.
-func (b *builder) addPack(key string, docs []Doc) error {
-	names := make([][]string, len(docs))
-	var words []string // of all names, because a list for each costs more
-	for i, d := range docs {
-		if err := b.ctx.Err(); err != nil {
-			return err
-		}
-		switch {
-		case d.Pack != key:
-			return fmt.Errorf("%w: %s/%s is among the icons of %s", ErrDocs, d.Pack, d.Name, key)
-		case i > 0 && docs[i-1].Name == d.Name:
-			return fmt.Errorf("%w: %s/%s is repeated", ErrDocs, d.Pack, d.Name)
-		}
-		n := len(words)
-		words = nameWords(words, d.Name)
-		names[i] = words[n:len(words):len(words)]
+// record adds the records of the docs of a pack.
+func (b *builder) record(one batch) {
+	for i := range one.docs {
+		b.recordDoc(&one.docs[i], one.words[i], one.shapes[i])
 	}
-	styles := learnStyles(names)
-	for i := range docs {
-		if err := b.ctx.Err(); err != nil {
-			return err
-		}
-		b.addDoc(&docs[i], names[i], styles.shape(names[i]))
-	}
-	return nil
+	b.ends = append(b.ends, one.first+uint32(len(one.docs)))
 }
 
-func (b *builder) addDoc(d *Doc, words []string, s shape) {
+func (b *builder) recordDoc(d *Doc, words []string, s shape) {
 	b.body[secNames] = append(b.body[secNames], d.Name...)
 	flags := byte(min(s.lead, leadMask))
 	if d.AliasOf != "" {
@@ -213,60 +259,61 @@ func (b *builder) addDoc(d *Doc, words []string, s shape) {
 		}
 		b.concept = append(b.concept, w...)
 	}
-	id, known := b.conceptIDs[string(b.concept)] // without a copy, because most are known
-	if !known {
-		id = b.conceptIDs.id(string(b.concept))
-	}
+	id := b.concepts.number(b.concept)
 	b.countPack(id)
 	rec := b.body[secDocs]
 	for _, field := range []uint32{
-		uint32(len(b.body[secNames])), b.group(d), b.dim(d.Width, d.Height), b.names.id(d.Name), id,
+		uint32(len(b.body[secNames])), b.group(d), b.dim(d.Width, d.Height), b.name(d.Name), id,
 	} {
 		rec = binary.LittleEndian.AppendUint32(rec, field)
 	}
-	look := lookOf(d, words, s)
 	b.body[secDocs] = append(rec, byte(min(s.words, 15)<<4|min(s.lead+s.tail, 15)), flags, 0, 0)
-	if look != NoLook {
-		b.styles.add(lookKey(look), b.docs)
-	}
-	if d.Stroked {
-		b.styles.add(strokedKey, b.docs)
-	}
-	if slices.Contains(Grids, int(d.Height)) && d.Height == math.Trunc(d.Height) {
-		b.styles.add(gridKey(int(d.Height)), b.docs)
-	}
-	b.post(d, words, s)
-	b.docs++
 }
 
-// post adds the doc to the postings of everything that it is found by.
-func (b *builder) post(d *Doc, words []string, s shape) {
+// post adds the docs of a pack to the postings of everything that they are found by.
+func (b *builder) post(one batch) {
+	for i := range one.docs {
+		b.postDoc(&one.docs[i], one.first+uint32(i), one.words[i], one.shapes[i])
+	}
+}
+
+func (b *builder) postDoc(d *Doc, doc uint32, words []string, s shape) {
+	if look := lookOf(d, words, s); look != NoLook {
+		b.styles.add(lookKey(look), doc)
+	}
+	if d.Stroked {
+		b.styles.add(strokedKey, doc)
+	}
+	if slices.Contains(Grids, int(d.Height)) && d.Height == math.Trunc(d.Height) {
+		b.styles.add(gridKey(int(d.Height)), doc)
+	}
 	for i, w := range words {
-		b.words.add(w, b.docs)
+		b.words.add(w, doc)
 		if i < s.lead || i >= len(words)-s.tail {
-			b.styles.add(w, b.docs)
+			b.styles.add(w, doc)
 		}
 	}
 	for _, w := range spelledWords(d.Spellings) {
-		b.words.add(w, b.docs)
+		b.words.add(w, doc)
 	}
 	for _, c := range d.Categories {
-		b.categories.add(strings.ToLower(c), b.docs)
+		b.categories.add(strings.ToLower(c), doc)
 	}
 }
 
+func (b *builder) name(name string) uint32 {
+	n, _ := b.names.number(b.hasher.key(name))
+	return n
+}
+
+// group returns the number of a doc's group. A doc without a hash has one of its own.
 func (b *builder) group(d *Doc) uint32 {
-	n := uint32(len(b.groups)) + b.lone
-	known, ok := b.groups[d.Image]
-	switch {
-	case d.Image == [16]byte{}:
-		b.lone++
-	case ok:
-		n = known
-	default:
-		b.groups[d.Image] = n
+	key := d.Image
+	if key == [keySize]byte{} {
+		key = b.hasher.key(d.Pack + "/" + d.Name)
 	}
-	if !ok {
+	n, known := b.groups.number(key)
+	if !known {
 		b.body[secShapes] = append(b.body[secShapes], d.Shape[:]...)
 	}
 	return n
@@ -299,8 +346,8 @@ func (b *builder) countPack(concept uint32) {
 // countNames stores with each doc the number of docs of the same name, and of packs that draw the
 // same concept.
 func (b *builder) countNames() {
-	named := make([]uint32, len(b.names))
-	b.names = nil // they are not needed any more, and large
+	named := make([]uint32, b.names.len())
+	b.names = table{} // they are not needed any more, and large
 	docs := b.body[secDocs]
 	for at := 0; at < len(docs); at += docSize {
 		named[binary.LittleEndian.Uint32(docs[at+docName:])]++
@@ -313,10 +360,12 @@ func (b *builder) countNames() {
 
 // addGroups lists the docs of each group, those with the same SVG, and those of each concept.
 func (b *builder) addGroups() {
-	groups := b.together(docGroup, len(b.groups)+int(b.lone))
-	b.groups = nil // they are not needed any more, and large
+	n := b.groups.len()
+	b.groups = table{} // they are not needed any more, and large
+	debug.FreeOSMemory()
+	groups := b.together(docGroup, n)
 	b.body[secGroups], b.body[secTogether] = numbers(groups.starts), numbers(groups.docs)
-	b.concepts = b.together(docConcept, len(b.conceptIDs))
+	b.drawings = b.together(docConcept, b.concepts.len())
 }
 
 // together lists docs by a number that each has, in ascending order.

@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -37,14 +36,15 @@ func better(a, b phrase) int {
 // prefixes that many of them share. A list in secBest is the number of its phrases, then the length
 // and text of each.
 func (b *builder) addPhrases() (err error) {
-	packs := map[string]uint64{}
-	for concept, id := range b.conceptIDs {
-		if len(concept) <= maxPhrase {
-			packs[concept] = uint64(b.drawnBy[id].packs)
+	phrases := slices.DeleteFunc(slices.Clone(b.sorted), func(concept uint32) bool { return len(b.concepts.text(concept)) > maxPhrase })
+	b.body[secPhrases], err = dictionary(b.ctx, func(yield func(string, uint64) bool) {
+		for _, concept := range phrases {
+			if !yield(b.concepts.text(concept), uint64(b.drawnBy[concept].packs)) {
+				return
+			}
 		}
-	}
-	phrases := slices.Sorted(maps.Keys(packs))
-	if b.body[secPhrases], err = dictionary(b.ctx, ordered(phrases, packs)); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	at := map[string]uint64{}
@@ -52,24 +52,25 @@ func (b *builder) addPhrases() (err error) {
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		phrases = b.shared(phrases, n, packs, at)
+		phrases = b.shared(phrases, n, at)
 	}
 	b.body[secBegun], err = dictionary(b.ctx, sorted(at))
 	return err
 }
 
 // shared writes the best phrases of each prefix of n bytes that more than maxCompared phrases
-// share. It returns those phrases, which may share a longer prefix.
-func (b *builder) shared(phrases []string, n int, packs, at map[string]uint64) (rest []string) {
-	phrases = slices.DeleteFunc(phrases, func(p string) bool { return len(p) < n })
+// share. Phrases are concepts in the order of their texts. It returns those phrases, which may share
+// a longer prefix.
+func (b *builder) shared(phrases []uint32, n int, at map[string]uint64) (rest []uint32) {
+	phrases = slices.DeleteFunc(phrases, func(p uint32) bool { return len(b.concepts.text(p)) < n })
 	for len(phrases) > 0 {
-		same := 1
-		for same < len(phrases) && phrases[same][:n] == phrases[0][:n] {
+		prefix, same := b.concepts.text(phrases[0])[:n], 1
+		for same < len(phrases) && b.concepts.text(phrases[same])[:n] == prefix {
 			same++
 		}
 		if same > maxCompared {
-			at[phrases[0][:n]] = uint64(len(b.body[secBest]))
-			b.body[secBest] = appendBest(b.body[secBest], phrases[:same], packs)
+			at[prefix] = uint64(len(b.body[secBest]))
+			b.addBest(phrases[:same])
 			rest = append(rest, phrases[:same]...)
 		}
 		phrases = phrases[same:]
@@ -77,10 +78,11 @@ func (b *builder) shared(phrases []string, n int, packs, at map[string]uint64) (
 	return rest
 }
 
-func appendBest(to []byte, phrases []string, packs map[string]uint64) []byte {
+// addBest writes the best phrases of some concepts.
+func (b *builder) addBest(concepts []uint32) {
 	best := make([]phrase, 0, MaxCompletions+1)
-	for _, text := range phrases {
-		p := phrase{text, packs[text]}
+	for _, concept := range concepts {
+		p := phrase{b.concepts.text(concept), uint64(b.drawnBy[concept].packs)}
 		if len(best) == MaxCompletions && better(best[MaxCompletions-1], p) < 0 {
 			continue
 		}
@@ -88,11 +90,11 @@ func appendBest(to []byte, phrases []string, packs map[string]uint64) []byte {
 		best = slices.Insert(best, at, p)
 		best = best[:min(len(best), MaxCompletions)]
 	}
-	to = append(to, byte(len(best)))
+	to := append(b.body[secBest], byte(len(best)))
 	for _, p := range best {
 		to = append(append(to, byte(len(p.text))), p.text...)
 	}
-	return to
+	b.body[secBest] = to
 }
 
 // Complete returns at most MaxCompletions queries that find something: first text itself if it is a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/gob"
 	"fmt"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -56,17 +57,14 @@ func EncodeDocs(docs []Doc) ([]byte, error) {
 		}
 	}
 	var b bytes.Buffer
-	z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err := gob.NewEncoder(&b).Encode(c); err != nil {
+		return nil, fmt.Errorf("writing docs: %w", err)
+	}
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		return nil, fmt.Errorf("writing docs: %w", err)
 	}
-	if err := gob.NewEncoder(z).Encode(c); err != nil {
-		return nil, fmt.Errorf("writing docs: %w", err)
-	}
-	if err := z.Close(); err != nil {
-		return nil, fmt.Errorf("writing docs: %w", err)
-	}
-	return b.Bytes(), nil
+	return z.EncodeAll(b.Bytes(), nil), nil
 }
 
 func (d *Doc) marks() (marks byte) {
@@ -82,15 +80,23 @@ func (d *Doc) marks() (marks byte) {
 	return marks
 }
 
+// decoder returns the decoder that all calls of DecodeDocs share, because a new one takes memory.
+var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxDocs))
+})
+
 // DecodeDocs reads what EncodeDocs returned. The error is ErrDamaged.
 func DecodeDocs(data []byte) ([]Doc, error) {
-	z, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDocs))
+	z, err := decoder()
+	if err != nil {
+		return nil, fmt.Errorf("reading docs: %w", err)
+	}
+	plain, err := z.DecodeAll(data, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: docs: %w", ErrDamaged, err)
 	}
-	defer z.Close()
 	var c columns
-	if err := gob.NewDecoder(z).Decode(&c); err != nil {
+	if err := gob.NewDecoder(bytes.NewReader(plain)).Decode(&c); err != nil {
 		return nil, fmt.Errorf("%w: docs: %w", ErrDamaged, err)
 	}
 	n := len(c.Names)

@@ -42,17 +42,17 @@ func (b *builder) addMeanings(lex *lexicon.Lexicon) (err error) {
 
 // lexiconNames returns the names of the library, as the lexicon learns from them.
 func (b *builder) lexiconNames() (names lexicon.Names) {
-	names.Words = slices.Sorted(maps.Keys(b.words))
-	for _, concept := range slices.Sorted(maps.Keys(b.conceptIDs)) {
+	names.Words = slices.Sorted(maps.Keys(b.wordAt))
+	for _, concept := range b.sorted {
 		packs, last := 0, -1
-		for _, doc := range b.concepts.of(b.conceptIDs[concept]) {
+		for _, doc := range b.drawings.of(concept) {
 			pack, _ := slices.BinarySearch(b.ends, doc+1)
 			if b.body[secDocs][doc*docSize+docFlags]&flagAlias == 0 && pack != last {
 				packs, last = packs+1, pack
 			}
 		}
 		if packs > 0 {
-			names.Icons = append(names.Icons, lexicon.Named{Text: concept, Packs: packs})
+			names.Icons = append(names.Icons, lexicon.Named{Text: b.concepts.text(concept), Packs: packs})
 		}
 	}
 	return names
@@ -60,7 +60,7 @@ func (b *builder) lexiconNames() (names lexicon.Names) {
 
 // form encodes a meaning without its weight: "" if names do not have its words.
 func (b *builder) form(m lexicon.Meaning) string {
-	if id, ok := b.conceptIDs[m.Text]; m.Whole && ok {
+	if id, ok := b.concepts.find(m.Text); m.Whole && ok {
 		return string(binary.LittleEndian.AppendUint32([]byte{targetWhole | 1}, uint32(b.docsOfConcept(id))))
 	}
 	words := strings.Split(m.Text, " ")
@@ -79,7 +79,7 @@ func (b *builder) form(m lexicon.Meaning) string {
 func (b *builder) docsOfConcept(id uint32) uint64 {
 	at, written := b.conceptAt[id]
 	if !written {
-		at = b.addPosting(roaring.BitmapOf(b.concepts.of(id)...))
+		at = b.addPosting(roaring.BitmapOf(b.drawings.of(id)...))
 		b.conceptAt[id] = at
 	}
 	return at

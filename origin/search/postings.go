@@ -21,12 +21,22 @@ const (
 	maxBegun = 1000
 )
 
-// addPostings writes the bitmaps of docs, and the FSTs that find them.
-func (b *builder) addPostings() error {
+// addPostings writes the bitmaps of docs, and the FSTs that find them. It drops the sets of docs as
+// soon as they are written, because those of a large library are most of its memory.
+func (b *builder) addPostings() (err error) {
+	var all bytes.Buffer
+	if b.wordAt, err = b.addBitmaps(&all, secWords, b.words); err != nil {
+		return err
+	}
+	b.words = nil
 	begun := postings{}
-	for w, docs := range b.words {
+	for w, at := range b.wordAt {
 		if err := b.ctx.Err(); err != nil {
 			return err
+		}
+		docs := roaring.New()
+		if _, err := docs.FromBuffer(all.Bytes()[at:]); err != nil {
+			return fmt.Errorf("reading postings: %w", err)
 		}
 		begin(begun, w[:min(maxShared, len(w))], docs)
 	}
@@ -37,27 +47,27 @@ func (b *builder) addPostings() error {
 			}
 		}
 	}
-	var all bytes.Buffer
-	for _, d := range []struct {
-		section int
-		bitmaps postings
-		at      *map[string]uint64
-	}{
-		{secWords, b.words, &b.wordAt}, {secPrefixes, begun, nil}, {secStyles, b.styles, nil}, {secCategories, b.categories, nil},
-	} {
-		at, err := write(b.ctx, &all, d.bitmaps)
-		if err != nil {
-			return err
-		}
-		if b.body[d.section], err = dictionary(b.ctx, sorted(at)); err != nil {
-			return err
-		}
-		if d.at != nil {
-			*d.at = at
-		}
+	if _, err := b.addBitmaps(&all, secPrefixes, begun); err != nil {
+		return err
+	}
+	if _, err := b.addBitmaps(&all, secStyles, b.styles); err != nil {
+		return err
+	}
+	if _, err := b.addBitmaps(&all, secCategories, b.categories); err != nil {
+		return err
 	}
 	b.body[secPostings] = all.Bytes()
 	return nil
+}
+
+// addBitmaps appends bitmaps to all, and makes the section with the FST of their offsets, which it
+// returns.
+func (b *builder) addBitmaps(all *bytes.Buffer, section int, bitmaps postings) (at map[string]uint64, err error) {
+	if at, err = write(b.ctx, all, bitmaps); err != nil {
+		return nil, err
+	}
+	b.body[section], err = dictionary(b.ctx, sorted(at))
+	return at, err
 }
 
 // begin adds docs to those that have words with a prefix.
@@ -70,13 +80,18 @@ func begin(begun postings, prefix string, docs *roaring.Bitmap) {
 
 // write appends bitmaps to all and returns their offsets. It leaves only their keys.
 func write(ctx context.Context, all *bytes.Buffer, bitmaps postings) (map[string]uint64, error) {
+	size := uint64(0)
+	for _, docs := range bitmaps {
+		docs.RunOptimize()
+		size += docs.GetSerializedSizeInBytes()
+	}
+	all.Grow(int(size)) // a buffer that grows as needed takes three times as much memory for a while
 	at := make(map[string]uint64, len(bitmaps))
 	for _, key := range slices.Sorted(maps.Keys(bitmaps)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		at[key] = uint64(all.Len())
-		bitmaps[key].RunOptimize()
 		if _, err := bitmaps[key].WriteTo(all); err != nil {
 			return nil, fmt.Errorf("writing postings: %w", err)
 		}
@@ -87,13 +102,8 @@ func write(ctx context.Context, all *bytes.Buffer, bitmaps postings) (map[string
 
 // sorted passes the numbers in the order of their keys.
 func sorted(numbers map[string]uint64) iter.Seq2[string, uint64] {
-	return ordered(slices.Sorted(maps.Keys(numbers)), numbers)
-}
-
-// ordered passes the numbers of keys in their order.
-func ordered(keys []string, numbers map[string]uint64) iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
-		for _, key := range keys {
+		for _, key := range slices.Sorted(maps.Keys(numbers)) {
 			if !yield(key, numbers[key]) {
 				return
 			}
