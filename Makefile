@@ -134,8 +134,14 @@ fleet: build .cache/loadtest engines tools/library/node_modules .cache/versitygw
 	go build -trimpath -ldflags '-X main.version=next' -o .cache/iconedge-next ./cmd/iconedge
 	.cache/loadtest fleet --iconedge ./iconedge --next .cache/iconedge-next --s3 $(CURDIR)/.cache/versitygw --work .cache/fleet $(if $(SHORT),--short,--docs docs/reference)
 
-scale: .cache/loadtest engines ## simulate EDGES (300) in ten regions with one Redis: purges, releases, the origin's requests, Redis' work, failures; writes docs/reference/scale.md (SHORT=1: short phases, no page)
-	.cache/loadtest fleet --simulate $(or $(EDGES),300) $(if $(SHORT),--short,--docs docs/reference)
+scale: build .cache/loadtest engines tools/library/node_modules ## find the limits: EDGES (300) in ten regions with one Redis, ICONS (2,000,000), 400,000 entries in memory and 2,000,000 on disk, cores, hit ratios (TRACES=FILES besides the made-up ones); writes docs/reference/scale.md, in 40 minutes (SHORT=1: small ones, no page)
+	.cache/loadtest money
+	.cache/loadtest fleet --simulate $(or $(EDGES),$(if $(SHORT),40,300)) $(if $(SHORT),--short,--docs docs/reference)
+	.cache/loadtest cores --iconedge ./iconedge $(if $(SHORT),--rounds 1,--rounds 8 --docs docs/reference) --round 300ms
+	.cache/loadtest entries --iconedge ./iconedge --disk=false --entries $(if $(SHORT),20000,400000 --docs docs/reference)
+	.cache/loadtest entries --iconedge ./iconedge --memory=false --entries $(if $(SHORT),20000,2000000 --docs docs/reference)
+	.cache/loadtest library --iconedge ./iconedge $(if $(SHORT),--icons 20000,--icons $(or $(ICONS),2000000) --docs docs/reference)
+	.cache/loadtest ratio $(TRACES:%=--trace %) $(if $(SHORT),--requests 20000 --objects 5000,$(if $(TRACES),--docs docs/reference))
 
 bench-search: tools/library/node_modules tools/library/lexicon/node_modules .cache/baseline.mod ## measure relevance and cost of search, beside SQLite and Bleve; writes docs/explain/search.md (QUERIES=FILE has the queries; PART=development asks no sealed ones and writes nothing)
 	ICONEDGE_PART=$(PART) ICONEDGE_LIBRARY=$(CURDIR)/tools/library/node_modules/@iconify/json ICONEDGE_QUERIES=$(abspath $(or $(QUERIES),../shared/search/dev-queries.jsonl)) \

@@ -37,7 +37,7 @@ func runLibrary(ctx context.Context, std cli.Streams, args []string) error {
 	fs.StringVar(&l.from, "from", "tools/library/node_modules/@iconify/json", "`folder` of @iconify/json")
 	fs.StringVar(&l.out, "out", "", "`folder` to write, which must not exist (default, with --iconedge, one that is removed)")
 	measured := fs.String("iconedge", "", "`program` to measure (default none: the library is only written)")
-	work := fs.String("work", "", "`folder` for the store and the mirror (default a new one in the temporary folder)")
+	work := fs.String("work", "", "`folder` in which the store and the mirror get a new one (default the temporary folder)")
 	docs := fs.String("docs", "", "`folder` of scale.md, which gets the figures (default: they are not written)")
 	if err := fs.Parse(std, args); err != nil {
 		return err
@@ -55,7 +55,7 @@ func runLibrary(ctx context.Context, std cli.Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	dir, done, err := diskFolder(*work)
+	dir, done, err := newFolder(*work)
 	if err != nil {
 		return err
 	}

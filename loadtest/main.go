@@ -37,7 +37,7 @@ var commands = []cli.Command{
 	{Name: "money", Does: "what a fleet takes for so many requests a month, and costs beside paid services, by prices", Run: runMoney},
 	{Name: "ratio", Does: "the hit ratio of an edge's cache, beside LRU, SIEVE, S3-FIFO, W-TinyLFU and the optimum", Run: runRatio},
 	{Name: "report", Does: "write docs/reference/performance.md and its lab book again from the figures beside them", Run: runReport},
-	{Name: "library", Does: "a library of millions of icons, as copies of @iconify/json that differ", Run: runLibrary},
+	{Name: "library", Does: "a library of millions of icons, as copies of @iconify/json that differ, and what it costs", Run: runLibrary},
 	{Name: "origin", Does: "an origin of made-up icons, for grow", Run: runOrigin},
 	{Name: "ceiling", Does: "bare fasthttp, which answers with the stored responses of another server, for bench", Run: runCeiling},
 	{Name: "smallest", Does: "the smallest server over HTTP/3, which answers with a constant body, for bench", Run: runSmallest},

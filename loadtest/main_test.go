@@ -106,9 +106,9 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// library returns a server with four icons. The first responses are right, as many as the argument
+// fourIcons returns a server with four icons. The first responses are right, as many as the argument
 // says; the later ones are longer.
-func library(t *testing.T, right int64) (url string) {
+func fourIcons(t *testing.T, right int64) (url string) {
 	t.Helper()
 	var drawn atomic.Int64
 	mux := http.NewServeMux()
@@ -143,7 +143,7 @@ func library(t *testing.T, right int64) (url string) {
 }
 
 func TestRun(t *testing.T) {
-	url := library(t, math.MaxInt64)
+	url := fourIcons(t, math.MaxInt64)
 	dir := t.TempDir()
 	results, plot := filepath.Join(dir, "results.json"), filepath.Join(dir, "latency.svg")
 	status, out, errs := loadtest(t, "run", "--target", "first="+url, "--target", "second="+url, "--icons", "4",
@@ -174,7 +174,7 @@ func TestRun(t *testing.T) {
 
 // TestRunFindsWrongAnswers: a server whose responses change under load is reported.
 func TestRunFindsWrongAnswers(t *testing.T) {
-	url := library(t, 50) // of the 200 requests that become due, however slow the machine
+	url := fourIcons(t, 50) // of the 200 requests that become due, however slow the machine
 	status, out, errs := loadtest(t, "run", "--target", url, "--path", "/a/one.svg", "--connections", "2",
 		"--warm-up", "0s", "--rate", "1000", "--duration", "200ms")
 	if status != 1 || !strings.Contains(errs, "a body of 29 bytes, want 16") {
@@ -199,7 +199,7 @@ func TestReadPaths(t *testing.T) {
 }
 
 func TestPickIcons(t *testing.T) {
-	url := library(t, math.MaxInt64)
+	url := fourIcons(t, math.MaxInt64)
 	server, err := parseTarget(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,8 @@ func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 	failFast := fs.Bool("fail-fast", false, "publish nothing if a pack can't be published")
 	initialise := fs.Bool("init", false, "write a pack.json into the folder SOURCE from its package.json, its LICENSE file and its "+
 		"name, for review, and publish nothing")
-	work := fs.String("work", "", "`folder` for temporary files (default the system's)")
+	work := fs.String("work", "", "`folder` for temporary files; the finished packs of a publication that ends early "+
+		"stay there for the next one (default that of the system, where none stay)")
 	if err := fs.Parse(std, args); err != nil {
 		return err
 	}
@@ -96,6 +97,9 @@ func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 	}
 	if errors.Is(err, publish.ErrNoPackFile) {
 		fmt.Fprintf(std.Err, "A pack.json has these lines, with the licence of your icons:\n%s", publish.PackFileExample)
+	}
+	if errors.Is(err, context.Canceled) && errors.Is(err, publish.ErrKept) { // the exit says only that it has stopped
+		fmt.Fprintf(std.Err, "%s: %v\n", *work, publish.ErrKept)
 	}
 	if errors.Is(err, publish.ErrRemoval) && len(sum.Failed) == 0 {
 		return cli.Usage(cli.OneLine(err))

@@ -176,13 +176,17 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestPublishStopped: a publication that is stopped in any of its steps leaves neither a release
-// nor temporary files.
+// TestPublishStopped: a publication that is stopped in any of its steps leaves no release, and no
+// temporary files but finished packs, which the next one takes over.
 func TestPublishStopped(t *testing.T) {
-	library := bigLibrary(t, 4, 12_000)
-	for _, tt := range []struct{ step, before string }{
-		{"cleaning icons", `comparing with the current release: .* in `},
-		{"building the search index", `cleaning icons: .* in `},
+	const packs = 4
+	library := bigLibrary(t, packs, 12_000)
+	for _, tt := range []struct {
+		step, before string
+		finished     bool // all packs are
+	}{
+		{"cleaning icons", `comparing with the current release: .* in `, false},
+		{"building the search index", `cleaning icons: .* in `, true},
 	} {
 		t.Run(tt.step, func(t *testing.T) {
 			home := t.TempDir()
@@ -194,11 +198,26 @@ func TestPublishStopped(t *testing.T) {
 			if status := s.Stop(); status != 1 || !strings.HasSuffix(s.Log.String(), "\niconedge: stopped\n") {
 				t.Errorf("status %d, want 1 and the line iconedge: stopped:\n%s", status, s.Log)
 			}
+			kept, err := filepath.Glob(filepath.Join(work, "*", "*.finished"))
+			if said := strings.Contains(s.Log.String(), work+": the finished packs are kept"); err != nil || said != (len(kept) > 0) {
+				t.Errorf("%d packs are kept, %v:\n%s", len(kept), err, s.Log)
+			}
+			if tt.finished && len(kept) != packs {
+				t.Errorf("%d packs are kept, want %d", len(kept), packs)
+			}
 			if _, err := os.Stat(filepath.Join(store, "current")); !os.IsNotExist(err) {
 				t.Errorf("the store has a release: %v", err)
 			}
-			if left, err := os.ReadDir(work); err != nil || len(left) > 0 {
+			if left, err := os.ReadDir(work); err != nil || len(left) > 0 && len(kept) == 0 {
 				t.Errorf("leftover files %v, %v", left, err)
+			}
+			again := harness.Start(t, home, "publish", "--store", "dir:"+store, "--work", work, library)
+			<-again.Done
+			if left, err := os.ReadDir(work); err != nil || len(left) > 0 {
+				t.Errorf("after the next publication: leftover files %v, %v\n%s", left, err, again.Log)
+			}
+			if _, err := os.Stat(filepath.Join(store, "current")); err != nil {
+				t.Errorf("the next publication has made no release: %v\n%s", err, again.Log)
 			}
 		})
 	}

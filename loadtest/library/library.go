@@ -108,7 +108,7 @@ func (m *measurement) sizes() error {
 	return nil
 }
 
-// change changes an icon of a pack of middle size.
+// change changes an icon of the pack whose key is in the middle.
 func (m *measurement) change() error {
 	files, err := filepath.Glob(filepath.Join(m.Library, "json", "*.json"))
 	if err != nil || len(files) == 0 {

@@ -71,12 +71,15 @@ func (n *node) get(target, client string, fields ...string) (status int, body st
 	return exchange(n.public, head.String()+"\r\n")
 }
 
-// purge sends a purge of the operator to the edge, and once more if the edge says so.
+// purgeTries is how often an operator repeats a purge that did not reach Redis in time.
+const purgeTries = 5
+
+// purge sends a purge of the operator to the edge, and again while the edge says so.
 func (n *node) purge(body string) error {
 	request := fmt.Sprintf("POST /purge HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"+
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	status, answer, err := exchange(n.admin, request)
-	if status == http.StatusServiceUnavailable {
+	for i := 1; i < purgeTries && status == http.StatusServiceUnavailable; i++ {
 		status, answer, err = exchange(n.admin, request)
 	}
 	if err == nil && status != http.StatusOK {

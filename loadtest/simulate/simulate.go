@@ -41,8 +41,9 @@ type Config struct {
 	Log     io.Writer
 }
 
-// manageable is the number of edges up to which two cores manage the loads of Whole. Larger fleets
-// get as many purges, checks of limits and requests in all, in a longer time.
+// manageable is the number of edges up to which two cores manage the loads of Whole. The edges of a
+// larger fleet together get as many checks of limits and requests a second. Its purges, each of
+// which is work for every edge, are fewer in the square, because the edges take more at rest too.
 const manageable = 300
 
 // Whole returns the configuration of a measurement with so many edges. An hour at a purge every
@@ -51,8 +52,10 @@ func Whole(edges int) Config {
 	c := Config{Edges: edges, Regions: len(places), Few: 10, Rounds: 30, Phase: 20 * time.Second, Purges: 10, Checks: 2000,
 		Missed: 1200, CutOff: 20 * time.Second, Outage: 3 * time.Second, Herd: 12 * time.Second, Sample: 3, Seed: 1}
 	if edges > manageable {
-		c.Purges, c.Checks = c.Purges*manageable/float64(edges), c.Checks*manageable/float64(edges)
-		c.CutOff, c.Herd = c.CutOff*time.Duration(edges)/manageable, c.Herd*time.Duration(edges)/manageable
+		more := float64(edges) / manageable
+		c.Purges, c.Checks = c.Purges/(more*more), c.Checks/more
+		c.CutOff = time.Duration(float64(c.CutOff) * more * more)
+		c.Herd = time.Duration(float64(c.Herd) * more)
 	}
 	return c
 }

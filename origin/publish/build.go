@@ -22,8 +22,8 @@ import (
 )
 
 // builder is part of the digest of every pack. Raise its number when a change in this package, in
-// svg or in release gives the same source another archive or entry, or when a change in search
-// gives it another index.
+// svg or in release gives the same source another archive, entry or docs, and search.Form when a
+// change in search gives the same docs another index.
 const builder = "iconedge-6"
 
 // maxHeld limits the total bytes of the sources that are read at the same time. A larger source is
@@ -138,7 +138,7 @@ func (p *publication) build(ctx context.Context, packs []*pack) ([]*pack, error)
 	err := p.each(ctx, changed, func(ctx context.Context, k *pack) error {
 		if p.takeFinished(k) {
 			p.Progress.Add(k.size(), 0)
-			return nil
+			return p.writable()
 		}
 		err := p.buildPack(ctx, k)
 		if k.failed = err != nil; k.failed {

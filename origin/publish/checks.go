@@ -26,7 +26,7 @@ func (p *publication) checkDisks(packs []*pack) error {
 			return err
 		}
 	}
-	return checkFree(p.work, need)
+	return checkFree(p.work, need-p.had)
 }
 
 // checkFree returns an error if the disk of a folder has less than need bytes free.

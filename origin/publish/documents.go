@@ -40,7 +40,11 @@ func (p *publication) readDocs(ctx context.Context, k *pack) ([]search.Doc, erro
 		if err != nil {
 			return nil, err
 		}
-		return search.DecodeDocs(data)
+		docs, err := search.DecodeDocs(data)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", k.docsFile, err)
+		}
+		return docs, nil
 	}
 	key := release.DocsKey(k.entry.Docs.Hash)
 	data, err := objectstore.ReadAll(ctx, p.Store, key, k.entry.Docs.Size)
@@ -50,7 +54,11 @@ func (p *publication) readDocs(ctx context.Context, k *pack) ([]search.Doc, erro
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != k.entry.Docs.Hash {
 		return nil, fmt.Errorf("reading %s: %w: its content does not have its hash; delete it and publish again", key, release.ErrDamaged)
 	}
-	return search.DecodeDocs(data)
+	docs, err := search.DecodeDocs(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w; delete it and publish again", key, err)
+	}
+	return docs, nil
 }
 
 // docsAhead is the number of packs whose docs are read before the index takes them, because a
@@ -92,7 +100,9 @@ func (p *publication) docsOf(ctx context.Context, packs []*pack) (next func(key 
 		r := <-results[at]
 		start(at + docsAhead)
 		p.Progress.Add(packs[at].entry.Docs.Size, 0)
-		at++
+		if at++; at == len(packs) {
+			p.Progress.Step("writing the search index", 0)
+		}
 		return r.docs, r.err
 	}
 	return next, func() {

@@ -67,6 +67,25 @@ func TestResumed(t *testing.T) {
 		every  bool // all are
 	}{
 		{name: "the same", change: func(*testing.T, *Options) {}},
+		{name: "after a dry run", change: func(t *testing.T, opt *Options) {
+			dry := *opt
+			dry.DryRun = true
+			if _, err := Publish(t.Context(), dry); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "others may write the folder", every: true, change: func(t *testing.T, opt *Options) {
+			if err := os.Chmod(filepath.Dir(one(t, opt.Work, lockName)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "the store can't be written", change: func(t *testing.T, opt *Options) {
+			broken := *opt
+			broken.Store = &failing{Bucket: opt.Store}
+			if _, err := Publish(t.Context(), broken); !errors.Is(err, errFull) || !errors.Is(err, ErrKept) {
+				t.Fatalf("%v, want errFull and ErrKept", err)
+			}
+		}},
 		{name: "an archive is cut off", some: true, change: func(t *testing.T, opt *Options) {
 			if err := os.Truncate(one(t, opt.Work, "*"+archiveSuffix), 100); err != nil {
 				t.Fatal(err)

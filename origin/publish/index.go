@@ -37,8 +37,8 @@ func (p *publication) index(ctx context.Context, packs []*pack) (index, error) {
 	if err != nil {
 		return index{}, err
 	}
-	x := index{made: made}
-	if same, err := p.isSame(ctx, packs, made); same || err != nil {
+	x := index{made: fmt.Sprintf("%d %s", search.Form, made)}
+	if same, err := p.isSame(ctx, packs, x.made); same || err != nil {
 		x.blob = p.prev.manifest.Index
 		return x, err
 	}
@@ -85,12 +85,16 @@ func (p *publication) isSame(ctx context.Context, packs []*pack, made string) (b
 		slices.ContainsFunc(packs, func(k *pack) bool { return !k.unchanged }) {
 		return false, nil
 	}
-	r, err := p.Store.Open(ctx, release.IndexKey(m.Index.Hash))
-	if err != nil {
-		return false, ctx.Err() // the new index replaces it
-	}
-	defer r.Close()
+	key := release.IndexKey(m.Index.Hash)
 	h := sha256.New()
-	_, err = io.Copy(h, reader{ctx, r})
-	return err == nil && hex.EncodeToString(h.Sum(nil)) == m.Index.Hash, ctx.Err()
+	r, err := p.Store.Open(ctx, key)
+	if err == nil {
+		_, err = io.Copy(h, reader{ctx, r})
+		r.Close()
+	}
+	if err == nil && hex.EncodeToString(h.Sum(nil)) == m.Index.Hash {
+		return true, nil
+	}
+	delete(p.prev.objects, key) // the new index replaces it
+	return false, ctx.Err()
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/iconedge/iconedge/origin/release"
 )
 
+// oldPrefix begins the names of the copies of old archives in the working folder.
+const oldPrefix = ".old-"
+
 // An oldArchive is a copy of the archive that a pack has in the current release. The zero value
 // means that there is none to compare with.
 type oldArchive struct {
@@ -75,7 +78,7 @@ func facts(p icon.Pack) [6]string {
 
 // fetch copies an archive into the working folder, checks its hash and opens it.
 func (p *publication) fetch(ctx context.Context, key string, blob release.Blob) (b *oldArchive, err error) {
-	f, err := os.CreateTemp(p.work, "old-*.zip")
+	f, err := os.CreateTemp(p.work, oldPrefix+"*"+archiveSuffix)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,8 @@ var (
 	ErrTwice     = errors.New("a pack comes from two sources")
 	ErrClash     = errors.New("two files have one name")
 	ErrRaced     = errors.New("another process changed the current release meanwhile; publish again")
+	// ErrKept comes with another error, after which the next publication can go on.
+	ErrKept = errors.New("the finished packs are kept, and the next publication within a day takes them over")
 )
 
 // DefaultKeep is the default number of releases to keep.
@@ -48,9 +50,9 @@ type Options struct {
 	FailFast bool
 	Progress Progress  // may be nil
 	Now      time.Time // the time of the release; zero: now
-	// Work is the folder for temporary files, which need about the size of the archives that change;
-	// "": that of the system. A publication that ends early leaves its finished packs in Work, and
-	// the next one takes them over.
+	// Work is the folder for temporary files, which need about the size of the archives that
+	// change; "": that of the system. A publication that ends early, or a dry run, leaves its
+	// finished packs in Work, and the next one takes them over.
 	Work string
 }
 
@@ -80,11 +82,13 @@ func Publish(ctx context.Context, opt Options) (Summary, error) {
 	keep := false
 	defer func() { work.close(keep) }()
 	defer opt.Progress.Done()
-	p := &publication{Options: opt, work: work.path}
+	p := &publication{Options: opt, work: work.path, had: work.size()}
 	defer p.closeTrees()
 	err = p.run(ctx)
-	if keep = err != nil && opt.Work != "" && hasFinished(p.work); keep {
-		err = fmt.Errorf("%w; the finished packs are kept in %s, and the next publication within a day takes them over", err, opt.Work)
+	// After ErrRaced the next publication has another number, so that it can take over nothing.
+	keep = opt.Work != "" && (err != nil || opt.DryRun) && !errors.Is(err, ErrRaced) && work.keeps()
+	if keep && err != nil {
+		err = fmt.Errorf("%w; %w: %s", err, ErrKept, opt.Work)
 	}
 	if err != nil && !errors.Is(err, ErrRemoval) {
 		return Summary{}, errors.Join(err, p.failed())
@@ -96,6 +100,7 @@ func Publish(ctx context.Context, opt Options) (Summary, error) {
 type publication struct {
 	Options
 	work  string
+	had   int64      // bytes of the finished packs that work had at the start
 	roots []*os.Root // of the sources; closed at the end
 	prev  previous
 	seq   int        // of this publication

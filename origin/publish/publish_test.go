@@ -568,6 +568,9 @@ func TestMends(t *testing.T) {
 		{"archive cut off", func(t *testing.T, b objectstore.Bucket, m published) {
 			put(t, b, release.ArchiveKey(m.Packs[0].Archive.Hash), "x")
 		}},
+		{"other index", func(t *testing.T, b objectstore.Bucket, m published) {
+			put(t, b, release.IndexKey(m.Index.Hash), strings.Repeat("x", int(m.Index.Size)))
+		}},
 		{"no index", func(t *testing.T, b objectstore.Bucket, m published) { remove(t, b, release.IndexKey(m.Index.Hash)) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ type Summary struct {
 	VisibleIcons       int // in visible packs, without aliases, as the API counts them
 	Icons, Aliases     int // all, including hidden ones
 	Built, TakenOver   int // archives: new ones, and those of the previous release
-	Uploads            int // archives and index that the store did not have
+	Uploads            int // archives, docs, index and sets that the store did not have
 	UploadedBytes      int64
 
 	Colors   release.Colors // of all icons

@@ -70,8 +70,8 @@ type Manifest struct {
 	Base  string      `json:"base,omitempty"`
 	Packs []PackEntry `json:"packs"` // sorted by key
 	Index Blob        `json:"index"`
-	// IndexMade is a digest of what the index was made of besides the packs, the tags and the lexicon;
-	// "" in a release of an earlier program.
+	// IndexMade is the form of the index, and a digest of the tags and the lexicon that it was made
+	// of; "" in a release of an earlier program.
 	IndexMade string `json:"index_made,omitempty"`
 	// Sets names the sets of the packs; zero in a release of an earlier program.
 	Sets    Blob    `json:"sets,omitzero"`

@@ -30,11 +30,11 @@ type Library struct {
 	Packs []icon.Pack // the visible ones
 	// Size is about the number of all docs: for more, Build copies what it has.
 	Size int
-	// Docs returns the docs of a pack in any order. Build calls it once for each pack, in the order of
-	// their keys, and changes and releases the docs before the next call.
+	// Docs returns the docs of a pack in any order. Build calls it once for each pack, in the order
+	// of their keys. It sorts the docs, and uses them during some more calls.
 	Docs    func(pack string) ([]Doc, error)
 	Lexicon *lexicon.Lexicon // what words mean; nil: words have no other meanings
-	Made    string           // returned by Index.Made
+	Made    string           // a digest of what the lexicon was made of, for the file
 }
 
 // Build writes the index of a library. The same library gives the same bytes. The error is ErrDocs,
@@ -48,9 +48,12 @@ func Build(ctx context.Context, w io.Writer, lib Library) error {
 	if b.body[secPacks], err = json.Marshal(records); err != nil {
 		return fmt.Errorf("writing the packs: %w", err)
 	}
-	b.countNames()
-	b.addGroups()
-	b.sorted = b.concepts.sorted()
+	for _, step := range []func(){b.countNames, b.addGroups, func() { b.sorted = b.concepts.sorted() }} {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		step()
+	}
 	b.body[secMade] = []byte(lib.Made)
 	var rest errgroup.Group
 	rest.Go(b.addPhrases)
@@ -85,7 +88,7 @@ type builder struct {
 	docs       uint32
 	ends       []uint32 // by pack: one past its last doc
 	drawnBy    []drawn  // by concept
-	concept    []byte   // memory of addDoc
+	concept    []byte   // memory of recordDoc
 }
 
 // drawn counts the packs that draw a concept.
@@ -137,13 +140,12 @@ func (b *builder) addPacks(packs []icon.Pack, docs func(pack string) ([]Doc, err
 	sizes := make([]int, len(packs))
 	work, failed := errgroup.WithContext(b.ctx)
 	parts := []chan batch{make(chan batch, batchesAhead), make(chan batch, batchesAhead)}
-	for i, add := range []func(batch){b.record, b.post} {
+	for i, add := range []func(batch) error{b.record, b.post} {
 		work.Go(func() error {
 			for one := range parts[i] {
-				if err := b.ctx.Err(); err != nil {
+				if err := add(one); err != nil {
 					return err
 				}
-				add(one)
 			}
 			return nil
 		})
@@ -232,11 +234,15 @@ func packOrder(packs []icon.Pack, sizes []int) []int {
 }
 
 // record adds the records of the docs of a pack.
-func (b *builder) record(one batch) {
+func (b *builder) record(one batch) error {
 	for i := range one.docs {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		b.recordDoc(&one.docs[i], one.words[i], one.shapes[i])
 	}
 	b.ends = append(b.ends, one.first+uint32(len(one.docs)))
+	return nil
 }
 
 func (b *builder) recordDoc(d *Doc, words []string, s shape) {
@@ -271,10 +277,14 @@ func (b *builder) recordDoc(d *Doc, words []string, s shape) {
 }
 
 // post adds the docs of a pack to the postings of everything that they are found by.
-func (b *builder) post(one batch) {
+func (b *builder) post(one batch) error {
 	for i := range one.docs {
+		if err := b.ctx.Err(); err != nil {
+			return err
+		}
 		b.postDoc(&one.docs[i], one.first+uint32(i), one.words[i], one.shapes[i])
 	}
+	return nil
 }
 
 func (b *builder) postDoc(d *Doc, doc uint32, words []string, s shape) {

@@ -12,8 +12,10 @@ import (
 // little-endian), the sections, each at a multiple of 8 bytes, and a CRC-32C of everything before
 // it.
 const (
-	magic   = "iconsrch"
-	version = 4
+	magic = "iconsrch"
+	// Form is the version of the files that Build writes.
+	Form    = 4
+	version = Form
 	// Open also reads the earlier versions, because a store has indexes of earlier programs.
 	// Version 3 has no shapes, no popularity of docs, and does not say which words are of other
 	// languages. Version 2 also has several bitmaps for a meaning of several words: see

@@ -180,12 +180,6 @@ func (x *Index) span(pack int) (from, to uint32) {
 	return from, x.packs[pack].End
 }
 
-// Current reports whether the file has the form that Build writes, and not an earlier one.
-func (x *Index) Current() bool { return x.version == version }
-
-// Made returns Library.Made.
-func (x *Index) Made() string { return string(x.body[secMade]) }
-
 func (x *Index) hit(doc uint32, allowed *roaring.Bitmap) Hit {
 	name, aliasOf := x.names(doc)
 	size := x.body[secSizes][16*x.field(doc, docDims):]

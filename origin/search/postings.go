@@ -82,6 +82,9 @@ func begin(begun postings, prefix string, docs *roaring.Bitmap) {
 func write(ctx context.Context, all *bytes.Buffer, bitmaps postings) (map[string]uint64, error) {
 	size := uint64(0)
 	for _, docs := range bitmaps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		docs.RunOptimize()
 		size += docs.GetSerializedSizeInBytes()
 	}

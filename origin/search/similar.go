@@ -179,16 +179,6 @@ func (x *Index) shape(group uint32) []byte {
 	return x.body[secShapes][shapeSize*group:][:shapeSize]
 }
 
-// Shape returns Doc.Shape of an icon or alias. ok is false if the index does not know it.
-func (x *Index) Shape(ref icon.Ref) (shape [16]byte, ok bool) {
-	doc, ok := x.doc(ref)
-	known := x.version == version && ok
-	if known {
-		copy(shape[:], x.shape(x.field(doc, docGroup)))
-	}
-	return shape, known
-}
-
 // distance returns the number of bits in which two shapes differ; 0 if they are not known.
 func distance(a, b []byte) (n int) {
 	for i := range min(len(a), len(b)) {

@@ -27,7 +27,7 @@ func TestFormerVersions(t *testing.T) {
 		func(h Hit) bool { return h.Ref.Name == "arrow-left" }) {
 		t.Errorf("garbage finds %s, want arrow-left included, by a meaning of two words", refs(hits))
 	}
-	if !now.Current() {
+	if now.version != Form {
 		t.Error("an index of this version is not current")
 	}
 	for _, v := range []string{"version2", "version3"} {
@@ -39,7 +39,7 @@ func TestFormerVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if former.Current() {
+		if former.version == Form {
 			t.Errorf("%s is current", v)
 		}
 		for _, q := range []Query{{Text: "home"}, {Text: "garbage"}, {Text: "garbage house"}, {Text: "arrow left"},
