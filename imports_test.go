@@ -229,7 +229,7 @@ var rooms = map[string]string{
 	"origin/manual":  "docs github.com/yuin/goldmark github.com/blevesearch/snowballstem golang.org/x/image",
 	"origin/catalog": "internal/files icon objectstore origin/release origin/search origin/withdrawal golang.org/x/sync golang.org/x/sys",
 	"origin/search": "icon github.com/blevesearch/vellum github.com/blevesearch/snowballstem github.com/RoaringBitmap/roaring/v2 " +
-		"github.com/andybalholm/brotli golang.org/x/text",
+		"github.com/andybalholm/brotli github.com/klauspost/compress golang.org/x/sync golang.org/x/text",
 	// It writes the lexicon that the program embeds.
 	"origin/search/lexicon/compile": "origin/search origin/search/lexicon",
 	"origin/svg":                    "icon",
@@ -238,8 +238,8 @@ var rooms = map[string]string{
 	"origin/release": "icon internal/inflate github.com/klauspost/compress",
 	// What icons look like, for the search; its input is the output of origin/svg.
 	"origin/shape": "icon/geometry",
-	"origin/publish": "icon internal/glob internal/terminal objectstore origin/release origin/search origin/shape origin/svg " +
-		"golang.org/x/sync golang.org/x/sys",
+	"origin/publish": "icon internal/files internal/glob internal/terminal objectstore origin/release origin/search origin/shape " +
+		"origin/svg golang.org/x/sync golang.org/x/sys",
 	"origin/token":      "icon internal/guesses objectstore",
 	"origin/withdrawal": "icon objectstore",
 	// A module for the tests of dashboards and rules.

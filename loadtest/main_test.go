@@ -106,8 +106,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// fourIcons returns a server with four icons. The first responses are right, as many as the argument
-// says; the later ones are longer.
+// fourIcons returns a server with four icons. The first responses are right, as many as the
+// argument says; the later ones are longer.
 func fourIcons(t *testing.T, right int64) (url string) {
 	t.Helper()
 	var drawn atomic.Int64

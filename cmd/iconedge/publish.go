@@ -98,7 +98,8 @@ func publishRelease(ctx context.Context, std cli.Streams, args []string) error {
 	if errors.Is(err, publish.ErrNoPackFile) {
 		fmt.Fprintf(std.Err, "A pack.json has these lines, with the licence of your icons:\n%s", publish.PackFileExample)
 	}
-	if errors.Is(err, context.Canceled) && errors.Is(err, publish.ErrKept) { // the exit says only that it has stopped
+	// After an interruption the exit says only that it has stopped.
+	if errors.Is(err, context.Canceled) && errors.Is(err, publish.ErrKept) {
 		fmt.Fprintf(std.Err, "%s: %v\n", *work, publish.ErrKept)
 	}
 	if errors.Is(err, publish.ErrRemoval) && len(sum.Failed) == 0 {

@@ -49,8 +49,8 @@ type Capacity struct {
 
 	// Now is the clock by which the idle times of connections are measured; nil: time.Now.
 	Now func() time.Time
-	// Neighbours says that other edges run in this process. Each would collect the garbage of all to
-	// return memory to the system, so none does.
+	// Neighbours says that other edges run in this process. Each would collect the garbage of all
+	// to return memory to the system, so none does.
 	Neighbours bool
 }
 

@@ -79,7 +79,7 @@ func (m *measurement) publish(ctx context.Context, name string) error {
 	m.add(name+", CPU", "%.0f s", (used.UserTime() + used.SystemTime()).Seconds())
 	m.add(name, "%.0f s", took.Seconds())
 	if usage, ok := used.SysUsage().(*syscall.Rusage); ok {
-		m.add(name+", memory", "%s", megabytes(usage.Maxrss<<10)) // ru_maxrss is in kB (getrusage(2))
+		m.add(name+", memory", "%s", megabytes(usage.Maxrss<<10)) // in kB (getrusage(2))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestChange checks that the pack in the middle gets another drawing, and stays JSON.
+// TestChange checks that an icon of the pack in the middle gets another SVG, and stays JSON.
 func TestChange(t *testing.T) {
 	m := &measurement{Config: Config{Library: t.TempDir(), Log: io.Discard}}
 	if err := m.change(); err == nil {

@@ -92,15 +92,19 @@ func (p *publication) compare(ctx context.Context, sources []source) ([]*pack, e
 		}
 		k.entry.Source = digest
 		set, described := p.prev.sets[k.about().key]
-		if old, ok := p.prev.pack(k.about().key); ok && described && old.Source == digest &&
-			p.prev.holds(release.ArchiveKey(old.Archive.Hash), old.Archive) &&
-			(old.Hidden || p.prev.holds(release.DocsKey(old.Docs.Hash), old.Docs)) {
+		if old, ok := p.prev.pack(k.about().key); ok && described && old.Source == digest && p.prev.whole(old) {
 			k.entry, k.unchanged, k.set = *old, true, set
 		}
 		p.Progress.Add(k.size(), 0)
 		return nil
 	})
 	return slices.DeleteFunc(packs, func(k *pack) bool { return k.failed }), err
+}
+
+// whole reports whether the store has the objects of a pack.
+func (prev *previous) whole(p *release.PackEntry) bool {
+	docs := p.Hidden || prev.holds(release.DocsKey(p.Docs.Hash), p.Docs)
+	return docs && prev.holds(release.ArchiveKey(p.Archive.Hash), p.Archive)
 }
 
 func (prev *previous) pack(key string) (*release.PackEntry, bool) {

@@ -118,7 +118,8 @@ func TestCopyrightHolder(t *testing.T) {
 
 // Init writes a pack.json once, by which the folder is then published.
 func TestInit(t *testing.T) {
-	dir := writeFiles(t, filepath.Join(t.TempDir(), "My Icons"), map[string]string{"a.svg": square, "outline/b.svg": square, "LICENSE": mitText})
+	dir := writeFiles(t, filepath.Join(t.TempDir(), "My Icons"),
+		map[string]string{"a.svg": square, "outline/b.svg": square, "LICENSE": mitText})
 	d, err := Init(t.Context(), dir)
 	if err != nil || d.Icons != 2 {
 		t.Fatalf("%+v, %v", d, err)

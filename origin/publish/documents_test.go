@@ -24,8 +24,8 @@ type keyed struct {
 
 func (d keyed) about() *info { return &info{key: d.key} }
 
-// TestDocs checks that the docs of packs come in the order of the packs, also if there are more than
-// are read at a time, and from the store for an unchanged pack.
+// TestDocs checks that the docs of packs come in the order of the packs, also if there are more
+// than are read at a time, and from the store for an unchanged pack.
 func TestDocs(t *testing.T) {
 	p := &publication{Options: Options{Store: objectstore.Dir(t.TempDir()), Progress: silent{}}, work: t.TempDir()}
 	var packs []*pack

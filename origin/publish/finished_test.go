@@ -43,9 +43,9 @@ func interrupted(t *testing.T, opt Options) {
 	}
 }
 
-// TestResumed checks that a publication takes over the packs of one that was interrupted, if their
-// sources and the release are the same and their files are whole, and that the release is the one
-// that an uninterrupted publication makes.
+// TestResumed checks that a publication takes over the packs of an interrupted one, if sources
+// and release are the same and their files are whole, and that it makes the release of an
+// uninterrupted one.
 func TestResumed(t *testing.T) {
 	whole := &cleaned{}
 	fresh, err := Publish(t.Context(), Options{Sources: all, Tags: noTags, Store: objectstore.Dir(t.TempDir()), Now: t0,

@@ -292,7 +292,7 @@ func TestHistory(t *testing.T) {
 	edit(t, shapes, "M2 2h20v20H2z", "M3 3h18v18H3z")
 	t1 := t0.Add(time.Hour)
 	sum := mustPublish(t, b, t1, lib)
-	if sum.Built != 1 || sum.Uploads != 3 { // the archive, the docs, and the index, which has another shape
+	if sum.Built != 1 || sum.Uploads != 3 { // the archive, the docs, and the index
 		t.Errorf("%d built, %d uploads; want 1 and 3", sum.Built, sum.Uploads)
 	}
 	two := whole(t, b)
@@ -484,8 +484,8 @@ func TestCrash(t *testing.T) {
 			if after != want {
 				t.Errorf("after %d writes: current is %s, want %s", n, after, want)
 			}
-			// Two that test the store, three archives, two docs (a pack is hidden), the index, the sets,
-			// the manifest, current.
+			// Two that test the store, three archives, two docs (a pack is hidden), the index, the
+			// sets, the manifest, current.
 			if n < 11 {
 				t.Errorf("published with %d writes", n)
 			}

@@ -14,8 +14,8 @@ import (
 
 const square = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path d="M0 0h24v24H0z"/></svg>`
 
-// writeFiles writes files below a folder and returns the folder. The content "-> PATH" makes a symbolic
-// link; "large" and "huge" make sparse files of more than maxMetadata and maxIcons bytes.
+// writeFiles writes files below a folder and returns the folder. The content "-> PATH" makes a
+// symbolic link; "large" and "huge" make sparse files of more than maxMetadata and maxIcons bytes.
 func writeFiles(t *testing.T, dir string, content map[string]string) string {
 	t.Helper()
 	for name, text := range content {
@@ -42,7 +42,8 @@ const mit = `{"name":"P","license":{"spdx":"MIT"}}`
 // An error of one line names metadata that is too large, a link that leaves the source, or a folder
 // in place of a file.
 func TestHostileSources(t *testing.T) {
-	outside := writeFiles(t, t.TempDir(), map[string]string{"pack.json": mit, "a.svg": square, "collections.json": "{}", "json/p.json": "{}"})
+	outside := writeFiles(t, t.TempDir(),
+		map[string]string{"pack.json": mit, "a.svg": square, "collections.json": "{}", "json/p.json": "{}"})
 	const pack = `{"prefix":"p","icons":{"a":{"body":"<path d='M0 0h1v1z'/>"}}}`
 	for _, tt := range []struct {
 		name    string

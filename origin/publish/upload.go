@@ -18,7 +18,8 @@ import (
 // manifest returns the manifest of the release. If the release is the same as the current one, the
 // manifest has the same number, time and history.
 func (p *publication) manifest(packs []*pack, x index, sets blobFile) *release.Manifest {
-	m := &release.Manifest{Seq: p.seq, Created: p.prev.nextTime(p.Now), Base: p.prev.current.Release, Index: x.blob, IndexMade: x.made, Sets: sets.blob}
+	m := &release.Manifest{Seq: p.seq, Created: p.prev.nextTime(p.Now), Base: p.prev.current.Release,
+		Index: x.blob, IndexMade: x.made, Sets: sets.blob}
 	seqs := map[int]bool{}
 	for _, k := range packs {
 		m.Packs = append(m.Packs, k.entry)

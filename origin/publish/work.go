@@ -40,7 +40,7 @@ func openWork(parent string, now time.Time) (workFolder, error) {
 	for _, path := range left {
 		w, err := takeWork(path)
 		switch fi, statErr := os.Stat(path); {
-		case err != nil || statErr != nil: // another publication uses it, or its owner is another one
+		case err != nil || statErr != nil: // it belongs to another publication or user
 		case now.Sub(fi.ModTime()) > 24*time.Hour:
 			w.close(false)
 		case resumes && hasFinished(path):
@@ -82,7 +82,7 @@ func (w workFolder) close(keep bool) {
 	for _, e := range entries {
 		own := []string{finishedSuffix, archiveSuffix, docsSuffix}
 		isPack := slices.Contains(own, filepath.Ext(e.Name())) && !strings.HasPrefix(e.Name(), oldPrefix)
-		// The records go before the lock, so that nobody takes over what is left of the folder.
+		// The records go before the lock, so that nobody takes over the rest of the folder.
 		if remove := !keep && strings.HasSuffix(e.Name(), finishedSuffix) || keep && !isPack && e.Name() != lockName; remove {
 			os.RemoveAll(filepath.Join(w.path, e.Name()))
 		}

@@ -85,7 +85,8 @@ func (m *Manifest) ComputeID() string {
 	packs := slices.Clone(m.Packs)
 	for i := range packs {
 		packs[i].Source, packs[i].LeftOut = "", nil
-		packs[i].Colors, packs[i].Palette, packs[i].Docs = Colors{}, false, Blob{} // earlier programs don't know them
+		// Earlier programs don't know these.
+		packs[i].Colors, packs[i].Palette, packs[i].Docs = Colors{}, false, Blob{}
 	}
 	b, err := json.Marshal(struct {
 		Packs []PackEntry

@@ -59,8 +59,8 @@ func (b *builder) addPhrases() (err error) {
 }
 
 // shared writes the best phrases of each prefix of n bytes that more than maxCompared phrases
-// share. Phrases are concepts in the order of their texts. It returns those phrases, which may share
-// a longer prefix.
+// share. Phrases are concepts in the order of their texts. It returns those phrases, which may
+// share a longer prefix.
 func (b *builder) shared(phrases []uint32, n int, at map[string]uint64) (rest []uint32) {
 	phrases = slices.DeleteFunc(phrases, func(p uint32) bool { return len(b.concepts.text(p)) < n })
 	for len(phrases) > 0 {

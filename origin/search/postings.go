@@ -88,7 +88,7 @@ func write(ctx context.Context, all *bytes.Buffer, bitmaps postings) (map[string
 		docs.RunOptimize()
 		size += docs.GetSerializedSizeInBytes()
 	}
-	all.Grow(int(size)) // a buffer that grows as needed takes three times as much memory for a while
+	all.Grow(int(size)) // growing as needed takes three times as much memory for a while
 	at := make(map[string]uint64, len(bitmaps))
 	for _, key := range slices.Sorted(maps.Keys(bitmaps)) {
 		if err := ctx.Err(); err != nil {

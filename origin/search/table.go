@@ -11,8 +11,8 @@ import (
 const keySize = 16
 
 // A table numbers distinct keys from 0 on, in the order in which they come. Of ten million keys it
-// takes 230 MB, and a map of them 500. The first eight bytes of the keys must be evenly distributed,
-// as those of a hash are.
+// takes 230 MB, and a map of them 500. The first eight bytes of the keys must be evenly
+// distributed, as those of a hash are.
 type table struct {
 	keys  []byte
 	slots []uint32 // number of a key plus one; 0: empty. Their number is a power of two.
@@ -58,8 +58,8 @@ func (t *table) find(key [keySize]byte) (slot int, found bool) {
 // len returns the number of keys.
 func (t *table) len() int { return len(t.keys) / keySize }
 
-// A hasher makes the keys of strings: two hashes of 64 bits, so that of ten million strings two have
-// the same key with a probability below 10⁻²⁴.
+// A hasher makes the keys of strings: two hashes of 64 bits, so that of ten million strings two
+// have the same key with a probability below 10⁻²⁴.
 type hasher [2]maphash.Seed
 
 func newHasher() hasher { return hasher{maphash.MakeSeed(), maphash.MakeSeed()} }
