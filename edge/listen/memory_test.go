@@ -1,6 +1,10 @@
 package listen
 
-import "testing"
+import (
+	"runtime"
+	"strconv"
+	"testing"
+)
 
 // Memory goes back only where little is allocated: a busy edge needs what it has.
 func TestSpareMemory(t *testing.T) {
@@ -36,5 +40,31 @@ func TestSpareMemory(t *testing.T) {
 	h.look()
 	if h.allocated == 0 || h.objects == 0 {
 		t.Errorf("the runtime says nothing: %+v", h)
+	}
+}
+
+// TestSpareProcessor checks that a function for which a processor stands still has two, and that there are
+// as many as before afterwards.
+func TestSpareProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, before := range []int{1, 3} {
+		t.Setenv("GOMAXPROCS", strconv.Itoa(before))
+		runtime.GOMAXPROCS(before)
+		withSpareProcessor(func() {
+			if n := runtime.GOMAXPROCS(0); n != max(2, before) {
+				t.Errorf("%d processors instead of %d", n, max(2, before))
+			}
+		})
+		if n := runtime.GOMAXPROCS(0); n != before {
+			t.Errorf("%d processors afterwards, want %d", n, before)
+		}
+	}
+	t.Setenv("GOMAXPROCS", "")
+	runtime.SetDefaultGOMAXPROCS()
+	usual := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(1)
+	withSpareProcessor(func() {})
+	if n := runtime.GOMAXPROCS(0); n != usual {
+		t.Errorf("%d processors afterwards, want the default of %d", n, usual)
 	}
 }
