@@ -55,9 +55,10 @@ func returnMemory(ctx context.Context, rooms ...*bodies.Budget) {
 	}
 }
 
-// withSpareProcessor calls f with a second processor of the runtime, if there is only one. FreeOSMemory keeps a
-// processor until it has returned every piece of unused memory, which takes seconds after a million
-// small entries: 3.4 s of 1.2 GB on one core, in which an edge would answer nothing.
+// withSpareProcessor calls f with a second processor of the runtime, if there is only one.
+// FreeOSMemory keeps a processor until it has returned every piece of unused memory, which takes
+// seconds after a million small entries: 3.4 s of 1.2 GB on one core, in which an edge would answer
+// nothing.
 func withSpareProcessor(f func()) {
 	if runtime.GOMAXPROCS(0) > 1 {
 		f()

@@ -43,8 +43,8 @@ func TestSpareMemory(t *testing.T) {
 	}
 }
 
-// TestSpareProcessor checks that a function for which a processor stands still has two, and that there are
-// as many as before afterwards.
+// TestSpareProcessor checks that a function for which a processor stands still has two, and that
+// there are as many as before afterwards.
 func TestSpareProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, before := range []int{1, 3} {
