@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/iconedge/iconedge/loadtest/peers"
 	"github.com/iconedge/iconedge/loadtest/report"
 )
 
@@ -70,17 +71,31 @@ func (m *measurement) publish(ctx context.Context, name string) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
-	began := time.Now()
-	if err := cmd.Run(); err != nil {
+	began, peak := time.Now(), int64(0)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	var err error
+	for running := true; running; {
+		select {
+		case err = <-ended:
+			running = false
+		case <-time.After(100 * time.Millisecond):
+			if n, err := peers.Peak(cmd.Process.Pid); err == nil {
+				peak = n
+			}
+		}
+	}
+	if err != nil {
 		words := errs.String()
 		return fmt.Errorf("publishing: %w: %s", err, words[max(0, len(words)-500):])
 	}
 	took, used := time.Since(began), cmd.ProcessState
 	m.add(name+", CPU", "%.0f s", (used.UserTime() + used.SystemTime()).Seconds())
 	m.add(name, "%.0f s", took.Seconds())
-	if usage, ok := used.SysUsage().(*syscall.Rusage); ok {
-		m.add(name+", memory", "%s", megabytes(usage.Maxrss<<10)) // in kB (getrusage(2))
-	}
+	m.add(name+", memory", "%s", megabytes(peak))
 	return nil
 }
 

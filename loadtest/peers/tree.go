@@ -125,6 +125,17 @@ func (t Tree) RSS() (total int64, err error) {
 	return total, nil
 }
 
+// Peak returns the most resident memory that a process has had, in bytes. The kernel's account of a
+// process that has ended (ru_maxrss) counts its parent too.
+func Peak(pid int) (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, fmt.Errorf("reading the memory of process %d: %w", pid, err)
+	}
+	n, err := kilobytes(b, "VmHWM:")
+	return n << 10, err
+}
+
 // kilobytes parses a line such as "Pss: 1234 kB".
 func kilobytes(b []byte, name string) (int64, error) {
 	for line := range bytes.Lines(b) {
