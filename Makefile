@@ -136,7 +136,7 @@ fleet: build .cache/loadtest engines tools/library/node_modules .cache/versitygw
 
 scale: build .cache/loadtest engines tools/library/node_modules ## find the limits: EDGES (300) in ten regions with one Redis, ICONS (2,000,000), 400,000 entries in memory and 2,000,000 on disk, cores, hit ratios (TRACES=FILES besides the made-up ones); writes docs/reference/scale.md, in 40 minutes (SHORT=1: small ones, no page)
 	.cache/loadtest money
-	.cache/loadtest fleet --simulate $(or $(EDGES),$(if $(SHORT),40,300)) $(if $(SHORT),--short,--docs docs/reference)
+	.cache/loadtest fleet --simulate $(or $(EDGES),300) $(if $(SHORT),--short,--docs docs/reference)
 	.cache/loadtest cores --iconedge ./iconedge $(if $(SHORT),--rounds 1,--rounds 8 --docs docs/reference) --round 300ms
 	.cache/loadtest entries --iconedge ./iconedge --disk=false --entries $(if $(SHORT),20000,400000 --docs docs/reference)
 	.cache/loadtest entries --iconedge ./iconedge --memory=false --entries $(if $(SHORT),20000,2000000 --docs docs/reference)
