@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/peers"
 )
 
@@ -50,21 +49,8 @@ func (m *measurement) start(ctx context.Context, dir string, args ...string) (*e
 
 // ready waits until /readyz says so, and returns the time since the start.
 func (e *edge) ready(ctx context.Context) (time.Duration, error) {
-	for {
-		response, err := http.Get("http://" + e.Admin.String() + "/readyz")
-		if err == nil {
-			response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return time.Since(e.began), nil
-			}
-		}
-		if err := e.Ended(); err != nil {
-			return 0, err
-		}
-		if err := load.Pause(ctx, 10*time.Millisecond); err != nil {
-			return 0, err
-		}
-	}
+	err := e.Ready(ctx)
+	return time.Since(e.began), err
 }
 
 // purge sends a purge, and returns how many entries it concerned.

@@ -79,21 +79,9 @@ func (m *measurement) start(ctx context.Context, what string) (*origin, error) {
 		return nil, err
 	}
 	o.spent = tree.Meter()
-	for {
-		response, err := http.Get("http://" + o.Admin.String() + "/readyz")
-		if err == nil {
-			response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				break
-			}
-		}
-		if err = o.Ended(); err == nil {
-			err = load.Pause(ctx, 10*time.Millisecond)
-		}
-		if err != nil {
-			o.Stop()
-			return nil, err
-		}
+	if err := o.Ready(ctx); err != nil {
+		o.Stop()
+		return nil, err
 	}
 	took := time.Since(began)
 	cpu, err := o.spent()

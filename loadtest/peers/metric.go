@@ -5,8 +5,10 @@ package peers
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/iconedge/iconedge/loadtest/load"
 	"github.com/iconedge/iconedge/loadtest/mix"
@@ -34,4 +36,23 @@ func (s *Server) Metric(ctx context.Context, name string) (sum float64, err erro
 		return nil
 	})
 	return sum, err
+}
+
+// Ready waits until /readyz of the admin listener says that the server is ready.
+func (s *Server) Ready(ctx context.Context) error {
+	for {
+		response, err := http.Get("http://" + s.Admin.String() + "/readyz")
+		if err == nil {
+			response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		if err := s.Ended(); err != nil {
+			return err
+		}
+		if err := load.Pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
